@@ -13,6 +13,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.series import prepare
 from matrix_benchmarking.analyze.detect.splits import (
+    Plateau,
     _shrinking,
     as_clear_on_logarithms,
     clearer_on_logarithms,
@@ -30,7 +31,7 @@ def of_logarithms(values: Floats, last: int) -> Floats:
     """The excess of all splits up to *last* of a series whose values are the logarithms."""
     series, _, _ = prepare(np.log(np.abs(values)).tolist())
     levels = estimate(series.points, counts_up_to(len(values) - 1))
-    return weigh(series, 0, levels, every_lag(levels, last), Prior()).excess
+    return weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, last)).excess
 
 
 def test_what_is_over_its_threshold_stays_so_unless_its_logarithms_are_further_below_than_a_margin() -> None:
@@ -40,12 +41,12 @@ def test_what_is_over_its_threshold_stays_so_unless_its_logarithms_are_further_b
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
         for last in (34, 37):
-            found = weigh(series, 0, levels, every_lag(levels, last), Prior())
+            found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, last))
             over = np.flatnonzero(found.excess >= 0.0)
             if not len(over):
                 continue
             excess = of_logarithms(values, last)[over]
-            clear = as_clear_on_logarithms(series, 0, levels, found, over, Prior())
+            clear = as_clear_on_logarithms(Plateau(series, 0, Prior(), levels), found, over)
             assert clear.tolist() == over[excess >= -0.3].tolist()
             kept, left = kept + len(clear), left + len(over) - len(clear)
             near += int((np.abs(excess + 0.3) < 0.15).sum())
@@ -62,8 +63,8 @@ def test_levels_with_a_factor_of_two_between_them_are_as_clear_as_their_logarith
         values = skewed(seed, sign, 0.3, step)
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
-        found = weigh(series, 0, levels, every_lag(levels, 34), Prior())
-        clear = clearer_on_logarithms(series, 0, levels, found, Prior())
+        found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, 34))
+        clear = clearer_on_logarithms(Plateau(series, 0, Prior(), levels), found)
         old = np.array([levels.level[levels.counts.tolist().index(int(count))] for count in found.split.before])
         ratio = (old + found.split.shift) / old
         far = (found.excess < 0.0) & ((ratio > 2.0) | ((ratio < 0.5) & (ratio > 0.0)))
@@ -81,12 +82,12 @@ def test_the_noise_that_is_known_is_relative_to_the_level_on_logarithms() -> Non
     series, _, _ = prepare(runs.tolist())
     least = 3
     levels = estimate(series.points, counts_up_to(13, least))
-    found = weigh(series, 0, levels, every_lag(levels, 13), series.prior)
-    clear = clearer_on_logarithms(series, 0, levels, found, series.prior)
+    found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 13))
+    clear = clearer_on_logarithms(Plateau(series, 0, series.prior, levels), found)
     plain = dataclasses.replace(series, points=np.log(series.points), squares=series.squares / series.points**2)
     known = Prior(series.prior.degrees, series.prior.deviation / levels.level[0], series.prior.correlation)
     of_logs = estimate(plain.points, counts_up_to(13, least))
-    expected = weigh(plain, 0, of_logs, every_lag(of_logs, 13), known).excess - 0.3
+    expected = weigh(Plateau(plain, 0, known, of_logs), every_lag(of_logs, 13)).excess - 0.3
     far = np.flatnonzero((found.excess < 0.0) & is_doubled(levels, found.split))
     assert clear.excess[far] == pytest.approx(np.maximum(found.excess[far], expected[far]))
     assert (clear.excess[far] > found.excess[far]).any()
@@ -98,10 +99,10 @@ def test_values_without_a_logarithm_are_as_clear_as_they_are() -> None:
         values[place] = value
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
-        found = weigh(series, 0, levels, every_lag(levels, 37), Prior())
+        found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, 37))
         over = np.arange(len(found.last))
-        assert as_clear_on_logarithms(series, 0, levels, found, over, Prior()) is over
-        assert clearer_on_logarithms(series, 0, levels, found, Prior()) is found
+        assert as_clear_on_logarithms(Plateau(series, 0, Prior(), levels), found, over) is over
+        assert clearer_on_logarithms(Plateau(series, 0, Prior(), levels), found) is found
 
 
 def test_little_values_have_a_logarithm_and_later_points_are_not_asked() -> None:
@@ -111,15 +112,15 @@ def test_little_values_have_a_logarithm_and_later_points_are_not_asked() -> None
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
         for last in (34, 37):
-            found = weigh(series, 0, levels, every_lag(levels, last), Prior())
+            found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, last))
             found = dataclasses.replace(found, excess=found.excess - 9.0)
-            assert clearer_on_logarithms(series, 0, levels, found, Prior()) is not found
+            assert clearer_on_logarithms(Plateau(series, 0, Prior(), levels), found) is not found
 
 
 def test_by_how_much_scores_may_shrink() -> None:
     series, _, _ = prepare(skewed(4, 1.0).tolist())
     levels = estimate(series.points, counts_up_to(39))
-    found = weigh(series, 0, levels, every_lag(levels, 37), Prior())
+    found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, 37))
     shifts = found.split.shift.copy()
     shifts[0] = 0.0
     found = dataclasses.replace(found, split=dataclasses.replace(found.split, shift=shifts))

@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.scan import _locate, least_history, median_of, newest, unconfirmed, walk
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
-from matrix_benchmarking.analyze.detect.splits import every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import Plateau, every_lag, weigh
 
 
 def test_three_versions_of_three_runs_are_history_enough() -> None:
@@ -119,7 +119,7 @@ def test_a_suspicion_is_over_its_threshold_and_has_one_block_or_is_a_coincidence
     blocks: Blocks = [[(min(place, 37), None)] for place in range(40)]
     series, _, _ = prepare(singles(52, 40).tolist(), blocks)
     levels = estimate(series.points, counts_up_to(39))
-    found = weigh(series, 0, levels, every_lag(levels, 39), series.prior)
+    found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 39))
     excess = np.full(len(found.last), 0.001)
     over = dataclasses.replace(found, excess=excess, confirmed=np.ones(len(excess), dtype=bool))
     assert unconfirmed(series, over, 39).tolist() == [True] * 3 + [False] * (len(excess) - 3)
@@ -181,10 +181,10 @@ def test_nothing_to_be_watched_ends_at_once() -> None:
 def test_evidence_that_just_reaches_its_threshold_raises_the_alarm() -> None:
     series, _, _ = prepare(singles(53, 40, (36, 9.0)).tolist())
     levels = estimate(series.points, counts_up_to(39))
-    found = weigh(series, 0, levels, every_lag(levels, 39), series.prior)
+    found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 39))
     assert found.excess[3] > 0.0 and found.confirmed[3]
     for excess, is_raised in ((0.0, True), (-1e-9, False)):
         just = dataclasses.replace(found, excess=np.where(found.split.after == 4.0, excess, -9.0))
-        alarm = scan._raised(just, series, 0, levels, series.prior)
+        alarm = scan._raised(Plateau(series, 0, series.prior, levels), just)
         assert (alarm is not None) is is_raised
         assert alarm is None or (alarm.start, alarm.seen, alarm.excess) == (36, 39, 0.0)

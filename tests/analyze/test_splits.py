@@ -15,7 +15,7 @@ from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits
 from matrix_benchmarking.analyze.detect.evidence import Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate, even_width, noise, spread
 from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepare
-from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import LAGS, Plateau, _sums, candidates, every_lag, weigh
 
 LEVEL_FIELDS = ("level", "squares", "low", "high", "second_low", "second_high")
 NOISE_FIELDS = ("products", "tail_up", "tail_down", "outliers")
@@ -110,7 +110,7 @@ def test_a_split_is_that_of_a_plain_computation(name: str, begin: int) -> None:
     levels = estimate(points, counts_up_to(len(points) - 1))
     prior = Prior(4.0, 0.5, 0.1) if begin else series.prior
     for last in (12, len(points) - 5, len(points) - 1):
-        found = weigh(series, begin, levels, every_lag(levels, last), prior)
+        found = weigh(Plateau(series, begin, prior, levels), every_lag(levels, last))
         assert found.last.tolist() == [last] * len(found.last)
         lags = [lag for lag in plain_splits.LAGS if last - lag + 1 >= 8]
         assert found.split.after.tolist() == lags
@@ -131,9 +131,9 @@ def test_a_split_weighs_the_same_to_the_last_digit_whatever_is_weighed_beside_it
     series = of(name) if name != "long" else prepare(np.exp(singles(34, 330)).tolist())[0]
     levels = estimate(series.points, counts_up_to(len(series.points) - 1))
     every = every_lag(levels, len(series.points) - 1)
-    together = weigh(series, 0, levels, every, series.prior)
+    together = weigh(Plateau(series, 0, series.prior, levels), every)
     for place in range(len(every[0])):
-        alone = weigh(series, 0, levels, (every[0][[place]], every[1][[place]]), series.prior)
+        alone = weigh(Plateau(series, 0, series.prior, levels), (every[0][[place]], every[1][[place]]))
         assert alone.excess.tolist() == together.excess[[place]].tolist()
         assert dataclasses.astuple(alone.split) == tuple(one[[place]] for one in dataclasses.astuple(together.split))
 
@@ -172,7 +172,7 @@ def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(
         (500, 0), (least, len(points) - 6), (len(points) - 1, len(points))
     ):
         monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
-        last, lag = candidates(series, begin, levels, (start, stop), prior)
+        last, lag = candidates(Plateau(series, begin, prior, levels), (start, stop))
         found = [*zip(last.tolist(), lag.tolist(), strict=True)]
         assert found == [one for one in expected if start <= one[0] < stop]
 
@@ -181,7 +181,7 @@ def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(
 def test_of_equal_points_no_split_is_looked_at(few_places: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
     series = prepare([4.0] * 30)[0]
-    last, lag = candidates(series, 0, estimate(series.points, counts_up_to(29)), (8, 30), Prior())
+    last, lag = candidates(Plateau(series, 0, Prior(), estimate(series.points, counts_up_to(29))), (8, 30))
     assert (last.tolist(), lag.tolist()) == ([], [])
 
 
@@ -191,7 +191,7 @@ def test_all_points_but_the_fewest_of_an_old_level_may_be_a_new_one(
 ) -> None:
     monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
     series = prepare([1.0, 2.0] * 4 + [10.0, 11.0] * 5)[0]
-    last, lag = candidates(series, 0, estimate(series.points, counts_up_to(17)), (8, 18), Prior())
+    last, lag = candidates(Plateau(series, 0, Prior(), estimate(series.points, counts_up_to(17))), (8, 18))
     assert (last[-1], lag[-1]) == (17, 10)
 
 
@@ -206,17 +206,17 @@ def test_splits_of_series_beside_each_other_are_those_of_each(is_known: bool, mo
     counts = counts_up_to(39, 3 if is_known else 8)
     levels = estimate(part.rows(part.series.points), counts)
     span = int(counts[0]), 40
-    found = candidates(part.series, 0, levels, span, part.prior)
+    found = candidates(Plateau(part.series, 0, part.prior, levels), span)
     rows = found[0] // 40
     monkeypatch.setattr(splits, "_NOISES_AT_ONCE", 2)
-    weighed = weigh(part.series, 0, levels, found, evidence.only(part.prior, (rows, 0)))
+    weighed = weigh(Plateau(part.series, 0, evidence.only(part.prior, (rows, 0)), levels), found)
     for row, (series, _, _) in enumerate(every):
         own = estimate(series.points, counts)
-        last, lag = candidates(series, 0, own, span, series.prior)
+        last, lag = candidates(Plateau(series, 0, series.prior, own), span)
         assert len(last) > 5
         assert (found[0][rows == row] - 40 * row).tolist() == last.tolist()
         assert found[1][rows == row].tolist() == lag.tolist()
-        alone = weigh(series, 0, own, (last, lag), series.prior)
+        alone = weigh(Plateau(series, 0, series.prior, own), (last, lag))
         assert weighed.excess[rows == row] == pytest.approx(alone.excess, rel=1e-9)
         assert weighed.confirmed[rows == row].tolist() == alone.confirmed.tolist()
 
@@ -250,12 +250,12 @@ def test_many_splits_weigh_what_few_do() -> None:
     levels = estimate(series.points, counts_up_to(259))
     last = np.repeat(np.arange(170, 200), len(LAGS))
     lag = np.tile(LAGS, 30)
-    many = weigh(series, 0, levels, (last, lag), series.prior)
+    many = weigh(Plateau(series, 0, series.prior, levels), (last, lag))
     assert len(last) > 500
     for few in (slice(40), slice(300, 340)):
-        some = weigh(series, 0, levels, (last[few], lag[few]), series.prior)
+        some = weigh(Plateau(series, 0, series.prior, levels), (last[few], lag[few]))
         assert some.excess.tolist() == many.excess[few].tolist()
-    alike = weigh(series, 0, levels, (last, np.full(len(last), 3)), series.prior)
+    alike = weigh(Plateau(series, 0, series.prior, levels), (last, np.full(len(last), 3)))
     assert alike.excess[:: len(LAGS)].tolist() == many.excess[2 :: len(LAGS)].tolist()
 
 
@@ -269,7 +269,7 @@ def test_few_splits_are_weighed_at_once_and_of_many_those_of_like_lags() -> None
 def test_at_best_successive_points_alternate_and_nothing_is_far_off() -> None:
     series = of("a step within spikes")
     levels = estimate(series.points, counts_up_to(59))
-    found = weigh(series, 0, levels, every_lag(levels, 59), series.prior, at_best=True).split
+    found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 59), at_best=True).split
     assert found.products.tolist() == pytest.approx(-found.squares_before - found.squares_after)
     assert {*found.far, *found.others, *found.outliers} == {0.0}
     assert {*found.tail} == {1.0}
@@ -277,7 +277,9 @@ def test_at_best_successive_points_alternate_and_nothing_is_far_off() -> None:
 
 def test_no_zero_is_far_off_a_level_of_zeros() -> None:
     series = prepare([0.0] * 12 + [0.5, 0.5, 0.0, 0.5, 0.5])[0]
-    found = weigh(series, 0, estimate(series.points, np.array([12])), (np.array([16]), np.array([5])), Prior()).split
+    found = weigh(
+        Plateau(series, 0, Prior(), estimate(series.points, np.array([12]))), (np.array([16]), np.array([5]))
+    ).split
     assert (found.far.tolist(), found.others.tolist()) == ([4.0], [0.0])
 
 

@@ -27,7 +27,7 @@ from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.scan import Watched
 from matrix_benchmarking.analyze.detect.series import Blocks, campaigns, prepare
 from matrix_benchmarking.analyze.detect.side_by_side import estimate_beside
-from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
+from matrix_benchmarking.analyze.detect.splits import LAGS, Plateau, candidates, weigh
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
 Numbers = np.random.Generator
@@ -312,10 +312,10 @@ def test_a_split_weighs_no_more_than_at_best_which_is_often_too_little() -> None
         disturbed(numbers, points)
         one, _, _ = prepare((100.0 + points).tolist())
         levels = estimate(one.points, counts_up_to(99))
-        splits = candidates(one, 0, levels, (8, 100), one.prior)
+        splits = candidates(Plateau(one, 0, one.prior, levels), (8, 100))
         if len(splits[0]):
-            at_best += weigh(one, 0, levels, splits, one.prior, at_best=True).excess.tolist()
-            in_full += weigh(one, 0, levels, splits, one.prior).excess.tolist()
+            at_best += weigh(Plateau(one, 0, one.prior, levels), splits, at_best=True).excess.tolist()
+            in_full += weigh(Plateau(one, 0, one.prior, levels), splits).excess.tolist()
     assert len(in_full) > 10_000
     assert (np.array(in_full) <= np.array(at_best) + 1e-9).all()
     assert np.mean(np.array(at_best) < 0.0) > 0.3

@@ -12,10 +12,9 @@ import numpy as np
 from . import evidence, scan
 from .changes import Estimate, Minimum, Move, estimates, goes_on, is_over, level, moves, reach, smallest_steps, split_of
 from .evidence import Flags, Floats, Integers, Numbers, Prior, Split, Weight, only
-from .levels import Levels
 from .scan import Watched, watch
 from .series import Blocks, TimeSeries, Values
-from .splits import FEWEST_BLOCKS, Candidates, length_of
+from .splits import FEWEST_BLOCKS, Candidates, Plateau, length_of
 
 MINIMUM, ANY = Minimum(), Minimum(0.0)
 _DOUBTFUL = -1.0
@@ -209,16 +208,16 @@ def _changes(
 
 
 def _suspicion(
-    watched: Watched, levels: Levels, found: Candidates, limit: Minimum, lower_is_better: bool | None
+    watched: Watched, of: Plateau, found: Candidates, limit: Minimum, lower_is_better: bool | None
 ) -> Judgement | None:
     """On a new level of the newest points, if there would be one were there a second block behind them."""
-    series, index, walk, scale = watched.series, watched.index, watched.walk, watched.scale
-    best = scan.suspicious(series, walk, levels, found)
+    series, index, begin, scale = watched.series, watched.index, of.begin, watched.scale
+    best = scan.suspicious(of, found)
     if best is None:
         return None
     split, weight = only(found.split, best), only(found.weight, best)
     first, shift = len(series.points) - int(split.after), float(split.shift)
-    old = level(series.points[walk.begin : first])
+    old = level(series.points[begin:first])
     new = old + shift
     if not limit.reached(old, new):
         return None
@@ -231,7 +230,7 @@ def _suspicion(
         new_level=new * scale,
         first_bad=int(index[first]),
         last_good=int(index[first - 1]),
-        runs_before=int(series.runs[walk.begin : first].sum()),
+        runs_before=int(series.runs[begin:first].sum()),
         runs_after=int(series.runs[first:].sum()),
     )
 

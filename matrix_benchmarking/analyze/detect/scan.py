@@ -20,6 +20,7 @@ from .splits import (
     FEWEST_BLOCKS,
     LAGS,
     Candidates,
+    Plateau,
     as_clear_on_logarithms,
     candidates,
     clearer_on_logarithms,
@@ -65,7 +66,7 @@ def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None
     found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
     there, same = known.levels[-1], known.count - begin
     while True:
-        alarm = None if looks is None or there is None else _raised(looks, series, begin, there, prior)
+        alarm = None if looks is None or there is None else _raised(Plateau(series, begin, prior, there), looks)
         if alarm is None:
             alarm, there = _first(series, begin, prior, there, same)
         levels.append(there)
@@ -105,7 +106,7 @@ def _least(begin: int, prior: Prior) -> int:
     return _LEAST_LATER if begin else least_history(prior)
 
 
-def newest(series: TimeSeries, seen: Walk) -> tuple[Levels, Candidates] | None:
+def newest(series: TimeSeries, seen: Walk) -> tuple[Plateau, Candidates] | None:
     """What is known of the level on which *seen* ends, and all its splits up to the last point, if there are any."""
     points = series.points[seen.begin :]
     least = least_history(seen.prior)
@@ -113,8 +114,8 @@ def newest(series: TimeSeries, seen: Walk) -> tuple[Levels, Candidates] | None:
     if last < least:
         return None
     levels = _known(points, counts_up_to(last, least), seen.levels[-1])
-    found = weigh(series, seen.begin, levels, every_lag(levels, last), seen.prior)
-    return levels, clearer_on_logarithms(series, seen.begin, levels, found, seen.prior)
+    of = Plateau(series, seen.begin, seen.prior, levels)
+    return of, clearer_on_logarithms(of, weigh(of, every_lag(levels, last)))
 
 
 def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
@@ -127,11 +128,11 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
     return behind([*([estimate(points, first)] if len(first) else []), only(levels, there)])
 
 
-def suspicious(series: TimeSeries, seen: Walk, levels: Levels, found: Candidates) -> int | None:
+def suspicious(of: Plateau, found: Candidates) -> int | None:
     """Which of the splits up to the last point speaks most for a new level that isn't confirmed; None for none."""
-    over = np.flatnonzero(unconfirmed(series, found, len(series.points) - 1))
+    over = np.flatnonzero(unconfirmed(of.series, found, len(of.series.points) - 1))
     if len(over):
-        over = as_clear_on_logarithms(series, seen.begin, levels, found, over, seen.prior)
+        over = as_clear_on_logarithms(of, found, over)
     return int(over[np.argmax(found.excess[over])]) if len(over) else None
 
 
@@ -159,50 +160,45 @@ def _first(
             further = estimate(points, new)
             levels = further if levels is None else behind([levels, further])
         assert levels is not None
-        found = candidates(series, begin, levels, (start, stop), prior)
-        alarm = _earliest(found, series, begin, levels, prior)
-        alarm = _or_creeping(alarm, series, begin, levels, prior, (start, stop))
+        of = Plateau(series, begin, prior, levels)
+        alarm = _or_creeping(_earliest(of, candidates(of, (start, stop))), of, (start, stop))
         if alarm is not None:
             return alarm, levels
         start, step = stop, 2 * step
     return None, levels
 
 
-def _earliest(
-    found: tuple[Integers, Integers], series: TimeSeries, begin: int, levels: Levels, prior: Prior
-) -> NewLevel | None:
-    """The alarm of the earliest point; few splits are weight at once, as nothing after that point is of interest."""
+def _earliest(of: Plateau, found: tuple[Integers, Integers]) -> NewLevel | None:
+    """The alarm of the earliest point; few splits are weighed at once, as nothing after that point is of interest."""
     last, lag = found
     done, few = 0, _FIRST_SPLITS
     while done < len(last):
         stop = int(last.searchsorted(last[min(done + few, len(last)) - 1], side="right"))
-        weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
-        alarm = _raised(weighed, series, begin, levels, prior)
+        alarm = _raised(of, weigh(of, (last[done:stop], lag[done:stop])))
         if alarm is not None:
             return alarm
         done, few = stop, 4 * few
     return None
 
 
-def _raised(found: Candidates, series: TimeSeries, begin: int, levels: Levels, prior: Prior) -> NewLevel | None:
+def _raised(of: Plateau, found: Candidates) -> NewLevel | None:
     """The alarm of the earliest point up to which one of the splits that were *found* raises one."""
-    found = clearer_on_logarithms(series, begin, levels, found, prior)
+    found = clearer_on_logarithms(of, found)
     over = (found.excess >= 0.0) & found.confirmed
     for seen in dict.fromkeys(found.last[over].tolist()):  # in rising order
-        alarm = _alarm(found, np.flatnonzero(over & (found.last == seen)), series, begin, levels, prior)
+        alarm = _alarm(of, found, np.flatnonzero(over & (found.last == seen)))
         if alarm is not None:
             return alarm
     return None
 
 
-def _or_creeping(
-    alarm: NewLevel | None, series: TimeSeries, begin: int, levels: Levels, prior: Prior, span: tuple[int, int]
-) -> NewLevel | None:
+def _or_creeping(alarm: NewLevel | None, of: Plateau, span: tuple[int, int]) -> NewLevel | None:
     """*alarm*, or an earlier one of the cumulative sum, where repeats say what the noise is."""
+    series, begin, prior = of.series, of.begin, of.prior
     if series.prior.degrees == 0.0:
         return alarm
     points = series.means[begin : begin + span[1]]
-    levels = estimate(points, levels.counts[levels.counts < len(points)])
+    levels = estimate(points, of.levels.counts[of.levels.counts < len(points)])
     if alarm is not None:
         points = points[: alarm.seen - begin]
 
@@ -222,16 +218,15 @@ def _or_creeping(
     return NewLevel(start, seen, 0.0, deviation, 0.0)
 
 
-def _alarm(
-    found: Candidates, over: Integers, series: TimeSeries, begin: int, levels: Levels, prior: Prior
-) -> NewLevel | None:
+def _alarm(of: Plateau, found: Candidates, over: Integers) -> NewLevel | None:
     """The best supported of the splits *over* their threshold, if it is so on the logarithmic scale too."""
-    over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
+    series, begin = of.series, of.begin
+    over = as_clear_on_logarithms(of, found, over)
     if not len(over):
         return None
     best = int(over[np.argmax(found.weight.score[over])])
     seen, weight = begin + int(found.last[best]), only(found.weight, best)
-    start = begin + _locate(series.points[begin : seen + 1], int(found.split.after[best]), _least(begin, prior))
+    start = begin + _locate(series.points[begin : seen + 1], int(found.split.after[best]), _least(begin, of.prior))
     if series.blocks_from(start, seen) < FEWEST_BLOCKS:  # the split had a point of the old level in it
         return None
     return NewLevel(start, seen, float(found.excess[best]), float(weight.deviation), float(weight.correlation))

@@ -49,19 +49,25 @@ class Candidates:
     confirmed: Flags  # whether there are points enough for it
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plateau:
+    """A level of a series, or of each of several beside each other, from where it begins."""
+
+    series: TimeSeries
+    begin: int
+    prior: Prior  # what was known of the noise before it; of several, numbers of shape (series, 1) or (splits,)
+    levels: Levels  # what is estimated of it
+
+
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
     """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
     lags = LAGS[_possible(levels, np.array([last]))[0]]
     return np.full(len(lags), last), lags
 
 
-def candidates(
-    series: TimeSeries, begin: int, levels: Levels, span: tuple[int, int], prior: Prior
-) -> tuple[Integers, Integers]:
-    """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm.
-
-    Of several series, *span* is the same in each, and the prior's numbers have shape (series, 1).
-    """
+def candidates(of: Plateau, span: tuple[int, int]) -> tuple[Integers, Integers]:
+    """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm."""
+    series, begin, prior, levels = of.series, of.begin, of.prior, of.levels
     beside, counts = series.beside, levels.counts[: len(levels.counts) // series.beside]
     (start, stop), least = span, int(counts[0])
     since = max(start + 1 - int(LAGS[-1]), least)
@@ -118,25 +124,17 @@ def _sums(points: Floats, least: int, since: int) -> Floats:
     return np.concatenate([np.zeros((len(points), 1)), np.cumsum(held, axis=1)], axis=1)
 
 
-def weigh(
-    series: TimeSeries,
-    begin: int,
-    levels: Levels,
-    found: tuple[Integers, Integers],
-    prior: Prior,
-    *,
-    at_best: bool = False,
-) -> Candidates:
+def weigh(of: Plateau, found: tuple[Integers, Integers], *, at_best: bool = False) -> Candidates:
     """What the splits weigh of which these are the last points and lags.
 
     *at_best* is what they weigh if successive points aren't correlated and the old level has no outliers: no less, of
     at least eight points of which nothing was known before, and sooner computed. Then all are taken for confirmed.
     """
-    last, lag = found
-    split = _split(series, begin, levels, last, lag, at_best=at_best)
+    (last, lag), series, prior = found, of.series, of.prior
+    split = _split(of, last, lag, at_best=at_best)
     weight = evidence.weigh(split, prior)
     points = (last % (len(series.points) // series.beside) + 1).astype(float)
-    excess = weight.score - evidence.threshold(split.after, length_of(begin, points, prior))
+    excess = weight.score - evidence.threshold(split.after, length_of(of.begin, points, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
     confirmed = np.ones(len(lag), dtype=bool) if at_best else evidence.confirmed(split, weight, prior)
@@ -153,8 +151,9 @@ def length_of(begin: int, points: Numbers, prior: Prior) -> Numbers:
     return points + prior.degrees
 
 
-def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Split:
+def _split(of: Plateau, last: Integers, lag: Integers, *, at_best: bool) -> Split:
     """The splits whose new level are the *lag* points up to *last*; *at_best* see :func:`weigh`."""
+    series, begin, levels = of.series, of.begin, of.levels
     points = series.points[begin:].reshape(series.beside, -1)
     row, place = np.divmod(last, points.shape[1])
     each = len(levels.counts) // series.beside
@@ -309,40 +308,39 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     return kept
 
 
-def as_clear_on_logarithms(
-    series: TimeSeries, begin: int, levels: Levels, found: Candidates, over: Integers, prior: Prior
-) -> Integers:
+def as_clear_on_logarithms(of: Plateau, found: Candidates, over: Integers) -> Integers:
     """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
 
     Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
     """
-    points = _with_logarithms(series, begin, found, over)
+    points = _with_logarithms(of, found, over)
     if points is None:
         return over
-    unsure = _shrinking(found, over, levels, float(points.min())) > found.excess[over] + LESS_ON_LOGARITHMS
+    unsure = _shrinking(found, over, of.levels, float(points.min())) > found.excess[over] + LESS_ON_LOGARITHMS
     if not unsure.any():
         return over
-    again = _on_logarithms(series, begin, levels, found, over[unsure], points, prior)
+    again = _on_logarithms(of, found, over[unsure], points)
     unsure[unsure] = again.excess < -LESS_ON_LOGARITHMS
     return over[~unsure]
 
 
-def clearer_on_logarithms(
-    series: TimeSeries, begin: int, levels: Levels, found: Candidates, prior: Prior
-) -> Candidates:
+def clearer_on_logarithms(of: Plateau, found: Candidates) -> Candidates:
     """*found*, in which levels with a factor of two between them are as clear as they are on the logarithmic scale.
 
     Where the noise grows with the value, a new level is the more restless the higher it is, and twenty times the
     latency would be harder to see than five times.
     """
-    far = np.flatnonzero((found.excess < 0.0) & is_doubled(levels, found.split))
+    far = np.flatnonzero((found.excess < 0.0) & is_doubled(of.levels, found.split))
     if not len(far):
         return found
-    far = far[found.last[far] < _first_without(series.points[begin : begin + int(found.last[far].max()) + 1])]
-    points = _with_logarithms(series, begin, found, far) if len(far) else None
-    if points is None:
+    points = of.series.points[of.begin : of.begin + int(found.last[far].max()) + 1]
+    others = points * points[0] <= 0.0  # with another sign: the first says nothing of the splits before it
+    if others.any():
+        far = far[found.last[far] < others.argmax()]
+    logarithmic = _with_logarithms(of, found, far) if len(far) else None
+    if logarithmic is None:
         return found
-    again = _on_logarithms(series, begin, levels, found, far, points, prior)
+    again = _on_logarithms(of, found, far, logarithmic)
     excess = found.excess.copy()
     excess[far] = np.maximum(excess[far], again.excess - _MORE_ON_LOGARITHMS)
     weight = dataclasses.replace(found.weight, score=found.weight.score + excess - found.excess)
@@ -357,24 +355,17 @@ def is_doubled(levels: Levels, split: Split, row: Integers | int = 0, beside: in
     return np.asarray((old * new > 0.0) & (np.maximum(np.abs(old), np.abs(new)) > 2.0 * np.minimum(abs(old), abs(new))))
 
 
-def _first_without(points: Floats) -> int:
-    """The first point that has another sign than the first one: it says nothing of the splits before it."""
-    others = points * points[0] <= 0.0
-    return int(others.argmax()) if others.any() else len(points)
-
-
-def _with_logarithms(series: TimeSeries, begin: int, found: Candidates, which: Integers) -> Floats | None:
+def _with_logarithms(of: Plateau, found: Candidates, which: Integers) -> Floats | None:
     """The points, or all of them with another sign, up to the end of the last of the splits; None if one has none."""
-    points = series.points[begin : begin + int(found.last[which].max()) + 1]
+    points = of.series.points[of.begin : of.begin + int(found.last[which].max()) + 1]
     points = -points if points[0] < 0.0 else points
     return points if float(points.min()) > 0.0 else None
 
 
-def _on_logarithms(
-    series: TimeSeries, begin: int, levels: Levels, found: Candidates, asked: Integers, points: Floats, prior: Prior
-) -> Candidates:
+def _on_logarithms(of: Plateau, found: Candidates, asked: Integers, points: Floats) -> Candidates:
     """What the splits that are *asked* about weigh on the logarithmic scale; *points* are those that have one."""
-    span = slice(begin, begin + len(points))
+    series, levels, prior = of.series, of.levels, of.prior
+    span = slice(of.begin, of.begin + len(points))
     logarithms, squares = np.zeros(len(series.points)), series.squares.copy()
     # About 1, as the floor of a spread, which is what rounding leaves, goes by the level: in any unit the same.
     logarithms[span] = 1.0 + np.log(points / abs(float(levels.level[0])))
@@ -384,7 +375,8 @@ def _on_logarithms(
     which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
     needed = estimate(logarithms[span], np.unique(levels.counts[which]))
     relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
-    return weigh(dataclasses.replace(series, points=logarithms, squares=squares), begin, needed, splits, relative)
+    series = dataclasses.replace(series, points=logarithms, squares=squares)
+    return weigh(Plateau(series, of.begin, relative, needed), splits)
 
 
 def _shrinking(found: Candidates, over: Integers, levels: Levels, smallest: float) -> Floats:

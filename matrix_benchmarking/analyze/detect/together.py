@@ -20,7 +20,7 @@ from .levels import Levels, counts_up_to
 from .scan import Watched
 from .series import Blocks, Values
 from .side_by_side import Beside, estimate_beside, side_by_side
-from .splits import FEWEST_BLOCKS, Candidates, candidates, every_lag, is_doubled, weigh
+from .splits import FEWEST_BLOCKS, Candidates, Plateau, candidates, every_lag, is_doubled, weigh
 
 _FIRST_SPLITS = 32
 _RERUNS_AT_ONCE = 256
@@ -105,13 +105,18 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     return newest, dict(zip(part.places[others].tolist(), watched, strict=True))
 
 
+def _weigh(part: Beside, levels: Levels, splits: tuple[Integers, Integers], *, at_best: bool = False) -> Candidates:
+    of_each = only(part.prior, (splits[0] // part.length, 0))
+    return weigh(Plateau(part.series, 0, of_each, levels), splits, at_best=at_best)
+
+
 def _newest_splits(part: Beside, levels: Levels) -> Candidates:
     """All splits of each series up to its last point, at best; as they are where they may be best or are asked for."""
     last, lag = every_lag(levels, part.length - 1)
     rows = np.arange(len(part.places)).repeat(len(lag))
     splits = last[0] + part.length * rows, np.tile(lag, len(part.places))
     at_best = part.series.prior.degrees == 0.0
-    found = weigh(part.series, 0, levels, splits, only(part.prior, (rows, 0)), at_best=at_best)
+    found = _weigh(part, levels, splits, at_best=at_best)
     if at_best:
         best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(part.places))
         asked = np.union1d(best, asked_about(part.series, 0, found)[0])
@@ -127,7 +132,7 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Candidates, which: Integ
     if not len(which):
         return
     splits = found.last[which], found.split.after[which].astype(np.int64)
-    full = weigh(part.series, 0, levels, splits, only(part.prior, (splits[0] // part.length, 0)))
+    full = _weigh(part, levels, splits)
     found.excess[which] = full.excess
     for there, now in ((found.split, full.split), (found.weight, full.weight)):
         for name in there.__dataclass_fields__:
@@ -140,7 +145,7 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
     And those splits, where they were weight together.
     """
     length = part.length
-    last, lag = candidates(part.series, 0, levels, (least, length), part.prior)
+    last, lag = candidates(Plateau(part.series, 0, part.prior, levels), (least, length))
     until, looks = np.full(len(part.places), length), dict[int, Candidates]()
     row, few = last // length, _FIRST_SPLITS
     while len(last):  # of each series the earliest splits are weight first
@@ -165,7 +170,7 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
 def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> tuple[Flags, Candidates]:
     """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`. And all of them."""
     row = last // part.length
-    found = weigh(part.series, 0, levels, (last, lag), only(part.prior, (row, 0)), at_best=at_best)
+    found = _weigh(part, levels, (last, lag), at_best=at_best)
     return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places)), found
 
 
