@@ -11,8 +11,7 @@ from ..analyze.points import ExclusionCause
 from ..analyze.select.selection import select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
-from ..analyze.verdict.pairs import Question
-from ..analyze.verdict.sides import Pair
+from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
 from ..analyze.wording import verdicts
 from ..analyze.wording.verdicts import (

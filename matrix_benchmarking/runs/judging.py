@@ -16,7 +16,8 @@ from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
 from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kpis, retirements, unseen
 from ..analyze.verdict.model import Analysis
-from ..analyze.verdict.pairs import Build, Question, compare_builds, compare_versions, ignoring, unknown_labels
+from ..analyze.verdict.pairs import Build, compare_builds, compare_versions, ignoring, unknown_labels
+from ..analyze.verdict.sides import Question
 from ..analyze.wording.alarms import about_unjudged, about_unseen
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show

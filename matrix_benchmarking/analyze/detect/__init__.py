@@ -1,9 +1,4 @@
-"""Whether, where and by how much the level of a series changed: pure mathematics, no input, no output.
-
-`change_points` finds the levels of a series, `judge` gives the verdict on its newest version, `judge_all` that of
-each of many, `compare_levels` says how far two parts of a series lie apart, `q_values` and `discoveries` bound the
-share of false alarms over many series.
-"""
+"""Whether, where and by how much the level of a series changed: pure mathematics, no input, no output."""
 
 from .changes import EmptyLevelError, Estimate, InvalidThresholdError, Minimum, compare_levels
 from .evidence import discoveries, q_values

@@ -33,11 +33,7 @@ class EmptyLevelError(MatbenchError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Minimum:
-    """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold.
-
-    Raises:
-        InvalidThresholdError: one of them is negative or not a number.
-    """
+    """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
 
     relative: Numbers = 0.01
     absolute: Numbers = 0.0
@@ -93,11 +89,7 @@ def levels_of(points: Floats) -> Floats:
 
 
 def moves(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Move]:
-    """The alarms whose new level was ever, since it was seen, as far from the last level that counted as is asked for.
-
-    Small steps are measured from where the last step that counted led, so that many of them add up. A step counts from
-    the point on at which it first reached the minimum effect, and doesn't cease to.
-    """
+    """The alarms whose new level was ever far enough from the last one that counted, so that small ones add up."""
     found: list[Move] = []
     old = (0, alarms[0].start if alarms else 0)
     any_size = minimum.relative == 0.0 and minimum.absolute == 0.0
@@ -135,26 +127,21 @@ _LASTING = 16
 
 
 def goes_on(points: Floats, starts: Sequence[int]) -> bool:
-    """Whether the level that begins at the last of *starts* goes on what began at 0: a drift, whose slope may change.
-
-    A straight line fits all *points*, or those of the newest two levels, about as well as levels do.
-    """
+    """Whether the level that begins at the last of *starts* goes on what began at 0: a drift, whose slope may vary."""
     points = _without_spikes(points)
     newest = [0, *starts][-2]
     return is_drift(points, starts) or is_drift(points[newest:], [starts[-1] - newest])
 
 
 def is_drift(points: Floats, starts: Sequence[int]) -> bool:
-    """Whether a straight line fits *points* about as well as levels do that begin at 0 and at *starts*, in order.
-
-    The levels begin where they fit best, so they have that much of an advantage.
-    """
+    """Whether a line fits *points* about as well as levels do that begin at 0 and at *starts*, in order."""
     edges = [0, *starts, len(points)]
     if len(points) < FEWEST or any(end <= start for start, end in itertools.pairwise(edges)):
         return False
     of_levels = math.fsum(_squares(points[start:end]) for start, end in itertools.pairwise(edges))
     degrees = max(len(points) - len(edges) + 1, 1)
-    return _squares_about_line(points) < of_levels * (1.0 + ADVANTAGE * len(starts) / degrees)
+    about_line = _squares(points - slope(points) * np.arange(len(points)))
+    return about_line < of_levels * (1.0 + ADVANTAGE * len(starts) / degrees)
 
 
 def slope(points: Floats) -> float:
@@ -164,10 +151,7 @@ def slope(points: Floats) -> float:
 
 
 def _without_spikes(points: Floats) -> Floats:
-    """*points*, of which each that lies far off both its neighbours is as the middle one of the three.
-
-    What neither a line nor levels fit would make both fit alike.
-    """
+    """*points*, of which each that lies far off both its neighbours is as the middle one of the three."""
     if len(points) < FEWEST:
         return points
     middles = points.copy()
@@ -178,10 +162,6 @@ def _without_spikes(points: Floats) -> Floats:
 
 def _squares(points: Floats) -> float:
     return float(((points - points.mean()) ** 2).sum())
-
-
-def _squares_about_line(points: Floats) -> float:
-    return _squares(points - slope(points) * np.arange(len(points)))
 
 
 def is_over(points: Floats, starts: list[int]) -> bool:
@@ -263,10 +243,9 @@ def reach(weight: Weight) -> Floats:
 
 
 def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Estimate | None, Estimate]:
-    """The effect relative to the old level, None if that isn't positive, and the difference.
+    """The effect relative to the old level, None if that isn't positive, and the difference, each within its *reach*.
 
-    The interval reaches so far to both sides; that of the ratio is symmetric on the logarithmic scale, by the delta
-    method.
+    The interval of a ratio is symmetric on the logarithmic scale, by the delta method.
     """
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
@@ -291,17 +270,8 @@ def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: 
     """The smallest step that would have been an alarm by now in four of five cases, and the number of versions since.
 
     That is the shift with which the newest versions would reach the detector's threshold, given how they and those
-    before them spread; on the logarithmic scale, too, where values have one.
-
-    Args:
-        series: one, or several beside each other.
-        begin: of the level on which it ends.
-        newest: all splits of that level up to its last point.
-        minimum: the smallest effect that counts, in the unit of the points.
-
-    Returns:
-        Of each series, in the unit of its points, NaN where the noise isn't known or no step within reason is enough;
-        and 0 versions where only one block speaks for each new level that there could be.
+    before them spread: of all splits of a level up to its *newest* point. Of each of the series beside each other, NaN
+    where no step within reason is enough, and 0 versions where only one block speaks for each new level.
     """
     points = series.points[begin:].reshape(series.beside, -1)
     chosen, versions = asked_about(series, begin, newest)

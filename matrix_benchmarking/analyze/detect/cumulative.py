@@ -56,10 +56,7 @@ def crosses(points: Floats, levels: Levels, prior: Prior, speaks: Flags) -> Flag
 
 
 def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior, speaks: Flags) -> Floats:
-    """How far each point that has a level before it lies off that, as normal scores; NaN for one that doesn't speak.
-
-    Shape (series, points). *levels* are estimates from so many *counts* points of each series.
-    """
+    """How far each point lies off the level before it, as normal scores, shape (series, points); NaN: says nothing."""
     places = np.arange(int(counts[0]), points.shape[1])
     which = counts.searchsorted(places, side="right") - 1
     known = counts[which].astype(float)
@@ -83,10 +80,7 @@ def _of_recent(ratios: Floats) -> Floats:
 
 
 def _of_correlation(scores: Floats) -> Floats:
-    """By how much a positive correlation of successive points, beyond two standard errors, widens their sum.
-
-    The newest ones are left out, as a shift in them looks like a correlation.
-    """
+    """By how much a positive correlation of points, beyond two standard errors, widens their sum, save the newest."""
     known = np.arange(scores.shape[1]) - NEWEST_LEFT_OUT
     nothing = np.zeros((len(scores), 1))
     products = np.hstack([nothing, nothing, np.cumsum(scores[:, 1:] * scores[:, :-1], axis=1)])

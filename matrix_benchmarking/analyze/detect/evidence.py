@@ -1,7 +1,4 @@
-"""How strongly the last points of a series speak for a new level, and how strong is strong enough: pure formulas.
-
-All of them are elementwise, of numbers or arrays of one shape.
-"""
+"""How strongly the last points of a series speak for a new level, and how strong is enough: elementwise formulas."""
 
 from __future__ import annotations
 
@@ -147,10 +144,7 @@ def threshold(after: Floats, length: Numbers) -> Floats:
 
 
 def weigh(split: Split, prior: Prior) -> Weight:
-    """Student's ratio of the shift, with the spread pooled from both sides, as a normal score.
-
-    The correlation of successive points widens the error of both means, and narrows the spread that is seen in them.
-    """
+    """Student's ratio of the shift as a normal score, with the spread pooled from both sides; correlation widens it."""
     correlation = _correlation(split, prior)
     of_new = variance_of_mean(split.after, correlation)
     of_old = variance_of_mean(split.before, correlation)

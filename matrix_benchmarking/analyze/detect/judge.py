@@ -85,9 +85,8 @@ class Judgement:
 def change_points(values: Values, *, minimum: Minimum = ANY, blocks: Blocks | None = None) -> list[int]:
     """The indices of *values* at which a new level starts; arguments as those of `judge`.
 
-    A drift is one change, where it begins; where it ended, a level starts as soon as it has lasted. The change points
-    of the first versions are the beginning of those of all versions: later versions add to them and never move or
-    remove one.
+    A drift is one change, where it begins; where it ended, a level starts as soon as it has lasted. Later versions add
+    to the change points of the first ones and never move or remove one.
     """
     watched = watch(values, blocks=blocks)
     return [int(watched.index[move.first]) for move in _without_drifts(watched.series.points, _moves(watched, minimum))]
@@ -310,10 +309,7 @@ def no_change(
     more: int,
     seen: Sight = (None, False),
 ) -> Judgement:
-    """The verdict where a *shift* from the level *old*, known within its *reach*, looks most like a change.
-
-    *runs* are those before and after it, and so many *more* would show that it is one; 0 for none.
-    """
+    """The verdict where a *shift* looks most like a change, and so many *more* runs would show one; 0 for none."""
     effect, difference = estimates(shift, old, reach, scale)
     return Judgement(
         kind=Kind.NO_CHANGE,
@@ -331,10 +327,7 @@ def no_change(
 
 
 def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
-    """How many more runs raise the alarm if they lie where the newest points do; 0 if a hundred don't.
-
-    Of one split, or of several of which each number has shape (splits, 1).
-    """
+    """How many more runs raise the alarm if they lie where the newest points do; 0 if a hundred don't."""
     more = np.arange(1.0, _MOST_RERUNS + 1.0)[None]
     after = split.after + more
     share = after / split.after

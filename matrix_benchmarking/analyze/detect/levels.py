@@ -27,10 +27,10 @@ _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviati
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Levels:
-    """Estimates from the first *counts* points, each an array of shape (number of estimates,).
+    """Estimates from the first *counts* points, shape (estimates,); those of several series one behind the other.
 
-    Those of several series of one length lie one behind the other, from the same counts each. Points beyond 1.7
-    interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as if they lay there.
+    Points beyond 1.7 interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as
+    if they lay there.
     """
 
     counts: Integers
@@ -173,10 +173,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
 
 
 def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, Floats]:
-    """The values at which outliers are held back; the second ones from the ends where half of the values are equal.
-
-    The others may be as usual as those, but for one at each end: of a KPI that never varies, one disturbed value.
-    """
+    """The values at which outliers are held back; the second ones from the ends where half of the values are equal."""
     place = QUARTILES * (counts - 1)
     below = place.astype(np.int64)
     lower, upper = ordered[rows, below], ordered[rows, below + 1]

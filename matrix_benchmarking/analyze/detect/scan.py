@@ -1,8 +1,7 @@
 """Goes along a series once, point by point, and raises an alarm where the last points lie on a new level.
 
-What was decided at a point is never revised: the alarms of the first points of a series are those of the whole series
-up to there. After an alarm the new level is learnt from where it starts, with what is known of the noise. A `Watched`
-keeps what was seen, so that parts of the series can be judged without going along all of it again.
+What was decided at a point is never revised. After an alarm the new level is learnt from where it starts, with what is
+known of the noise. A `Watched` keeps what was seen, so that parts of the series can be judged without going again.
 """
 
 from __future__ import annotations
@@ -58,10 +57,7 @@ class Walk:
 
 
 def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None = None) -> Walk:
-    """Once along the whole series, from where *known* ends.
-
-    *looks* are the splits up to the next point that may raise an alarm, where they were weighed before.
-    """
+    """Once along the whole series, from where *known* ends; *looks* are the next splits, if they were weighed."""
     known = Walk(0, [], 0, series.prior, [None]) if known is None else known
     found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
     there, same = known.levels[-1], known.count - begin
@@ -145,10 +141,7 @@ def unconfirmed(series: TimeSeries, found: Candidates, last: int | Integers) -> 
 def _first(
     series: TimeSeries, begin: int, prior: Prior, levels: Levels | None, same: int
 ) -> tuple[NewLevel | None, Levels | None]:
-    """The first alarm of the level that starts at *begin*, and what was estimated of it on the way.
-
-    *levels* are known already, and that the *same* points from its first one on raise no alarm.
-    """
+    """The first alarm of a level, of which the *same* first points raise none, and what was estimated on the way."""
     points, least = series.points[begin:], _least(begin, prior)
     counts = counts_up_to(len(points), least)
     start, step = max(least, same), _FIRST_CHUNK

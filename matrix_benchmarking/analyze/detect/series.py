@@ -1,7 +1,4 @@
-"""Values as they come out of a history, made a series of numbers without gaps, with the evidence behind each.
-
-Runs that were measured together share a mood of the machine: they are a block, and count as one piece of evidence.
-"""
+"""The values of a history as a series without gaps, with the blocks of runs behind each: what was measured together."""
 
 from __future__ import annotations
 
@@ -85,10 +82,7 @@ class TimeSeries:
         return dataclasses.replace(self, **{name: made[id(getattr(self, name))] for name in ARRAYS})
 
     def blocks_from(self, first: Places, last: Places) -> Numbers:
-        """How many blocks speak for the points from *first* to *last* together.
-
-        What measured the points before *first* too shares its mood with both sides, so its further points count.
-        """
+        """How many blocks speak for the points from *first* to *last*; one shares its mood with what is before."""
         sums = self._fresh_until
         return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
 
@@ -155,9 +149,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, I
     """
     single = single_runs(values)
     if single is not None:
-        return _alone(np.array(single), None if blocks is None else campaigns(blocks))
-    if blocks is None and all(value is None or isinstance(value, float | int) for value in values):
-        return _alone(np.array(values, dtype=np.float64))
+        return _alone(np.array(single), blocks)
     repeats = [value if isinstance(value, Sequence | np.ndarray) else [value] for value in values]
     if blocks is None:
         blocks = [[(place, None)] * len(runs) for place, runs in enumerate(repeats)]
@@ -167,13 +159,12 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, I
     # A version of many disturbed runs is one of the first values, not all of them.
     scale = scale_of([sorted(abs(value) for value, _ in runs)[(len(runs) - 1) // 2] for runs in kept])
     kept = [[(_held(value / scale), block) for value, block in runs] for runs in kept]
-    own, fresh = _evidence(kept)
+    own, fresh, stretches = _evidence(kept)
     groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
               for runs, count in zip(kept, own, strict=True)]  # fmt: skip
     points = np.array([median([median(group) for group in of]) for of in groups], dtype=np.float64)
     counts = np.array([len(runs) for runs in kept], dtype=np.float64)
     together = [[value for value, _ in runs] for runs in kept]
-    stretches = _stretches(kept)
     series = TimeSeries(
         points,
         counts,
@@ -201,13 +192,11 @@ def single_runs(values: Values) -> array[float] | None:
     return points if math.isfinite(sum(points)) else None
 
 
-def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[TimeSeries, Integers, float]:
-    """As `prepare`, faster, for versions of one run each; gaps are NaN. Without gaps, *of* is what `campaigns` says."""
-    index = np.flatnonzero(np.isfinite(values))
-    scale = scale_of(values[index])
-    points = held(values[index], scale)
-    ones, none = np.ones(len(points)), np.zeros(len(points))
-    fresh, stretches = (ones, np.arange(len(points))) if of is None else of
+def _alone(values: Floats, blocks: Blocks | None) -> tuple[TimeSeries, Integers, float]:
+    """As `prepare`, faster, for versions of one run each."""
+    scale, index = scale_of(values), np.arange(len(values))
+    points, ones, none = held(values, scale), np.ones(len(values)), np.zeros(len(values))
+    fresh, stretches = (ones, index) if blocks is None else campaigns(blocks)
     variance = precision(ones, stretches)
     return TimeSeries(points, ones, variance, Prior(), ones, fresh.astype(float), none, stretches, points), index, scale
 
@@ -232,15 +221,17 @@ def _finite(runs: Sequence[float | None], blocks: Sequence[tuple[int, int | None
             if run is not None and math.isfinite(run)]  # fmt: skip
 
 
-def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
-    """How many blocks speak for each version by itself, and how many of them didn't for the version before it.
+def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int], Integers]:
+    """How many blocks speak for each version by itself, how many of them didn't for the one before it, and its stretch.
 
-    Rounds that enough of the earlier versions have runs in, too, are one each; else campaigns are.
+    Rounds that enough of the earlier versions have runs in, too, are one block each; else campaigns are. A stretch is
+    the first of the versions that one campaign measured one after the other up to this one.
     """
-    own, fresh = [], []
+    own, fresh, stretches = list[int](), list[int](), list[int]()
     earlier: dict[int, int] = {}
     before: set[int] = set()
     campaigns_before: set[int] = set()
+    in_turn_before = False
     for place, runs in enumerate(versions):
         campaigns = {campaign for _, (campaign, _) in runs}
         rounds = {number for _, (_, number) in runs if number is not None}
@@ -251,20 +242,11 @@ def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
         else:
             own.append(len(campaigns))
             fresh.append(len(campaigns - campaigns_before))
+        in_turn = len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs)
+        stretches.append(stretches[-1] if in_turn and in_turn_before and campaigns == campaigns_before else place)
         earlier.update((number, earlier.get(number, 0) + 1) for number in rounds)
-        before, campaigns_before = rounds, campaigns
-    return own, fresh
-
-
-def _stretches(versions: list[list[_Run]]) -> Integers:
-    """Of each version the first of those that its campaign measured one after the other up to it."""
-    found, campaign = list[int](), None
-    for place, runs in enumerate(versions):
-        campaigns = {campaign for _, (campaign, _) in runs}
-        in_turn = min(campaigns) if len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs) else None
-        found.append(found[-1] if found and in_turn is not None and in_turn == campaign else place)
-        campaign = in_turn
-    return np.array(found, dtype=np.int64)
+        before, campaigns_before, in_turn_before = rounds, campaigns, in_turn
+    return own, fresh, np.array(stretches, dtype=np.int64)
 
 
 def _grouped(runs: list[_Run], *, by_round: bool) -> list[list[float]]:
@@ -334,8 +316,7 @@ def precision(counts: Floats, stretches: Integers) -> Floats:
 def _prior(repeats: list[list[float]], stretches: Integers, own: list[int], fresh: list[int]) -> Prior:
     """What the repeats of the first versions say of the noise; nothing where there are none.
 
-    Nor where one campaign measured these versions one after the other: its mood drifts from one to the next, which the
-    repeats of one don't show. Little where some share a campaign: its mood isn't that of the next one.
+    Nor where one campaign measured these one after the other: its mood drifts, which repeats of one don't show.
     """
     if len(np.unique(stretches[:OF_THE_PRIOR])) < min(OF_THE_PRIOR, len(stretches)):
         return Prior()

@@ -142,10 +142,7 @@ def weigh(of: Plateau, found: tuple[Integers, Integers], *, at_best: bool = Fals
 
 
 def length_of(begin: int, points: Numbers, prior: Prior) -> Numbers:
-    """The number of points that a threshold goes by: with what earlier levels contribute to what is known of the noise.
-
-    Repeats, which are all that is known before the first point, make a history short in looks and not in knowledge.
-    """
+    """The number of points that a threshold goes by: with what is known of the noise from elsewhere."""
     if begin == 0:
         return np.where(prior.degrees > 0.0, np.maximum(points, _SHORTEST_WITH_REPEATS), points)
     return points + prior.degrees
@@ -251,10 +248,7 @@ def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> 
 
 
 def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats, variance: Floats) -> Floats:
-    """By how much the *newest* of *count* points of an old level vary more than all of it does; below 1 if they don't.
-
-    A spread that grew goes both ways before it looks like a new level.
-    """
+    """By how much the *newest* of *count* points of an old level vary more than all of it; below 1 if they don't."""
     inside, windows = _windows(points, newest, np.minimum(count, _RECENT))
     unit = np.where(variance > 0.0, variance, np.inf)
     squares = np.minimum((windows - level[:, None]) ** 2 / unit[:, None], _MOST_OF_ONE_SQUARE) * inside
@@ -280,11 +274,7 @@ def _sum(series: TimeSeries, name: str, begin: int, last: Integers, lag: Integer
 
 
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:
-    """Points of the new level, held back if they lie farther off the old one than their middle does.
-
-    Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier
-    whatever the level is, and counts as the middle.
-    """
+    """Points of the new level, held back if farther off the old one than their middle; outliers count as that."""
     middle, few = old, lag <= _ORDERED_UP_TO
     if few.any():
         ordered = np.where(inside[:, :_ORDERED_UP_TO], windows[:, :_ORDERED_UP_TO], np.inf)
@@ -309,10 +299,7 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
 
 
 def as_clear_on_logarithms(of: Plateau, found: Candidates, over: Integers) -> Integers:
-    """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
-
-    Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
-    """
+    """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared."""
     points = _with_logarithms(of, found, over)
     if points is None:
         return over
@@ -325,11 +312,7 @@ def as_clear_on_logarithms(of: Plateau, found: Candidates, over: Integers) -> In
 
 
 def clearer_on_logarithms(of: Plateau, found: Candidates) -> Candidates:
-    """*found*, in which levels with a factor of two between them are as clear as they are on the logarithmic scale.
-
-    Where the noise grows with the value, a new level is the more restless the higher it is, and twenty times the
-    latency would be harder to see than five times.
-    """
+    """*found*, in which levels with a factor of two between them are as clear as on the logarithmic scale."""
     far = np.flatnonzero((found.excess < 0.0) & is_doubled(of.levels, found.split))
     if not len(far):
         return found

@@ -1,7 +1,6 @@
 """Many series at once: those in which nothing shows are judged as arrays over series, at a tenth of the time.
 
-In most series of a history nothing happens. What says so, the walk's own formulas, is evaluated for all series of one
-length beside each other; where anything comes near its threshold, the series is left to be gone along by itself.
+Where anything comes near a threshold of the walk, the series is left to be gone along by itself.
 """
 
 from __future__ import annotations
@@ -140,10 +139,7 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Candidates, which: Integ
 
 
 def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, dict[int, Candidates]]:
-    """Of each series the first point up to which a split is near its threshold; its length where none is.
-
-    And those splits, where they were weight together.
-    """
+    """Of each series the first point up to which a split is near its threshold, else its length; and those splits."""
     length = part.length
     last, lag = candidates(Plateau(part.series, 0, part.prior, levels), (least, length))
     until, looks = np.full(len(part.places), length), dict[int, Candidates]()

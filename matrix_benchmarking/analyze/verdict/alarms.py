@@ -1,8 +1,4 @@
-"""The alarms in a series: which changes for the worse still hold, which were repaired, what people said of them.
-
-Alarms that share their first bad version are one cause, shown and counted as one. One slow commit shows in each series
-and KPI that it touches: each keeps its alarm, and what is said of the cause is written to each.
-"""
+"""The alarms in a series: which changes for the worse still hold, which were repaired, what people said of them."""
 
 from __future__ import annotations
 
@@ -154,16 +150,7 @@ def _alarm(
     now: dt.datetime,
 ) -> Alarm:
     last = len(series.points) - 1
-    alarm = Alarm(
-        id=identity,
-        kpi=series.kpi.name,
-        first_bad=series.versions[change.first],
-        last_good=series.versions[change.last_before],
-        old_level=change.old_level,
-        new_level=change.new_level,
-        status=Status.OPEN,
-        is_new=change.seen == last,
-    )
+    alarm = Alarm.of(series, change, identity, is_new=change.seen == last)
     before = known.get(identity)
     if before is not None:
         alarm = _with_history(alarm, before, series, now)

@@ -60,14 +60,9 @@ def analyse(
     now: dt.datetime,
     rate: float = RATE,
 ) -> Analysis:
-    """The verdicts on the series of *selection*.
+    """The verdicts on the series of *selection*; *data* is where the runs came from, in words.
 
-    Args:
-        data: where the runs came from, in words.
-        minimum_effects: by KPI; 1 % of the old level for the others.
-        events: what the history knows of alarms: what was raised before stays one, whatever the rate says.
-        now: the time of the analysis, UTC.
-        rate: false discovery rate: on average, at most this share of the changes that are named are none.
+    Of the changes that are named on average at most a share of *rate* are none; what *events* say was raised stays.
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]

@@ -1,7 +1,6 @@
 """The changes of a series: what the detector sees, without the episodes that ended too soon for it to see them end.
 
-A regression of a few versions that was repaired would else be the beginning of a level that never was, on which nothing
-that comes later can be told. So the series is judged again without them, as if they hadn't been measured.
+A regression of a few versions that was repaired would else be the beginning of a level that never was.
 """
 
 from __future__ import annotations
@@ -128,8 +127,7 @@ def _first_episode(
 ) -> tuple[Change, Change] | None:
     """The first change that was taken back before the detector saw another one, and what took it back.
 
-    Of the *values* so many are *known* yet; of changes that another one followed before the point *asked*, this was
-    asked before. A better level that lasted is one: to lose it is a regression, which the detector sees.
+    What was followed by another one before the point *asked* was asked before. A better level that lasted is none.
     """
     if lower_is_better is None:
         return None
@@ -295,10 +293,7 @@ def returns(points: Floats, old: float, new: float) -> int:
 
 
 def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
-    """The stays away that have ended, of points each of which is by so much *likelier* away, as a logarithm.
-
-    It is away, or back, once the points since some place make it *enough* so: at the place that they do most.
-    """
+    """The stays away that have ended: begun, and ended, where points since are *enough* likelier so, by logarithms."""
     stays, is_away, sure = list[tuple[int, int]](), False, 0.0
     start = turn = 0
     for place, one in enumerate(likelier):

@@ -103,10 +103,7 @@ def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
 def of_unjudged_kpis(
     known: Iterable[Known], kpis: Mapping[str, KPIDefinition], now: dt.datetime
 ) -> list[tuple[Known, str]]:
-    """The open alarms of KPIs that are not judged any more, and why; no analysis would ever close them.
-
-    A KPI that is none of *kpis* may be that of another version of the workload, so its alarms stay.
-    """
+    """The open alarms of KPIs that are not judged any more, and why: no analysis would ever close them."""
     found = []
     for alarm in known:
         kpi = kpis.get(alarm.subject.kpi)
@@ -121,10 +118,7 @@ def of_unjudged_kpis(
 
 
 def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) -> bool:
-    """Whether an acknowledgement is over: until a date when its day is, UTC, until a version when there is a later one.
-
-    Of *versions*, labels of the series in their order, the one that is written as *until* is meant, whatever its type.
-    """
+    """Whether an acknowledgement is over: *until* a date when its day is, UTC, a version when there is a later one."""
     if until is None:
         return False
     day = date_of(until)

@@ -55,6 +55,13 @@ class Alarm:
     until: str | None = None  # a version or a date up to which it is acknowledged; None for always
     note: str = ""  # more to know, such as an acknowledgement that ran out
 
+    @classmethod
+    def of(cls, series: SelectedSeries, change: Change, identity: str, *, is_new: bool) -> Alarm:
+        """That of a *change* of which nobody said anything yet."""
+        first_bad, last_good = series.versions[change.first], series.versions[change.last_before]
+        levels = change.old_level, change.new_level
+        return cls(identity, series.kpi.name, first_bad, last_good, *levels, Status.OPEN, is_new)
+
     @property
     def fails(self) -> bool:
         return self.status is Status.OPEN

@@ -1,21 +1,15 @@
-"""One build against another, or one version of a history, series by series, and what the history says of these.
-
-Both are right, and may look like a contradiction: a history has more runs behind it than two of its versions, and two
-versions that are both on a new level show no difference.
-"""
+"""One build against another, or one version of a history, series by series, and what the history says of these."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError
 from ...filters import show
 from ...matrix import NOT_SET, Entry, typed
-from ...workload import MinimumEffect, RegressionKeys, Workload
-from ..detect.evidence import RATE
+from ...workload import RegressionKeys, Workload
 from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
@@ -25,7 +19,7 @@ from ..select.versions import in_words
 from ..words import is_or_are
 from .lifecycle import Known
 from .model import Analysis, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
-from .sides import Pair, RunBlocks, by_series, verdicts_of
+from .sides import Pair, Question, by_series, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
 
@@ -36,20 +30,6 @@ class Build:
 
     name: str
     entries: Sequence[Entry]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
-    """What all comparisons take besides the runs."""
-
-    data: str  # where the runs came from, in words
-    blocks: RunBlocks  # which runs were measured together, among all that there are
-    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)  # by KPI; else 1 %
-    known: Mapping[str, Known] = dataclasses.field(default_factory=dict)  # the alarms of the history, by id
-    # Those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
-    raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
-    now: dt.datetime | None = None  # UTC; that of the clock unless given
-    rate: float = RATE  # false discovery rate over the series without such an alarm
 
 
 def ignoring(workload: Workload, ignored: Sequence[str]) -> Workload:
@@ -74,15 +54,10 @@ def compare_builds(
     is_tolerant: bool = False,
     kpi_filter: Sequence[str] = (),
 ) -> Analysis:
-    """The verdict on *new* against *old*, paired on the labels that identify a series; nothing else counts.
-
-    Args:
-        ignored: labels that may differ between the builds, beside the workload's comparison and ignored keys.
-        is_tolerant: among those, names that no run has are noted.
-        kpi_filter: as in :func:`.analyse.analyse_runs`.
+    """The verdict on *new* against *old*, paired on the labels that identify a series, but for those *ignored*.
 
     Raises:
-        ConfigError: no run has a label of *ignored*.
+        ConfigError: no run has a label of *ignored*; noted where it *is_tolerant*.
         WorkloadError: a comparison key is no name of anything.
     """
     paired = ignoring(workload, ignored)
@@ -123,13 +98,9 @@ def compare_builds(
 def compare_versions(
     selection: Selection, old: str, new: str | None, question: Question, *, axis: str | None
 ) -> Analysis:
-    """The verdict on version *new* of each series of *selection* against its version *old*, both in words.
+    """The verdict on version *new*, the newest where None, of each series against its version *old*, both in words.
 
-    The other versions of the series count where each side has one campaign: they say how campaigns differ anyway.
-
-    Args:
-        new: the newest version of each series where None.
-        axis: the comparison key that orders the series: a version is also its value alone; None where time orders them.
+    A version is also its value of the comparison key *axis* alone. The other versions say how campaigns differ anyway.
     """
     pairs, others = version_pairs(selection, old, new, axis)
     called = new or "the newest runs"
@@ -192,11 +163,9 @@ def analysis_of(
     selection: Selection, pairs: Sequence[Pair], alone: Sequence[NotAnalysed], question: Question, asked: str
 ) -> Analysis:
     """The verdicts on *pairs*; of *selection* counts what isn't a series, *alone* are those without another side."""
-    now = dt.datetime.now(dt.UTC) if question.now is None else question.now
     shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
     judged = [one for one in pairs if one.series.kpi.lower_better is not None]
-    effects, known = question.minimum_effects, question.known
-    verdicts = verdicts_of(judged, question.blocks, effects, known=known, rate=question.rate, now=now)
+    verdicts = verdicts_of(judged, question)
     verdicts.sort(key=severity)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
@@ -212,8 +181,8 @@ def analysis_of(
         points=sum(point.count for point in points),
         kpis=selection.kpis,
         false_discovery_rate=question.rate,
-        made_at=now,
-        beside=of_history(judged, verdicts, {**question.raised, **known}),
+        made_at=question.now,
+        beside=of_history(judged, verdicts, {**question.raised, **question.known}),
     )
 
 

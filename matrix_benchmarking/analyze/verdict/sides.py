@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -36,6 +37,39 @@ class Pair:
     series: SelectedSeries
     old: tuple[int, ...]
     new: tuple[int, ...]
+
+
+class RunBlocks:
+    """The block of each of the runs that there are, worked out when the first is asked for."""
+
+    def __init__(self, entries: Callable[[], Sequence[Entry]]) -> None:
+        self._entries = entries
+
+    @functools.cached_property
+    def _blocks(self) -> Mapping[RunId, Block]:
+        entries = self._entries()
+        return dict(zip(map(_run_id, entries), blocks_of(entries), strict=True))
+
+    def of(self, entry: Entry) -> Block:
+        return self._blocks[_run_id(entry)]
+
+
+def _run_id(entry: Entry) -> RunId:
+    return entry.test_uuid, entry.name
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """What all comparisons take besides the runs."""
+
+    data: str  # where the runs came from, in words
+    blocks: RunBlocks  # which runs were measured together, among all that there are
+    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)  # by KPI; else 1 %
+    known: Mapping[str, Known] = dataclasses.field(default_factory=dict)  # the alarms of the history, by id
+    # Those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
+    raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
+    now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
+    rate: float = RATE  # false discovery rate over the series without such an alarm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -138,55 +172,36 @@ def ratio(logarithm: float) -> float:
     return math.expm1(logarithm) if logarithm < LARGEST_LOGARITHM else math.inf
 
 
-class RunBlocks:
-    """The block of each of the runs that there are, worked out when the first is asked for."""
+def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict]:
+    """The verdict on each of *pairs*, in their order, of KPIs of which one direction is better.
 
-    def __init__(self, entries: Callable[[], Sequence[Entry]]) -> None:
-        self._entries = entries
-        self._blocks: dict[RunId, Block] | None = None
-
-    def of(self, entry: Entry) -> Block:
-        if self._blocks is None:
-            entries = self._entries()
-            named = map(_run_id, entries)
-            self._blocks = dict(zip(named, blocks_of(entries), strict=True))
-        return self._blocks[_run_id(entry)]
-
-
-def _run_id(entry: Entry) -> RunId:
-    return entry.test_uuid, entry.name
-
-
-def verdicts_of(
-    pairs: Sequence[Pair],
-    blocks: RunBlocks,
-    minimum_effects: Mapping[str, MinimumEffect],
-    *,
-    known: Mapping[str, Known],
-    rate: float,
-    now: dt.datetime,
-) -> list[SeriesVerdict]:
-    """The verdict on each of *pairs*, in their order; all have a KPI of which one direction is better.
-
-    A series with one of the *known* alarms between both sides is no news: it isn't among those over which false
-    discoveries are counted.
+    A series with a known alarm between both sides is no news, so it isn't counted among the discoveries.
     """
-    judged = judge(pairs, blocks)
-    alarms = by_series(known.values())
+    judged = judge(pairs, question.blocks)
+    alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
-    q = q_values([
-        one.p_value if alarm is None else None for one, alarm in zip(judged, old_alarms, strict=True)
-    ])  # fmt: skip
-    return [
-        _verdict(one, found, value if alarm is None else found.p_value, alarm,
-                 minimum_effects.get(one.series.kpi.name, MinimumEffect()), rate, now)
-        for one, found, value, alarm in zip(pairs, judged, q, old_alarms, strict=True)
-    ]  # fmt: skip
+    p_values = [one.p_value for one in judged]
+    q = q_values([p if alarm is None else None for p, alarm in zip(p_values, old_alarms, strict=True)])
+    q = [value if alarm is None else p for value, alarm, p in zip(q, old_alarms, p_values, strict=True)]
+    return [_verdict(*each, question) for each in zip(pairs, judged, q, old_alarms, strict=True)]
 
 
 def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
     """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise."""
-    return _lending([_runs(one, blocks) for one in pairs], [one.series.kpi.name for one in pairs])
+    runs = []
+    for one in pairs:
+        name, sides = one.series.kpi.name, {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
+        runs.append(
+            _runs_of(
+                [
+                    (entry, entry.kpis[name], sides.get(place, OTHER + place))
+                    for place, point in enumerate(one.series.points)
+                    for entry in point.entries
+                ],
+                blocks,
+            )
+        )
+    return _lending(runs, [one.series.kpi.name for one in pairs])
 
 
 def compare_sides(
@@ -227,19 +242,6 @@ def judged(runs: Runs, evidence: Evidence) -> Judged:
     return Judged(runs, evidence, pair.tell(evidence.weighed) if is_known else None)
 
 
-def _runs(one: Pair, blocks: RunBlocks) -> Runs:
-    """The runs of a pair with their blocks."""
-    sides = {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
-    return _runs_of(
-        [
-            (entry, entry.kpis[one.series.kpi.name], sides.get(place, OTHER + place))
-            for place, point in enumerate(one.series.points)
-            for entry in point.entries
-        ],
-        blocks,
-    )
-
-
 def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: RunBlocks) -> Runs:
     """Runs, each with its value and its side."""
     found = [blocks.of(entry) for entry, _, _ in values]
@@ -267,18 +269,10 @@ def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:
     return next((of_version[version] for version in reversed(after) if version in of_version), None)
 
 
-def _verdict(
-    one: Pair,
-    found: Judged,
-    q_value: float | None,
-    known: Known | None,
-    minimum: MinimumEffect,
-    rate: float,
-    now: dt.datetime,
-) -> SeriesVerdict:
-    series = one.series
+def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | None, question: Question) -> SeriesVerdict:
+    series, minimum = one.series, question.minimum_effects.get(one.series.kpi.name, MinimumEffect())
     assert series.kpi.lower_better is not None
-    outcome = found.outcome(minimum, series.kpi.lower_better, q_value, rate)
+    outcome = found.outcome(minimum, series.kpi.lower_better, q_value, question.rate)
     old, new = found.levels
     counts = [sum(series.points[place].count for place in places) for places in (one.old, one.new)]
     base = dataclasses.replace(
@@ -302,23 +296,13 @@ def _verdict(
     if outcome is Outcome.SUSPECTED:
         return base
     change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, outcome is Outcome.REGRESSION)
-    alarms = (_alarm(one, change, known, now),) if change.is_worse else ()
+    alarms = (_alarm(series, change, known, question.now),) if change.is_worse else ()
     return dataclasses.replace(base, changes=(change,), alarms=alarms)
 
 
-def _alarm(one: Pair, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
+def _alarm(series: SelectedSeries, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
     """What fails: with the id and the state of the alarm that the history has of it, if it has one."""
-    series = one.series
-    alarm = Alarm(
-        id="",
-        kpi=series.kpi.name,
-        first_bad=series.versions[change.first],
-        last_good=series.versions[change.last_before],
-        old_level=change.old_level,
-        new_level=change.new_level,
-        status=Status.OPEN,
-        is_new=known is None,
-    )
+    alarm = Alarm.of(series, change, "", is_new=known is None)
     if known is None:
         return alarm
     last, subject = known.last, known.subject

@@ -18,28 +18,19 @@ from ..select.selection import SelectedSeries, Selection
 from ..select.series import SeriesPoint
 from ..words import tuning_label
 from .model import Analysis, Outcome, SeriesVerdict
-from .pairs import Question, analysis_of, version_pairs
-from .sides import Judged, Pair, judge, judged
+from .pairs import analysis_of, version_pairs
+from .sides import Judged, Pair, Question, judge, judged
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Effect:
-    """What a KPI does over all pairs.
-
-    Attributes:
-        kpi: the KPI.
-        pairs: of points that differ in the setting only.
-        judged: the mean over the pairs, from the blocks in which they were measured.
-        outcome: the verdict on that mean; None where the KPI isn't judged.
-        verdicts: on the pairs, the largest difference first; empty where the KPI isn't judged.
-        minimum: what a difference has to reach.
-    """
+    """What a KPI does over all pairs of points that differ in the setting only."""
 
     kpi: KPIDefinition
     pairs: tuple[Pair, ...]
-    judged: Judged
-    outcome: Outcome | None
-    verdicts: tuple[SeriesVerdict, ...]
+    judged: Judged  # the mean over the pairs, from the blocks in which they were measured
+    outcome: Outcome | None  # the verdict on that mean; None where the KPI isn't judged
+    verdicts: tuple[SeriesVerdict, ...]  # on the pairs, the largest difference first; empty likewise
     minimum: MinimumEffect
 
     def count(self, outcome: Outcome) -> int:
@@ -48,28 +39,19 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Switch:
-    """One value of a setting in place of another.
-
-    Attributes:
-        setting, old, new: what changes.
-        analysis: the verdicts on all pairs of all KPIs, as a comparison of two builds gives them.
-        effects: what each KPI does, in the order of the KPIs.
-    """
+    """One value of a setting in place of another."""
 
     setting: str
     old: Scalar
     new: Scalar
-    analysis: Analysis
-    effects: tuple[Effect, ...]
+    analysis: Analysis  # of all pairs of all KPIs, as a comparison of two builds gives it
+    effects: tuple[Effect, ...]  # in the order of the KPIs
 
 
 def switch(
     entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, question: Question
 ) -> Switch | None:
-    """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone.
-
-    Runs without the KPI take no part, nor what :func:`pair_up` leaves out.
-    """
+    """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone."""
     points = pair_up(entries, setting, old, new)
     names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
     pairs = [found for kpi in workload.kpis.values() for found in _of_kpi(points, kpi, setting, names)]
@@ -97,10 +79,7 @@ BothSides = tuple[list[Entry], list[Entry]]
 
 
 def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[BothSides]:
-    """The runs with *old* and those with *new*, point by point where both are there.
-
-    Failed runs, and those with values that can't be, take no part.
-    """
+    """The good runs with *old* and those with *new*, point by point where both are there."""
     sides: dict[Key, BothSides] = {}
     wanted = {typed(old): 0, typed(new): 1}
     chosen = [

@@ -15,8 +15,8 @@ from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events, unseen
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions, of_history
-from matrix_benchmarking.analyze.verdict.sides import Pair, RunBlocks
+from matrix_benchmarking.analyze.verdict.pairs import compare_versions, of_history
+from matrix_benchmarking.analyze.verdict.sides import Pair, Question, RunBlocks
 from matrix_benchmarking.matrix import Entry
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -19,8 +19,8 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
-from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, RunBlocks
+from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Question, RunBlocks
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject

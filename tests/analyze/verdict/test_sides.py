@@ -19,8 +19,8 @@ from matrix_benchmarking.analyze.verdict import sides
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
-from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import Compared, Judged, RunBlocks, compare_sides
+from matrix_benchmarking.analyze.verdict.pairs import compare_versions
+from matrix_benchmarking.analyze.verdict.sides import Compared, Judged, Question, RunBlocks, compare_sides
 from matrix_benchmarking.analyze.wording.verdicts import difference_label, interval_label
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect

@@ -11,8 +11,8 @@ import pytest
 
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.study import Given, Study
-from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
-from matrix_benchmarking.analyze.verdict.sides import RunBlocks
+from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
+from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.cli import main

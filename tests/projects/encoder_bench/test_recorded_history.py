@@ -9,8 +9,8 @@ import pytest
 
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
-from matrix_benchmarking.analyze.verdict.sides import RunBlocks
+from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
+from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix

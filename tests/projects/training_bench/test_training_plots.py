@@ -13,8 +13,7 @@ from training_trees import epochs, log, write_native, write_public
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.sides import RunBlocks
+from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config

@@ -15,8 +15,7 @@ import yaml
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.sides import RunBlocks
+from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
