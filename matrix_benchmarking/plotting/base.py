@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import abc
-import copy
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
 from . import controls, problems
-from .controls import Control, chosen
+from .controls import Control
 from .static_html import Part
 from .template import colour_map
 
 if TYPE_CHECKING:
     import pandas
+    import plotly.graph_objects as go
+    from dash.development.base_component import Component
 
     from ..analyze.study import Study
+    from ..filters import Scalar
     from ..workload import Workload
+    from .catalogue import Catalogue
+    from .tags import Node
+
+    Drawn = tuple[go.Figure | dict[str, Any] | None, Node]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,22 +33,20 @@ class View:
     """What a plot or a report is asked to show, and what there is of it.
 
     The first five are the arguments of TOPSAIL's ``do_plot``, which a view can be unpacked into.
-
-    Attributes:
-        ordered_vars: names of the variables, those to be told apart first before the others.
-        settings: those that have one value.
-        setting_lists: for each variable its name with each of its values.
-        variables: the values of each.
-        cfg: what was chosen of the controls.
-        shown: the plot or report that is drawn; None as long as nobody draws.
     """
 
     ordered_vars: list[str]
-    settings: dict[str, Any]
+    """Names of the variables, those to be told apart first before the others."""
+    settings: dict[str, Scalar]
+    """Those that have one value."""
     setting_lists: SettingLists
+    """For each variable its name with each of its values."""
     variables: Variables
+    """The values of each."""
     cfg: Mapping[str, Any]
+    """What was chosen of the controls."""
     shown: _Named | None = None
+    """The plot or report that is drawn; None as long as nobody draws."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.ordered_vars, self.settings, self.setting_lists, self.variables, self.cfg))
@@ -53,7 +56,7 @@ class View:
         """*args*, which TOPSAIL's reports hand on as a plain tuple."""
         return args if isinstance(args, View) else cls(*args)
 
-    def choosing(self, **chosen: Any) -> View:
+    def choosing(self, **chosen: object) -> View:
         """The same with other choices of the controls."""
         return dataclasses.replace(self, cfg={**self.cfg, **chosen})
 
@@ -108,7 +111,7 @@ class View:
         """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
         return self.drawn.colours(setting)
 
-    def link(self, run: Entry, text: str | None = None) -> Any:
+    def link(self, run: Entry, text: str | None = None) -> Component:
         """A link to the run's test directory; its id instead for a test of a history, which has none."""
         return self.drawn.link(run, text)
 
@@ -128,14 +131,14 @@ class _Named:
     kpis: ClassVar[Sequence[str]] = ()
     """The KPIs that it shows: one that the workload doesn't have is an error before anything is read."""
 
-    def __init__(self, catalogue: Presentation) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.study = catalogue.study
         self.matrix = self.study.matrix
         self.workload = self.study.workload
 
-    def link(self, entry: Entry, text: str | None = None) -> Any:
-        """A link to the entry's test directory; its id instead for a test of a history, which has none."""
+    def link(self, entry: Entry, text: str | None = None) -> Component:
+        """See :meth:`View.link`."""
         from dash import html
 
         address = self.catalogue.href(entry)
@@ -158,7 +161,9 @@ class _Named:
 
     def option(self, cfg: Mapping[str, Any], name: str) -> Any:
         """What *cfg* says of the control *name*, or its default."""
-        return chosen(self.controls(), cfg, name)
+        if name in cfg:
+            return cfg[name]
+        return next(control.default for control in self.controls() if control.name == name)
 
     def draw(self, view: View) -> Any:
         """Of a plot its figure (None: nothing to draw), and text or Dash components about it; of a report those."""
@@ -167,7 +172,7 @@ class _Named:
     def do_plot(
         self,
         ordered_vars: list[str],
-        settings: dict[str, Any],
+        settings: dict[str, Scalar],
         setting_lists: SettingLists,
         variables: Variables,
         cfg: Mapping[str, Any],
@@ -195,7 +200,7 @@ class Report(_Named):
     plots: ClassVar[Sequence[type[Plot] | str]] = ()
     """The plots that it shows, the workload's own as classes, others by their names; there is no other list of them."""
 
-    def __init__(self, catalogue: Presentation) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         super().__init__(catalogue)
         self.drawn: list[Plot] = []  # by Plot_and_Text; their controls are the page's too
 
@@ -203,13 +208,13 @@ class Report(_Named):
         """One sentence made from the data, for the page's card on the index; empty for none."""
         return ""
 
-    def Plot_and_Text(self, name: str, args: View) -> list[Any]:
+    def Plot_and_Text(self, name: str, args: View) -> list[Node]:
         """The plot *name* under its heading, with its text."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
         return [self.catalogue.section(plot, View.of(args))]
 
-    def each_plot(self, view: View) -> list[Any]:
+    def each_plot(self, view: View) -> list[Node]:
         """All of its plots, one below the other."""
         names = (plot if isinstance(plot, str) else plot.name for plot in self.plots)
         return [part for name in names for part in self.Plot_and_Text(name, view)]
@@ -218,7 +223,7 @@ class Report(_Named):
 class PlotsReport(Report):
     """A page of the *plots*, one below the other."""
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         from dash import html
 
         runs = (self.matrix, self.study.past or self.matrix)
@@ -227,91 +232,34 @@ class PlotsReport(Report):
         return self.each_plot(view)
 
 
-def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:
-    """*view* with what *texts* say of the controls; what *view* fixes already stays."""
-    chosen, _ = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
-    return view.choosing(**{**chosen, **view.cfg})
+def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> tuple[View, list[str]]:
+    """*view* with what *texts* say of the controls, but for what it fixes already; and what can't be read of them."""
+    chosen, complaints = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
+    return view.choosing(**{**chosen, **view.cfg}), complaints
 
 
-def plot_section(plot: Plot, view: View, texts: Mapping[str, str] | None = None) -> Any:
+def plot_section(plot: Plot, view: View, texts: Mapping[str, str] | None = None) -> Component:
     """What a report shows of a plot, whose controls *texts* choose: heading, how to read it, figure, conclusion."""
-    from dash import html
+    from .tags import html
 
-    part: Any = Part(plot.name, lambda: plot_parts(plot, configured(plot, view, texts or {})))
+    part = Part(plot.name, lambda: plot_parts(plot, configured(plot, view, texts or {})[0]))
     return html.Section([html.H3(plot.name), part], className="plot")
 
 
-def _drawn(plot: Plot, view: View) -> tuple[Any, Any]:
-    figure, text = plot.do_plot(*view)
-    if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
-        raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
-    return figure, text
-
-
-def plot_parts(plot: Plot, view: View) -> list[Any]:
+def plot_parts(plot: Plot, view: View) -> list[Node]:
     """The plot without its heading."""
-    from dash import dcc, html
+    from .tags import dcc, html
 
-    figure, text = problems.called(plot.name, plot.workload.source, lambda: _drawn(plot, view))
-    parts: list[Any] = []
+    def drawn() -> Drawn:
+        figure, text = plot.do_plot(*view)
+        if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
+            raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
+        return figure, text
+
+    figure, text = problems.called(plot.name, plot.workload.source, drawn)
+    parts: list[Node] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
         parts.append(dcc.Graph(figure=figure))
-    if isinstance(text, (list, tuple)):
-        parts += [html.P(part) if isinstance(part, str) else part for part in text]
-    elif text:
-        parts.append(html.P(text) if isinstance(text, str) else text)
-    return parts
-
-
-Href = Callable[[Entry], str | None]
-"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
-Section = Callable[[Plot, View], Any]
-Late = Callable[[Callable[[], Any], int], Any]
-"""The place of what a function makes when it is seen, and its height in pixels."""
-
-
-def to_location(entry: Entry) -> str | None:
-    """The entry's test directory as an absolute ``file:`` address."""
-    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
-
-
-class Presentation(abc.ABC):
-    """What plots and reports show, how their pages link and are put together.
-
-    Attributes:
-        section: makes the part of a report that shows a plot.
-        late: gives the place of a part that is made when it is seen, in an application, which has the verdict above all
-            its pages; None where everything is made at once.
-    """
-
-    def __init__(self, study: Study, href: Href = to_location) -> None:
-        self.study = study
-        self.href = href
-        self.section: Section = plot_section
-        self.late: Late | None = None
-
-    def of(self, study: Study) -> Self:
-        """The same for another study."""
-        other = copy.copy(self)
-        other.study = study
-        return other
-
-    def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Self:
-        """The same for the pages of an application."""
-        other = copy.copy(self)
-        other.href, other.section, other.late = href, section, late
-        return other
-
-    @abc.abstractmethod
-    def plot(self, name: str) -> Plot:
-        """The plot of this name."""
-
-    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
-        """A view of the whole matrix; of its variables those in *first* come first."""
-        everything = self.study.matrix.settings
-        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
-        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
-        settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
-        setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
-        return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))
+    said = text if isinstance(text, (list, tuple)) else [text] if text else []
+    return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]

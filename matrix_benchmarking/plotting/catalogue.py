@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..analyze.study import Study
 from ..errors import MatbenchError, WorkloadError, did_you_mean
+from ..matrix import Entry
 from ..workload import Workload
-from .base import Plot, PlotsReport, Presentation, Report
+from .base import Plot, PlotsReport, Report, View, plot_section
 from .plot_history import KPIHistory
 from .report_best import BestReport
 from .report_check import CheckReport
@@ -18,9 +21,46 @@ from .report_history import HistoryReport
 from .report_kpis import KPIReport
 from .report_regression import RegressionReport
 
+if TYPE_CHECKING:
+    from .tags import Node
 
-class Catalogue(Presentation):
-    """Makes the plots and reports of a study."""
+K = TypeVar("K", Plot, Report)
+Href = Callable[[Entry], str | None]
+"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
+Late = Callable[[Callable[[], "Node"], int], "Node"]
+"""The place of what a function makes when it is seen, and its height in pixels."""
+
+
+def to_location(entry: Entry) -> str | None:
+    """The entry's test directory as an absolute ``file:`` address."""
+    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
+
+
+class Catalogue:
+    """The plots and reports of a study: what they show, how their pages link and are put together."""
+
+    def __init__(self, study: Study, href: Href = to_location) -> None:
+        self.study = study
+        self.href = href
+        self.section: Callable[[Plot, View], Node] = plot_section
+        """Makes the part of a report that shows a plot."""
+        self.late: Late | None = None
+        """In an application, which has the verdict above all its pages; None where everything is made at once."""
+
+    def of(self, study: Study) -> Catalogue:
+        """The same for another study."""
+        other = copy.copy(self)
+        other.study = study
+        return other
+
+    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
+        """A view of the whole matrix; of its variables those in *first* come first."""
+        everything = self.study.matrix.settings
+        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
+        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
+        settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
+        setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
+        return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))
 
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
@@ -84,9 +124,9 @@ def check(workload: Workload) -> None:
                 )
 
 
-def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:
+def _by_name(classes: Iterable[object], kind: type[K]) -> dict[str, type[K]]:
     """Raises WorkloadError for what isn't a class of this *kind*, and for a name used twice."""
-    found: dict[str, Any] = {}
+    found: dict[str, type[K]] = {}
     for item in classes:
         name = getattr(item, "name", None)
         if not (isinstance(item, type) and issubclass(item, kind) and isinstance(name, str)):

@@ -7,16 +7,16 @@ from typing import Any
 
 from ..analyze.study import Study
 from ..errors import ConfigError, did_you_mean, sentence
-from ..filters import show
+from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Matrix, typed
 from .controls import Choice, Control
 
 MOST_VALUES = 8
 SETTING, OLD, NEW = "setting", "old", "new"
-Candidate = tuple[str, Any, Any]
+Candidate = tuple[str, Scalar, Scalar]
 
 
-def comparable(study: Study) -> dict[str, list[Any]]:
+def comparable(study: Study) -> dict[str, list[Scalar]]:
     """The settings with at least two values, each with its values; versions in their order."""
     variables: dict[str, list[Any]] = dict(study.matrix.variables())
     found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
@@ -45,11 +45,7 @@ def choices(study: Study, setting: str | None) -> list[Control]:
 def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing.
 
-    A chosen setting without values: each of its values against the one that most runs have; of versions in order the
-    newest against the last good one, or the one before it.
-
-    Raises:
-        ConfigError: what was chosen doesn't fit together.
+    Raises ConfigError where what was chosen doesn't fit together.
     """
     setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
     known = comparable(study)
@@ -74,11 +70,8 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     return [(setting, old, new)]
 
 
-def _newest(study: Study, setting: str, values: list[Any]) -> Candidate:
-    """The newest of *values*, versions in order, against the last that the history calls good, else the one before.
-
-    The last good version is the one before the first bad one; there is none where the history isn't asked yet.
-    """
+def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
+    """The newest of *values*, versions in order, against the last that the history calls good, else the one before."""
     analysis = study.analysis if study.has_analysis else None
     places = study.places(setting)
     good = [
@@ -91,11 +84,8 @@ def _newest(study: Study, setting: str, values: list[Any]) -> Candidate:
     return setting, (older or values[-2:-1])[0], values[-1]
 
 
-def _all(study: Study, variables: Mapping[str, list[Any]]) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
-
-    Of versions in order, the newest against the last good one.
-    """
+def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
     workload = study.workload
     keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
@@ -107,7 +97,7 @@ def _all(study: Study, variables: Mapping[str, list[Any]]) -> Iterator[Candidate
             yield from ((name, usual, value) for value in values if value is not usual)
 
 
-def _usual(matrix: Matrix, name: str, values: list[Any]) -> Any:
+def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
     counts = {typed(value): 0 for value in values}
     for entry in matrix:
         if name in entry.settings:
@@ -115,11 +105,8 @@ def _usual(matrix: Matrix, name: str, values: list[Any]) -> Any:
     return max(values, key=lambda value: counts[typed(value)])
 
 
-def _value(wanted: Any, setting: str, values: list[Any]) -> Any:
-    """The value of *setting* that is *wanted*, by its type, else as it is written.
-
-    An address may hold the 1 of another setting, of another type.
-    """
+def _value(wanted: Scalar, setting: str, values: list[Scalar]) -> Scalar:
+    """The value of *setting* that is *wanted*, by its type, else as it is written, as an address may have it."""
     same = [value for value in values if typed(value) == typed(wanted)]
     written = [value for value in values if show(value) == show(wanted)]
     if not same and not written:

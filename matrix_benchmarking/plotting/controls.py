@@ -1,8 +1,4 @@
-"""Controls of a plot's configuration: what a person may choose, from which the application makes its inputs.
-
-A plot or report returns them from ``controls``, made from its data; ``do_plot`` finds the chosen values in ``cfg``,
-with :func:`chosen` the default where nothing was chosen. On a static page the defaults are in force.
-"""
+"""Controls of a plot's configuration: what a person may choose, from which the application makes its inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigError, did_you_mean
-from ..filters import show
+from ..filters import Scalar, show
 from ..matrix import Entry, Matrix
 
 SHORT_ID = 8
@@ -32,12 +28,12 @@ class Choice:
 
     name: str
     label: str
-    options: Sequence[Any]
-    default: Any = None
+    options: Sequence[Scalar]
+    default: Scalar = None
     labels: Mapping[Any, str] = dataclasses.field(default_factory=dict)
     needs: str = ""
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> object:
         """The option that is written so; raises ConfigError where there is none."""
         for option in self.options:
             if show(option) == text:
@@ -95,11 +91,7 @@ Control = Choice | Number | RunChoice
 
 
 def find_run(matrix: Matrix, text: str) -> Entry:
-    """The entry of *matrix* whose id begins with *text*.
-
-    Raises:
-        ConfigError: there is none, or several.
-    """
+    """The entry of *matrix* whose id begins with *text*; raises ConfigError where there is none, or several."""
     found = [entry for entry in matrix if text and (entry.test_uuid or "").startswith(text.lower())]
     if not found:
         raise ConfigError(f"there is no run '{text}' among the {len(matrix)} that are shown")
@@ -119,10 +111,3 @@ def read(controls: Iterable[Control], texts: Mapping[str, str]) -> tuple[dict[st
             except ConfigError as error:
                 complaints.append(str(error))
     return cfg, complaints
-
-
-def chosen(controls: Iterable[Control], cfg: Mapping[str, Any], name: str) -> Any:
-    """What *cfg* says of the control *name*, or its default."""
-    if name in cfg:
-        return cfg[name]
-    return next(control.default for control in controls if control.name == name)

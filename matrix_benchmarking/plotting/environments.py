@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ..matrix import Entry
 from ..recorded import Environment
-from .base import Presentation
-from .tables import Column, Row, table
+from .tables import Row, table
 from .tags import Node, html
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
 _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
 
 
-def repeat_section(entries: Sequence[Entry], catalogue: Presentation, title: str = "Repeat it") -> list[Node]:
+def repeat_section(entries: Sequence[Entry], catalogue: Catalogue, title: str = "Repeat it") -> list[Node]:
     """The command that repeats the first of *entries*, where they were run, and what differs among them."""
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
@@ -51,10 +54,7 @@ def recorded(environment: Environment) -> dict[str, str]:
 
 
 def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, dict[str, str]]) -> list[Node]:
-    """A table of what differs, or the sentence that one side isn't recorded; nothing where nothing differs.
-
-    *read* keeps what was recorded of each run, by its identity, however many comparisons it is part of.
-    """
+    """A table of what differs, or the sentence that one side isn't recorded; *read* keeps what was recorded of runs."""
     before, after = _values(old[:MOST_READ], read), _values(new[:MOST_READ], read)
     if not before and not after:
         return []
@@ -71,7 +71,7 @@ def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dic
     caption = "The environment differs"
     if max(len(old), len(new)) > MOST_READ:
         caption += f" (of the first {MOST_READ:,} runs of each side)"
-    return [table([Column("What"), Column("Old runs"), Column("New runs")], rows, caption=caption)]
+    return [table(["What", "Old runs", "New runs"], rows, caption=caption)]
 
 
 def _values(entries: Iterable[Entry], read: dict[int, dict[str, str]]) -> dict[str, set[str]]:

@@ -17,8 +17,9 @@ from ..analyze.failures import prone_values
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
-from .tables import Cell, Column, Row, count_cell, table
+from .tables import Cell, Column, Columns, Row, count_cell, table
 from .tags import Node, bullets, html
+from .template import short
 
 MOST_READ = 300
 """Of how many tests the logs are read."""
@@ -48,9 +49,7 @@ class Failure:
 def failure_sections(matrix: Matrix, link: Callable[[Entry], Node], which: Which) -> list[Node]:
     """What the failed and unfinished tests have in common, their causes, and the ends of their logs.
 
-    Args:
-        link: makes the link to a test.
-        which: makes the list of several tests.
+    *link* makes the link to a test, *which* the list of several.
     """
     failed = [*(entry for entry in matrix if entry.failed), *matrix.unfinished]
     if not failed:
@@ -60,41 +59,29 @@ def failure_sections(matrix: Matrix, link: Callable[[Entry], Node], which: Which
     for failure in found:
         groups.setdefault(failure.key, []).append(failure)
     largest = sorted(groups.values(), key=len, reverse=True)
-    parts: list[Node] = [html.H2("Why tests failed"), *_in_common(matrix), _causes(largest, which)]
+    prone = prone_values([*matrix.entries, *matrix.unfinished])
+    note = "No value of a setting is among the failed tests more often than chance explains."
+    if prone:
+        note = "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"
+    parts: list[Node] = [html.H2("Why tests failed"), html.P(note)]
+    parts += [bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)] if prone else []
+    parts.append(_causes(largest, which))
     if len(failed) > MOST_READ:
         parts.append(html.P(f"The logs of the first {MOST_READ} of {len(failed)} tests were read."))
     return [html.Section(parts), *_log_section(largest, link)]
 
 
-def _in_common(matrix: Matrix) -> list[Node]:
-    prone = prone_values([*matrix.entries, *matrix.unfinished])
-    if not prone:
-        return [html.P("No value of a setting is among the failed tests more often than chance explains.")]
-    note = "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"
-    return [html.P(note), bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)]
-
-
 def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Node:
-    columns = [
-        Column("Exit code"),
-        Column("Last line of its log", help="of the first such test; tests whose lines differ in numbers only are one"),
-        Column("Tests", numeric=True),
-        Column("Which"),
-    ]
+    said = "of the first such test; tests whose lines differ in numbers only are one"
+    columns: Columns = ["Exit code", Column("Last line of its log", help=said), Column("Tests", numeric=True), "Which"]
     rows: list[Row] = []
     for group in groups:
-        first = group[0]
-        line = "not read" if first.logs is None else cause(first.logs) or "no log"
-        code = _outcome(first.entry)
-        count = len(group)
-        rows.append([code, line, count_cell(count), Cell(which([failure.entry for failure in group]))])
+        first, logs = group[0].entry, group[0].logs
+        line = "not read" if logs is None else cause(logs) or "no log"
+        code = "can't be read" if first.is_unreadable else DID_NOT_FINISH
+        code = show(first.exit_code) if first.finished else code
+        rows.append([code, line, count_cell(len(group)), Cell(which([failure.entry for failure in group]))])
     return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
-
-
-def _outcome(entry: Entry) -> str:
-    if entry.finished:
-        return show(entry.exit_code)
-    return "can't be read" if entry.is_unreadable else DID_NOT_FINISH
 
 
 def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Node]) -> list[Node]:
@@ -132,12 +119,8 @@ class Tail:
 
 
 def tails(location: Path) -> list[Tail]:
-    """The ends of the logs of the test directory *location*, what most likely names a cause first.
-
-    Errors come before output, and the last of the numbered artifact directories before the others. A log that can't be
-    read is left out; bytes that are no text are shown as ``\\xff``.
-    """
-    names = sorted(_names(location, "", DEPTH), reverse=True)
+    """The ends of the logs of the test directory *location*, what most likely names a cause first."""
+    names = sorted(_names(location, "", DEPTH), reverse=True)  # the last of the numbered directories first
     names.sort(key=lambda name: "err" not in os.path.basename(name).lower())
     read = (_tail(location, name) for name in names[:FILES])
     return [tail for tail in read if tail is not None and tail.lines]
@@ -185,8 +168,4 @@ def _tail(location: Path, name: str) -> Tail | None:
     lines = content.decode("utf-8", "backslashreplace").splitlines()
     if status.st_size > TAIL_BYTES and len(lines) > 1:
         del lines[0]  # it begins somewhere in a line
-    return Tail(name, tuple(_shortened(line) for line in lines[-LINES:]))
-
-
-def _shortened(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+    return Tail(name, tuple(short(line, LONGEST_LINE + 1) for line in lines[-LINES:]))

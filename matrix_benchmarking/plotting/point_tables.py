@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
@@ -14,9 +14,11 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from ..plausible import is_number
-from .base import Presentation
-from .tables import Cell, Column, Row, kpi_cell, table
+from .tables import Cell, Column, Columns, Row, kpi_cell, table
 from .tags import Node, html
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -34,7 +36,7 @@ def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[
     return [setting_cell(settings.get(name, NOT_SET)) for name in names]
 
 
-def setting_cell(value: Any) -> Cell | str:
+def setting_cell(value: object) -> Cell | str:
     return Cell(show(value), sort=float(value)) if is_number(value) else show(value)
 
 
@@ -48,11 +50,9 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
     ]
 
 
-def value_cells(
-    standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Presentation, *, is_alone: bool = False
-) -> list[Cell | str]:
+def value_cells(standing: Standing, group: Group, catalogue: Catalogue, *, is_alone: bool = False) -> list[Cell | str]:
     """The cells of :func:`value_columns`; of the best point with a mark, unless it *is_alone*."""
-    point = standing.point
+    point, kpi = standing.point, group.kpi
     is_best = point is group.best and not is_alone
     difference = ranking.difference_label(standing.difference, group.scale, kpi)
     return [
@@ -71,7 +71,7 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
-def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
+def runs_cell(runs: Sequence[Entry], catalogue: Catalogue) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     count = len(runs)
     links: list[Node] = [] if count == 1 else [f"{count} runs: "]
@@ -81,7 +81,7 @@ def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
     return Cell(links, sort=count)
 
 
-def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Node]:
+def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[Node]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     headline = group.kpi
     found = bounded(group, kpi)
@@ -94,17 +94,14 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
     names = [name for name in group.variant_names if name in differing]  # the others would only make the table wider
     in_doubt = {step.limit: better_than(step.point, unsure(found, kpi, step.limit), group) for step in shown}
     has_doubts = any(in_doubt.values())
-    bound = (
-        f"the one-sided 95 % bound of {kpi.name}"
-        if any(one.bound is not None for one in found)
-        else f"{kpi.name} in the point's one run"
-    )
+    is_sure = any(one.bound is not None for one in found)
+    bound = f"the one-sided 95 % bound of {kpi.name}" if is_sure else f"{kpi.name} in the point's one run"
     value, interval, *_, runs = value_columns(headline)
-    columns = [
+    columns: Columns = [
         Column("From", unit=kpi.display_unit, numeric=True, help=f"{bound}: limits from here on"),
         Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
         *setting_columns(names, group),
-        *([Column("At")] if group.tuning_names else []),
+        *(["At"] if group.tuning_names else []),
         value,
         interval,
         Column("Against no limit", numeric=True, help="the difference from the best of all points"),
@@ -117,6 +114,8 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
         settings, rounded = step.point.settings, limits[step.limit]
         inside = within(group, found, kpi, step.limit)
         assert inside is not None
+        rivals = "unknown" if inside.estimates is None else _listed(inside.undecided, inside)
+        rivals = "no other point" if len(inside.standings) == 1 else rivals
         against_all = next(one.difference for one in group.standings if one.point is step.point)
         is_best = step.point is group.best
         more = "and more" if kpi.lower_better else "and less"
@@ -129,7 +128,7 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
             Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
             interval_cell(step.point, headline),
             "best" if is_best else ranking.difference_label(against_all, group.scale, headline),
-            _rivals(inside),
+            rivals,
             *([_listed(in_doubt[step.limit], inside)] if has_doubts else []),
             runs_cell(step.point.runs, catalogue),
         ]
@@ -142,10 +141,7 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
 
 
 def round_limits(steps: Sequence[Step], kpi: KPIDefinition) -> dict[float, list[float]]:
-    """For each step's own limit the round limits at which it holds, in the unit that is shown.
-
-    Limits at which nothing is left are with none; of those beyond the last step only the nearest is kept.
-    """
+    """For each step's own limit the round limits at which it holds, as shown: beyond the last step the nearest one."""
     found: dict[float, list[float]] = {step.limit: [] for step in steps}
     for limit in ROUND_LIMITS if kpi.lower_better else ROUND_LIMITS[::-1]:
         step = winner(steps, kpi, limit * kpi.divisor)
@@ -163,14 +159,6 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
     return [steps[at] for at in sorted(order[:MOST_STEPS])]
 
 
-def _rivals(group: Group) -> str:
-    if len(group.standings) == 1:
-        return "no other point"
-    if group.estimates is None:
-        return "unknown"
-    return _listed(group.undecided, group)
-
-
 def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
     """The first of *points*, by what differs from the best of *group*, and how many more there are."""
     names = [ranking.short_label(one.point, group) for one in points]
@@ -185,10 +173,8 @@ def _sentence(
     first, last = steps[0], steps[-1]
     is_sure = any(one.bound is not None for one in found)
     said = "" if is_sure else "Each point has one run, so the means may be beyond these limits. "
-    said += (
-        f"The tightest limit on {kpi.name} that a point {'is sure to keep' if is_sure else 'keeps'} is "
-        f"{kpi.show_bound(first.limit)}"
-    )
+    keeps = "is sure to keep" if is_sure else "keeps"
+    said += f"The tightest limit on {kpi.name} that a point {keeps} is {kpi.show_bound(first.limit)}"
     if len(steps) == 1:
         best = f"{ranking.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
         said += f"; from there on one point is the best under every limit: {best}."

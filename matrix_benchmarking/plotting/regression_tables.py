@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from ..analyze.select.selection import NotAnalysed
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
@@ -11,7 +10,7 @@ from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
-from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
 from .tags import Node, html
 from .template import short
 
@@ -58,14 +57,12 @@ def size_cell(verdict: SeriesVerdict) -> Cell:
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Node:
     """By severity: each series that changed, the first *charts* of them with the address of their chart."""
-    columns = [
-        Column("Verdict"),
-        Column("KPI"),
-        Column("Series"),
+    columns: Columns = [
+        *("Verdict", "KPI", "Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
         Column("Good → bad", help="the last version on the old level → the first on the new one"),
-        Column("Alarm"),
+        "Alarm",
         Column("Runs", numeric=True, help="behind the old level → behind the new one"),
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
     ]
@@ -80,7 +77,7 @@ def chart_id(number: int) -> str:
 
 def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     kpi = verdict.kpi
-    name: Any = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
+    name: Node = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
     said = outcome_text(verdict)
     return [
         Cell(html.Strong(said) if verdict.fails else said),
@@ -116,18 +113,8 @@ def _alarms(verdict: SeriesVerdict) -> list[Node]:
 
 def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     """The alarms that somebody dealt with."""
-    columns = [
-        Column("Alarm"),
-        Column("Status"),
-        Column("KPI"),
-        Column("Series"),
-        Column("First bad"),
-        Column("Levels", numeric=True, help="when the alarm was raised"),
-        Column("By"),
-        Column("When"),
-        Column("Reason"),
-        Column("Until"),
-    ]
+    levels = Column("Levels", numeric=True, help="when the alarm was raised")
+    columns: Columns = ["Alarm", "Status", "KPI", "Series", "First bad", levels, "By", "When", "Reason", "Until"]
     rows: Iterator[Row] = (_alarm_row(verdict, alarm) for verdict, alarm in known)
     return table(columns, rows, caption="Alarms that somebody acknowledged or resolved")
 
@@ -150,14 +137,8 @@ def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
 
 def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     """The alarms that a later version fixed."""
-    columns = [
-        Column("Alarm"),
-        Column("KPI"),
-        Column("Series"),
-        Column("First bad"),
-        Column("Fixed by"),
-        Column("Levels", numeric=True, help="old level → level while it was bad"),
-    ]
+    levels = Column("Levels", numeric=True, help="old level → level while it was bad")
+    columns: Columns = ["Alarm", "KPI", "Series", "First bad", "Fixed by", levels]
     rows: Iterator[Row] = (
         [
             Cell(html.Code(alarm.id)),
@@ -174,15 +155,10 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
 
 def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Node:
     """Series without much to say: their size, their newest level, their newest runs."""
-    columns = [
-        Column("KPI"),
-        Column("Series"),
-        Column("Versions", numeric=True),
-        Column("Runs", numeric=True),
+    columns: Columns = [
+        *("KPI", "Series", Column("Versions", numeric=True), Column("Runs", numeric=True)),
         Column("Newest", numeric=True, help="the mean at the newest version"),
-        Column("Newest version"),
-        Column("To know"),
-        Column("Newest runs"),
+        *("Newest version", "To know", "Newest runs"),
     ]
     rows: Iterator[Row] = (_brief_row(one, link) for one in verdicts)
     return table(columns, rows, caption=caption)
@@ -215,17 +191,11 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
 
 def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:
     """What was not analysed, and why."""
-    columns = [Column("KPI"), Column("Series"), Column("Why"), Column("Runs", numeric=True)]
     rows: Iterator[Row] = (
-        [
-            one.kpi,
-            short(one.series, LONGEST_NAME) or "all",
-            short(one.reason, LONGEST_REASON),
-            count_cell(one.runs),
-        ]
+        [one.kpi, short(one.series, LONGEST_NAME) or "all", short(one.reason, LONGEST_REASON), count_cell(one.runs)]
         for one in which
     )
-    return table(columns, rows, caption="Runs that no verdict is about")
+    return table(["KPI", "Series", "Why", Column("Runs", numeric=True)], rows, caption="Runs that no verdict is about")
 
 
 def run_links(entries: Sequence[Entry], link: Link) -> list[Node]:

@@ -10,15 +10,17 @@ from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
 from . import tags
-from .base import Presentation, Report, View
+from .base import Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
 from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Columns, Row, table
 from .tags import Node, html
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
+
+    from .catalogue import Catalogue
 
 LIMIT = "limit"
 
@@ -49,8 +51,8 @@ class BestReport(Report):
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:
             rows: list[Row] = [[Cell(self.link(one.entry)), one.cause.value, one.reason] for one in best.excluded]
-            columns = [Column("Test"), Column("State"), Column("Reason")]
-            parts += [html.H2("Runs that take no part"), table(columns, rows, caption="Left out of the ranking")]
+            caption = "Left out of the ranking"
+            parts += [html.H2("Runs that take no part"), table(["Test", "State", "Reason"], rows, caption=caption)]
         if best.groups:
             parts.append(how_to_read(self.study))
         return parts
@@ -80,14 +82,13 @@ class BestReport(Report):
         return []
 
     def _ranking(self, group: Group) -> Node:
-        kpi = group.kpi
         names = [*group.variant_names, *group.tuning_names]
-        columns = [*setting_columns(names, group), *value_columns(kpi)]
+        columns: Columns = [*setting_columns(names, group), *value_columns(group.kpi)]
         rows = (
-            [*setting_cells(one.point.settings, names), *value_cells(one, group, kpi, self.catalogue)]
+            [*setting_cells(one.point.settings, names), *value_cells(one, group, self.catalogue)]
             for one in group.standings
         )
-        return table(columns, rows, caption=f"All points by {kpi.name}, {kpi.direction}")
+        return table(columns, rows, caption=f"All points by {group.kpi.name}, {group.kpi.direction}")
 
 
 def limits(study: Study) -> Sequence[Control]:
@@ -122,12 +123,11 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    kpi = study.workload.limited
-    if kpi is not None and limited is None:
-        lines += [html.P(sentence) for sentence in ranking.satisfied(best, kpi)]
-    elif kpi is not None and limited is not None:
+    if limited is not None:
         said = [*ranking.satisfied_under(limited, study.of_all), *ranking.left_out(limited)]
         lines += [html.P(sentence) for sentence in said]
+    elif study.workload.limited is not None:
+        lines += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{ranking.exclusions(best)}."))
     for group in best.groups:
@@ -135,38 +135,29 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
     return html.Div([*lines, *more], className="verdict")
 
 
-def variants_table(group: Group, catalogue: Presentation) -> Node:
+def variants_table(group: Group, catalogue: Catalogue) -> Node:
     """The best point of each variant of *group*."""
-    kpi = group.kpi
-    tuning = group.tuning_names
-    columns = [
-        *setting_columns(group.variant_names, group),
-        *([Column("At")] if tuning else []),
-        *value_columns(kpi),
-        Column("Warnings"),
-    ]
-    rows: list[Row] = [
-        [
-            *setting_cells(variant.variant, group.variant_names),
-            *([tuning_label(variant.standing.point.settings, group.tuning_names)] if group.tuning_names else []),
-            *value_cells(variant.standing, group, kpi, catalogue),
-            _kinds(variant.warnings),
-        ]
-        for variant in group.variants
-    ]
+    kpi, tuning = group.kpi, group.tuning_names
+    at = ["At"] if tuning else []
+    columns: Columns = [*setting_columns(group.variant_names, group), *at, *value_columns(kpi), "Warnings"]
+    rows: list[Row] = []
+    for variant in group.variants:
+        settings = setting_cells(variant.variant, group.variant_names)
+        settings += [tuning_label(variant.standing.point.settings, tuning)] if tuning else []
+        rows.append([*settings, *value_cells(variant.standing, group, catalogue), _kinds(variant.warnings)])
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
-def alone_table(best: Best, catalogue: Presentation) -> Node:
+def alone_table(best: Best, catalogue: Catalogue) -> Node:
     """The points of the groups that have one each."""
     assert best.kpi is not None
     names = list(best.alone[0].settings)
     value, interval, *_, runs = value_columns(best.kpi)
     rows: list[Row] = []
     for group in best.alone:
-        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, best.kpi, catalogue, is_alone=True)
+        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, catalogue, is_alone=True)
         rows.append([*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.warnings)])
-    columns = [*map(Column, names), value, interval, runs, Column("Warnings")]
+    columns: Columns = [*names, value, interval, runs, "Warnings"]
     return table(columns, rows, caption=f"{best.kpi.name} of the groups of one point, {best.kpi.direction}")
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
 from .base import Report, View
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Row, table
 from .tags import Node, html
 
 RUNS_LINKED = 5
@@ -33,25 +33,17 @@ class CheckReport(Report):
         changing = [one for one in found if one.changes]
         general = [one for one in found if one.in_most_runs and not one.changes]
         others = [one for one in found if not one.changes and not one.in_most_runs]
-        if changing:
-            columns = [Column("Finding"), Column("May change"), Column("Where")]
-            rows: list[Row] = [
-                [
-                    one.sentence,
-                    ", ".join(text for answer, text in _QUESTIONS.items() if answer in one.changes),
-                    Cell(self._where(one)),
-                ]
-                for one in changing
-            ]
-            parts += [html.H2("Findings that change an answer"), table(columns, rows, caption="Look at these first")]
         for heading, caption, part in (
+            ("Findings that change an answer", "Look at these first", changing),
             (MOST_RUNS, "All answers stand on such runs", general),
             ("Good to know", "These change no answer", others),
         ):
-            if part:
-                columns = [Column("Finding"), Column("Where")]
-                rows = [[one.sentence, Cell(self._where(one))] for one in part]
-                parts += [html.H2(heading), table(columns, rows, caption=caption)]
+            rows: list[Row] = []
+            for one in part:
+                changed = [text for answer, text in _QUESTIONS.items() if answer in one.changes]
+                rows.append([one.sentence, *([", ".join(changed)] if changed else []), Cell(self._where(one))])
+            columns = ["Finding", *(["May change"] if part is changing else []), "Where"]
+            parts += [html.H2(heading), table(columns, rows, caption=caption)] if part else []
         return parts
 
     def summary(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..analyze import doubts
 from ..analyze.points import ExclusionCause
@@ -24,14 +24,18 @@ from ..analyze.wording.verdicts import (
 )
 from ..analyze.words import plural, value_label
 from ..errors import ConfigError
+from ..filters import Scalar
 from ..matrix import NOT_SET, Entry, typed
-from .base import Presentation, Report, View
+from .base import Report, View
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
 from .environments import environment_difference
 from .regression_tables import size_cell
-from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
 from .tags import Node, bullets, how_to_read, html
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 PAIRS_SHOWN = 30
 NAMED = 5
@@ -46,7 +50,7 @@ class CompareReport(Report):
         "Should I switch? One value of a setting against another, at all points that differ in nothing else."
     )
 
-    def __init__(self, catalogue: Presentation) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         super().__init__(catalogue)
         self._setting: str | None = None
         self._environments: dict[int, dict[str, str]] = {}
@@ -78,10 +82,8 @@ class CompareReport(Report):
             heading += f", {len(suspected)} of them with suspected series" if suspected else ""
             hidden: list[Node] = []
             for one in rest:
-                hidden += [
-                    *([] if any(one is each for each in above) else self._said(one)),
-                    *self._section(one),
-                ]
+                hidden += [] if any(one is each for each in above) else self._said(one)
+                hidden += self._section(one)
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
         return [*parts, *self._order(switches), how_to_read(HOW_TO_READ)]
 
@@ -96,10 +98,8 @@ class CompareReport(Report):
     def summary(self) -> str:
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        wanted = candidates(self.study, {})
-        switches = self._switches(list(self.matrix), wanted)
-        clear = [one for one in switches if _is_clear(one)]
-        return self._sentence((clear or switches)[0]) if switches else "There is nothing to compare."
+        switches = self._switches(list(self.matrix), candidates(self.study, {}))
+        return self._sentence(switches[0]) if switches else "There is nothing to compare."
 
     def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, the clearest first, by the largest effect on the headline KPI."""
@@ -113,31 +113,17 @@ class CompareReport(Report):
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
         return sorted(switches, key=lambda one: (not _is_clear(one), -abs(one.effects[0].judged.measure.value)))
 
-    def _switch(self, entries: Sequence[Entry], setting: str, old: Any, new: Any) -> Switch | None:
+    def _switch(self, entries: Sequence[Entry], setting: str, old: Scalar, new: Scalar) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
         given = self.study.given
         known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
         analysis = self.study.analysis if self.study.has_analysis else None
-        question = Question(
-            self.study.data,
-            self.study.blocks,
-            self.study.minimum_effects,
-            known,
-            {} if analysis is None else known_alarms(new_events(analysis, known)),
-        )
-        if self.study.places(setting):
-            order = self.study.order
-            axis = order.axis or setting
-            if axis == setting:
-                return switch_versions(select(entries, self.workload, order=order), axis, old, new, question)
+        expected = {} if analysis is None else known_alarms(new_events(analysis, known))
+        question = Question(self.study.data, self.study.blocks, self.study.minimum_effects, known, expected)
+        if self.study.places(setting) and (self.study.order.axis or setting) == setting:
+            selected = select(entries, self.workload, order=self.study.order)
+            return switch_versions(selected, setting, old, new, question)
         return switch(entries, self.workload, setting, old, new, question)
-
-    def _refused(self, switch: Switch) -> int:
-        return sum(
-            one.cause is ExclusionCause.GATED
-            and typed(one.entry.settings.get(switch.setting, NOT_SET)) == typed(switch.new)
-            for one in self.study.best.excluded
-        )
 
     def _sentence(self, switch: Switch) -> str:
         """Whether to switch, by the headline KPI; then the verdict on all series."""
@@ -151,7 +137,8 @@ class CompareReport(Report):
         on_all = " ".join(verdicts.lead(switch.analysis))
         if effect.outcome not in _CLEAR:
             return f"{what}: {moved}; {_verdict(effect)}. {on_all}"
-        refused = self._refused(switch)
+        gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
+        refused = sum(typed(settings.get(switch.setting, NOT_SET)) == typed(switch.new) for settings in gated)
         is_better = effect.outcome is Outcome.IMPROVEMENT
         advice = "Stay" if not is_better else "Don't switch" if refused else "Switch"
         against = effect.count(Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT)
@@ -166,8 +153,8 @@ class CompareReport(Report):
 
     def _said(self, switch: Switch) -> list[Node]:
         """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
-        old, new = ({run.name: run for effect in switch.effects for one in effect.pairs for run in _runs(one, side)}
-                    for side in ("old", "new"))  # fmt: skip
+        pairs = [one for effect in switch.effects for one in effect.pairs]
+        old, new = ({run.name: run for one in pairs for run in _runs(one, side)} for side in ("old", "new"))
         said: list[Node] = [html.P(self._sentence(switch))]
         for sentence, having in doubts.joined([*old.values(), *new.values()]):
             counts = [
@@ -183,47 +170,34 @@ class CompareReport(Report):
         old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
         heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
         told = [one for one in switch.analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
-        named = [bullets(map(_of_series, told[:NAMED]))] if told else []
-        more = [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
-        return [
-            html.H2(heading),
-            _effects_table(switch),
-            *named,
-            *more,
-            *environment_difference(old, new, self._environments),
-            html.Details(
-                [html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}"), self._pairs_table(effect)]
-            ),
-        ]
+        parts: list[Node] = [html.H2(heading), _effects_table(switch)]
+        parts += [bullets(map(_of_series, told[:NAMED]))] if told else []
+        parts += [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
+        title = html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}")
+        hidden = html.Details([title, self._pairs_table(effect)])
+        return [*parts, *environment_difference(old, new, self._environments), hidden]
 
     def _pairs_table(self, effect: Effect) -> Node:
         kpi = effect.kpi
-        columns = [
-            Column("At"),
+        columns: Columns = [
+            "At",
             Column("Old", unit=kpi.display_unit, numeric=True, help="mean of the runs, geometric for positive values"),
             Column("New", unit=kpi.display_unit, numeric=True, help="old and the difference"),
             Column("Difference", numeric=True, help="with its 95 % interval"),
-            Column("Verdict"),
-            Column("Runs"),
+            *("Verdict", "Runs"),
         ]
         pairs = {one.series.id: one for one in effect.pairs}
         rows = (self._pair_row(one, pairs[one.id]) for one in effect.verdicts)
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}", limit=PAIRS_SHOWN)
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
-        links = [
-            part for side in ("old", "new") for entry in _runs(pair, side) for part in (self.link(entry, side), " ")
-        ]
-        return [
-            verdict.name,
-            *(
-                "unknown" if one is None else kpi_cell(verdict.kpi, one)
-                for one in (verdict.old_level, verdict.new_level)
-            ),
-            size_cell(verdict),
-            _words(verdict),
-            Cell(links),
-        ]
+        runs = [(entry, side) for side in ("old", "new") for entry in _runs(pair, side)]
+        links = [part for entry, side in runs for part in (self.link(entry, side), " ")]
+        levels = (verdict.old_level, verdict.new_level)
+        shown = ("unknown" if level is None else kpi_cell(verdict.kpi, level) for level in levels)
+        alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
+        said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{verdicts.shown(verdict)}{alarms}"
+        return [verdict.name, *shown, size_cell(verdict), said, Cell(links)]
 
 
 def _runs(pair: Pair, side: str) -> list[Entry]:
@@ -236,24 +210,18 @@ def _is_clear(switch: Switch) -> bool:
     return switch.effects[0].outcome in _CLEAR or any(one.outcome in _CLEAR for one in switch.analysis.verdicts)
 
 
-def _words(verdict: SeriesVerdict) -> str:
-    alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
-    return f"{outcome_label(verdict.outcome, verdict.looks_worse)}{verdicts.shown(verdict)}{alarms}"
-
-
 def _of_series(verdict: SeriesVerdict) -> str:
     alarms = " ".join(f"Alarm {one.id}." for one in verdict.alarms if one.id)
     return f"{verdicts.sentence(verdict)} {alarms}".rstrip()
 
 
 def _effects_table(switch: Switch) -> Node:
-    columns = [
-        Column("KPI"),
-        Column(
-            "Mean difference", numeric=True, help="over the pairs: the geometric mean of ratios, of positive values"
-        ),
+    mean = "over the pairs: the geometric mean of ratios, of positive values"
+    columns: Columns = [
+        "KPI",
+        Column("Mean difference", numeric=True, help=mean),
         Column("95 % interval", numeric=True, help="of the mean, from the blocks in which it was measured"),
-        Column("Verdict"),
+        "Verdict",
         Column("Pairs", numeric=True),
         Column("Worse", numeric=True, help="pairs"),
         Column("Better", numeric=True, help="pairs"),
@@ -261,17 +229,10 @@ def _effects_table(switch: Switch) -> Node:
     ]
     rows: list[Row] = []
     for effect in switch.effects:
-        outcomes = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED)
-        counts = len(effect.pairs), *(effect.count(outcome) for outcome in outcomes)
-        rows.append(
-            [
-                effect.kpi.name,
-                Cell(difference_label(effect.judged, effect.kpi), sort=effect.judged.measure.value),
-                interval_label(effect.judged, effect.kpi),
-                _verdict(effect),
-                *(count_cell(count) for count in counts),
-            ]
-        )
+        judged, kpi = effect.judged, effect.kpi
+        counts = [len(effect.pairs), *map(effect.count, (*_CLEAR, Outcome.SUSPECTED))]
+        difference = Cell(difference_label(judged, kpi), sort=judged.measure.value)
+        rows.append([kpi.name, difference, interval_label(judged, kpi), _verdict(effect), *map(count_cell, counts)])
     return table(columns, rows, caption="What changes, KPI by KPI")
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import Entry, Matrix
 from .base import Report, View
 from .failures import failure_sections
-from .tables import Cell, Column, Row, count_cell, table
+from .tables import Cell, Column, Columns, Row, count_cell, table
 from .tags import Node, bullets, html
 
 _TESTS_LISTED = 100
@@ -27,66 +27,50 @@ class ErrorReport(Report):
 
     def draw(self, view: View) -> list[Node]:
         matrix = self.matrix
-        failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
         everything = [*matrix.entries, *matrix.unfinished]
+        failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
+        without = [(entry, str(problem)) for entry in matrix.unfinished for problem in entry.problems]
+        damaged = [(entry, str(problem)) for entry in matrix for problem in entry.problems]
+        missing = [(entry, (file,)) for entry in everything for file in entry.missing_files]
+        wrong = [(entry, sentence) for entry in matrix for sentence in (*entry.implausible, *entry.harmless)]
         warned = [(entry, sentence) for entry in matrix for sentence in entry.warnings]
+        unknown = [(entry, item) for entry in matrix for item in entry.missing_kpis.items()]
         lines = [html.P(overview(matrix), className="lead")]
         if self.workload.warnings is not None:
             tests = len({id(entry) for entry, _ in warned})
             numbers = f"The numbers of {tests} {plural(tests, 'test')} are" if tests else "No test's numbers are"
             lines.append(html.P(f"{numbers} doubtful by the workload's own checks."))
         sections = [
+            html.Div(lines, className="verdict"),
             *failure_sections(matrix, self.link, self._list),
             self._tests("Failed tests", "Exit code", failed),
-            self._tests(
-                "Tests without results",
-                "Reason",
-                ((entry, str(problem)) for entry in matrix.unfinished for problem in entry.problems),
-            ),
-            self._tests(
-                "Damaged artifacts",
-                "Problem",
-                ((e, str(problem)) for e in matrix for problem in e.problems),
-            ),
-            self._grouped("Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)),
-            self._tests(
-                "Values that can't be",
-                "What",
-                ((e, sentence) for e in matrix for sentence in (*e.implausible, *e.harmless)),
-            ),
+            self._tests("Tests without results", "Reason", without),
+            self._tests("Damaged artifacts", "Problem", damaged),
+            self._grouped("Missing artifacts", missing, "File"),
+            self._tests("Values that can't be", "What", wrong),
             self._tests("Doubtful numbers", "Warning", warned),
-            self._grouped(
-                "KPIs without a value",
-                "KPI",
-                ((entry, item) for entry in matrix for item in entry.missing_kpis.items()),
-                "Reason",
-            ),
+            self._grouped("KPIs without a value", unknown, "KPI", "Reason"),
             html.Section([html.H2("Left out while reading the tree"), bullets(matrix.notes)]) if matrix.notes else None,
         ]
-        return [
-            html.Div(lines, className="verdict"),
-            *(section for section in sections if section is not None),
-        ]
+        return [section for section in sections if section is not None]
 
     def summary(self) -> str:
         return overview(self.matrix)
 
-    def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Node:
-        listed = list(found)
-        if not listed:
+    def _tests(self, title: str, what: str, found: Sequence[tuple[Entry, str]]) -> Node:
+        if not found:
             return None
-        commands = {id(entry): entry.environment.command for entry, _ in listed[:_TESTS_LISTED]}
-        columns = [Column("Test"), Column(what), Column("Directory")]
-        columns += [Column("Repeat it")] if any(commands.values()) else []
+        commands = {id(entry): entry.environment.command for entry, _ in found[:_TESTS_LISTED]}
+        columns: Columns = ["Test", what, "Directory", *(["Repeat it"] if any(commands.values()) else [])]
         rows: list[Row] = []
-        for entry, text in listed:
+        for entry, text in found:
             row: list[Cell | str] = [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))]
             if len(columns) > len(row):
                 row.append(Cell(html.Code(commands.get(id(entry)) or "unknown")))
             rows.append(row)
         return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
 
-    def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Node:
+    def _grouped(self, title: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *names: str) -> Node:
         """One row for each different finding, with the tests that have it."""
         tests: dict[tuple[str, ...], list[Entry]] = {}
         for entry, finding in found:
@@ -96,15 +80,10 @@ class ErrorReport(Report):
         rows: list[Row] = [
             [*finding, count_cell(len(entries)), Cell(self._list(entries))] for finding, entries in tests.items()
         ]
-        columns = [
-            Column(what),
-            *(Column(name) for name in more),
-            Column("Tests", numeric=True),
-            Column("Which"),
-        ]
+        columns: Columns = [*names, Column("Tests", numeric=True), "Which"]
         return html.Section([html.H2(title), table(columns, rows, caption=title)])
 
-    def _list(self, entries: Sequence[Entry]) -> Any:
+    def _list(self, entries: Sequence[Entry]) -> Node:
         if len(entries) == 1:
             return self.link(entries[0])
         if len(entries) == len(self.matrix):
@@ -127,7 +106,3 @@ def overview(matrix: Matrix) -> str:
     if not found:
         return f"None of {total} failed, all finished, no artifact is damaged or missing."
     return f"Of {total}: {', '.join(found)}."
-
-
-def _failed(matrix: Matrix) -> list[Entry]:
-    return [entry for entry in matrix if entry.failed]

@@ -9,10 +9,10 @@ from ..analyze.verdict.model import SEVERITY, Outcome
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside
-from .base import Report, View, set_config
+from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text, run_links, size_cell
-from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
 from .tags import Node, how_to_read, html
 from .template import short
 
@@ -52,21 +52,19 @@ class HistoryReport(Report):
 
     def _kpis(self, view: View) -> Node:
         """A row for each KPI: how many series have which verdict, and what is worst."""
-        columns = [
-            Column("KPI"),
-            Column("Direction"),
-            Column("Series", numeric=True),
-            *(Column(title, numeric=True) for title in OUTCOMES),
-            Column("Worst"),
+        columns: Columns = [
+            "KPI",
+            "Direction",
+            *(Column(title, numeric=True) for title in ("Series", *OUTCOMES)),
+            "Worst",
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
-            judged = self._judged(find(self.study, set_config({"kpi": name}, view)))
+            judged = self._judged(find(self.study, view.choosing(kpi=name)))
             number = counts(judged)
             cells = [count_cell(each) for each in (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))]
-            worst = next(
-                (one.verdict for one in judged if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)), None
-            )
+            bad = (one.verdict for one in judged if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED))
+            worst = next(bad, None)
             most = "" if worst is None else short(f"{wording.size(worst)}: {worst.name}", LONGEST_NAME)
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
         return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
@@ -74,17 +72,13 @@ class HistoryReport(Report):
     def _table(self, found: KPISeries) -> Node:
         kpi = found.kpi
         points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
-        columns = [
-            Column("Series"),
-            Column(points, numeric=True),
-            Column("Runs", numeric=True),
-            Column("Verdict"),
+        columns: Columns = [
+            *("Series", Column(points, numeric=True), Column("Runs", numeric=True), "Verdict"),
             Column("Change", numeric=True, help="the new level against the old one, with its 95 % interval"),
-            Column("Since"),
+            "Since",
             Column("First", unit=kpi.display_unit, numeric=True, help=f"the mean at the first {point}"),
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
-            Column("Newest at"),
-            Column("Newest runs"),
+            *("Newest at", "Newest runs"),
         ]
         texts = step_texts(found)
         rows = [self._row(one, found, texts) for one in self._judged(found)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..analyze import intervals
 from ..analyze.points import ExclusionCause, Key, by_point, key, part, varying
@@ -14,7 +14,7 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from .base import Report, View
 from .point_tables import setting_cell
-from .tables import Cell, Column, Row, kpi_cell, table
+from .tables import Cell, Column, Columns, Row, kpi_cell, table
 from .tags import Node, html
 
 Points = Sequence[Sequence[Entry]]
@@ -39,15 +39,12 @@ class KPIReport(Report):
             scope = f": {said}" if said else ""
             parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
-        parts.append(
-            html.P(
-                "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
-                "missing where there is one run. Failed tests, and those with values that can't be, take no part; a "
-                "point whose answers are beyond a limit is never the best.",
-                className="note",
-            )
+        note = (
+            "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
+            "missing where there is one run. Failed tests, and those with values that can't be, take no part; a "
+            "point whose answers are beyond a limit is never the best."
         )
-        return parts
+        return [*parts, html.P(note, className="note")]
 
     def summary(self) -> str:
         count = len(self.workload.kpis)
@@ -62,16 +59,10 @@ class KPIReport(Report):
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
     def _kpis(self, points: Points) -> Node:
-        columns = [
-            Column("KPI"),
-            Column("Meaning"),
-            Column("Unit"),
-            Column("Direction"),
-            Column("Best mean", numeric=True),
-            Column("Median", numeric=True),
-            Column("Worst mean", numeric=True),
-            Column("Best mean at"),
-            Column("Known for", help="tests that have this KPI, of those that did not fail"),
+        columns: Columns = [
+            *("KPI", "Meaning", "Unit", "Direction"),
+            *(Column(title, numeric=True) for title in ("Best mean", "Median", "Worst mean")),
+            *("Best mean at", Column("Known for", help="tests that have this KPI, of those that did not fail")),
         ]
         kpis = self.workload.kpis.values()
         rows = [self._kpi_row(kpi, points) for kpi in kpis if any(kpi.applies(runs[0].settings) for runs in points)]
@@ -80,12 +71,7 @@ class KPIReport(Report):
     def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
         tests = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
         known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
-        start: list[Cell | str] = [
-            kpi.name,
-            kpi.help,
-            kpi.display_unit,
-            kpi.direction.removesuffix(" is better"),
-        ]
+        start: list[Cell | str] = [kpi.name, kpi.help, kpi.display_unit, kpi.direction.removesuffix(" is better")]
         valued = [(sample.mean, runs) for runs in points if (sample := _sample(runs, kpi)) is not None]
         if not valued:
             return [*start, "unknown", "unknown", "unknown", "", f"0 of {tests}"]
@@ -111,32 +97,26 @@ class KPIReport(Report):
         return [kpi_cell(kpi, best), *others, Cell(where)]
 
     def _at(self, runs: Sequence[Entry]) -> str:
-        names = [
-            name for name in varying(entry.settings for entry in self.matrix) if name not in self.workload.group_keys
-        ]
+        differing = varying(entry.settings for entry in self.matrix)
+        names = [name for name in differing if name not in self.workload.group_keys]
         return tuning_label(runs[0].settings, names) or runs[0].name
 
-    def _values(self, points: Points) -> Any:
+    def _values(self, points: Points) -> Node:
         names = [name for name in varying(runs[0].settings for runs in points) if name not in self.workload.group_keys]
         kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
         numeric = [all(isinstance(runs[0].settings.get(name), (int, float)) for runs in points) for name in names]
-        columns = [
+        columns: Columns = [
             *(Column(name, numeric=is_numeric) for name, is_numeric in zip(names, numeric, strict=True)),
             *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),
-            Column("Runs"),
+            "Runs",
         ]
-        rows = (
-            [
-                *(setting_cell(runs[0].settings.get(name, "")) for name in names),
-                *(_value_cell(runs, kpi) for kpi in kpis),
-                Cell(
-                    [[self.link(entry, show(number)), " "] for number, entry in enumerate(runs, 1)],
-                    sort=len(runs),
-                ),
-            ]
-            for runs in points
-        )
-        return table(columns, rows, caption="Mean over the runs at each point")
+
+        def row(runs: Sequence[Entry]) -> Row:
+            links: list[Node] = [[self.link(entry, show(number)), " "] for number, entry in enumerate(runs, 1)]
+            settings = [setting_cell(runs[0].settings.get(name, "")) for name in names]
+            return [*settings, *(_value_cell(runs, kpi) for kpi in kpis), Cell(links, sort=len(runs))]
+
+        return table(columns, map(row, points), caption="Mean over the runs at each point")
 
 
 def _sample(runs: Sequence[Entry], kpi: KPIDefinition) -> intervals.Sample | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, plural
 from . import series_chart, series_frames
-from .base import Late, Report, View
+from .base import Report, View
 from .plot_history import why_nothing
 from .regression_tables import (
     alarms_table,
@@ -26,6 +26,9 @@ from .regression_tables import (
     run_links,
 )
 from .tags import Node, bullets, dcc, html
+
+if TYPE_CHECKING:
+    from .catalogue import Late
 from .template import short
 
 MOST_CHARTS = 40
@@ -178,11 +181,8 @@ def _scope(analysis: Analysis) -> str:
     )
     rate = f"{100 * analysis.false_discovery_rate:g} %"
     relative = sorted({one.minimum_effect for one in analysis.verdicts})
-    absolute = {
-        one.kpi.name: one.kpi.show(one.minimum_effect_absolute)
-        for one in analysis.verdicts
-        if one.minimum_effect_absolute > 0
-    }
+    having = [one for one in analysis.verdicts if one.minimum_effect_absolute > 0]
+    absolute = {one.kpi.name: one.kpi.show(one.minimum_effect_absolute) for one in having}
     said = f"{over}. On average at most {rate} of the changes named are false alarms, if runs differ by chance alone"
     if relative:
         ends = f"{100 * relative[0]:g}" if len(relative) == 1 else f"{100 * relative[0]:g} to {100 * relative[-1]:g}"

@@ -24,7 +24,7 @@ from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import png, problems
-from .base import Presentation, Report, View, configured, plot_section
+from .base import Report, View, configured, plot_section
 from .catalogue import Catalogue
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
@@ -137,7 +137,7 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
     return path
 
 
-def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
+def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
     """The index of the pages *reports*: what is best, can that be trusted, what failed; the variants; the reports."""
     study = catalogue.study
     title = ErrorReport.name.removeprefix("report:").strip()
@@ -212,7 +212,7 @@ def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] 
     def components() -> Any:
         nonlocal summary
         source = report.workload.source
-        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})))
+        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})[0]))
         summary = problems.called(report.name, source, report.summary)
         return made
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..kpi import KPIDefinition
+
+if TYPE_CHECKING:
+    from dash.development.base_component import Component
+
+    from .tags import Node
 
 ROWS_SHOWN = 500
 
@@ -26,12 +31,14 @@ class Column:
 class Cell:
     """A cell's content (text or components), and what it is sorted by where that isn't its text."""
 
-    content: Any
+    content: Node
     sort: float | None = None
     mark: bool = False
 
 
 Row = Sequence[Cell | str]
+Columns = Sequence[Column | str]
+"""A column of text needs no more than its title."""
 
 
 def count_cell(count: int) -> Cell:
@@ -46,18 +53,12 @@ def kpi_cell(kpi: KPIDefinition, value: float, *, mark: bool = False) -> Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table as a report describes it; it stands wherever a Dash component can.
-
-    Attributes:
-        source: its rows; an iterator is read when they are needed.
-        caption: what it shows.
-        limit: how many rows a static page shows; the application has all.
-    """
+    """A table as a report describes it; it stands wherever a Dash component can."""
 
     columns: Sequence[Column]
-    source: Iterable[Row]
+    source: Iterable[Row]  # an iterator is read when the rows are needed
     caption: str
-    limit: int = ROWS_SHOWN
+    limit: int = ROWS_SHOWN  # of the rows on a static page; the application has all
 
     @functools.cached_property
     def rows(self) -> Sequence[Row]:
@@ -68,54 +69,38 @@ class Table:
         """True while its rows have not been made: there may be many."""
         return isinstance(self.source, Iterator) and "rows" not in self.__dict__
 
-    def as_html(self) -> Any:
+    def as_html(self) -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
-        from dash import html
+        from .tags import html
 
         shown = self.rows[: self.limit]
         caption = self.caption
         if len(self.rows) > self.limit:
             caption = f"{caption} (the first {self.limit} of {len(self.rows)} rows)"
-        label: dict[str, Any] = {"aria-label": caption}
+        head = html.Thead(html.Tr([_header(column) for column in self.columns]))
         body = [html.Tr([_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]) for row in shown]
-        return html.Div(
-            html.Table(
-                [
-                    html.Caption(caption),
-                    html.Thead(html.Tr([_header(column) for column in self.columns])),
-                    html.Tbody(body),
-                ],
-                className="sortable",
-            ),
-            className="table-scroll",
-            tabIndex="0",
-            role="region",
-            **label,
-        )
+        made = html.Table([html.Caption(caption), head, html.Tbody(body)], className="sortable")
+        return html.Div(made, className="table-scroll", tabIndex="0", role="region", **{"aria-label": caption})
 
 
-def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Table:
+def table(columns: Columns, rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Table:
     """A :class:`Table` of *rows*, each with a cell for each of *columns*; many rows are better given as an iterator."""
-    return Table(tuple(columns), rows, caption, limit)
+    return Table(tuple(Column(one) if isinstance(one, str) else one for one in columns), rows, caption, limit)
 
 
-def _header(column: Column) -> Any:
-    from dash import html
+def _header(column: Column) -> Component:
+    from .tags import html
 
-    unit: list[Any] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
-    return html.Th(
-        [html.Span(column.title), *unit],
-        scope="col",
-        className="number" if column.numeric else None,
-        title=column.help or None,
-    )
+    unit: list[Node] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
+    kind = "number" if column.numeric else None
+    return html.Th([html.Span(column.title), *unit], scope="col", className=kind, title=column.help or None)
 
 
-def _cell(cell: Cell | str, column: Column) -> Any:
-    from dash import html
+def _cell(cell: Cell | str, column: Column) -> Component:
+    from .tags import html
 
     if isinstance(cell, str):
         cell = Cell(cell)
     classes = [name for name, wanted in (("number", column.numeric), ("mark", cell.mark)) if wanted]
-    data: dict[str, Any] = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
+    data = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
     return html.Td(cell.content, className=" ".join(classes) or None, **data)

@@ -20,14 +20,14 @@ from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
 from ..base import Plot, Report
 from ..catalogue import Catalogue
-from ..controls import Control, find_run
+from ..controls import Control, find_run, read
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_check import CheckReport, check_line
 from ..tags import Node, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
-from .sidebar import read_cfg
+from .sidebar import complaining
 from .view import View
 
 FIRST_ANSWER_S = 1.5
@@ -291,26 +291,28 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
     name = snapshot.slugs[slug]
     deferred = Deferred(wanted, current.cfg, key_of(snapshot, current))
-    shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section, deferred.place)
+    shown = catalogue.of(catalogue.study)
+    shown.href, shown.section, shown.late = run_page.addresses(snapshot, current), deferred.section, deferred.place
+    limit = limits(catalogue.study)
     if name in snapshot.reports:
         report = shown.report(name)
-        own = [*limits(catalogue.study), *report.controls()]
-        cfg, boxes = read_cfg(own, current.cfg)
+        cfg, complaints = read([*limit, *report.controls()], current.cfg)
         view = shown.arguments(cfg, current.order)
         made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*view))
         elements = convert(made, deferred)
         plots = [control for plot in report.drawn for control in _controls(plot)]
-        heading = _heading(_title(name), report.description)
+        heading = [html.H1(_title(name))]
+        heading += [html.P(report.description, className="description")] if report.description else []
         # A report may offer other values, now that it knows what was chosen.
-        found = [*limits(catalogue.study), *report.controls(), *plots]
-        boxes += _unknown(shown, found, current.cfg)
-        return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
-    plot = shown.plot(name)
-    view = shown.arguments({}, current.order)
-    place = deferred.place(lambda: deferred.plot_parts(plot, view), plot.height_px())
-    found = [*limits(catalogue.study), *_controls(plot)]
-    boxes = [*read_cfg(limits(catalogue.study), current.cfg)[1], *_unknown(shown, found, current.cfg)]
-    return Content(name, [*_heading(name, ""), *boxes, place], deferred, found)
+        found = [*limit, *report.controls(), *plots]
+    else:
+        plot = shown.plot(name)
+        view = shown.arguments({}, current.order)
+        elements = [deferred.place(lambda: deferred.plot_parts(plot, view), plot.height_px())]
+        heading, found = [html.H1(name)], [*limit, *_controls(plot)]
+        complaints = read(limit, current.cfg)[1]
+    boxes = [*complaining(complaints), *_unknown(shown, found, current.cfg)]
+    return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
 
 
 def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Node]:
@@ -333,10 +335,6 @@ def _controls(plot: Plot | Report) -> Sequence[Control]:
         return plot.controls()
     except Exception:  # noqa: BLE001  the others must stay usable
         return ()
-
-
-def _heading(title: str, description: str) -> list[Node]:
-    return [html.H1(title), *([html.P(description, className="description")] if description else [])]
 
 
 def _title(name: str) -> str:

@@ -17,11 +17,11 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 
 from ...errors import WorkloadError
 from .. import problems, template
-from ..base import Plot, View, plot_parts, set_config
+from ..base import Plot, View, configured, plot_parts
 from ..static_html import Part, figure_json, safe_address
 from ..tables import Cell, Column, Row, Table
 from ..tags import Node, dcc, html
-from .sidebar import read_cfg
+from .sidebar import complaining
 
 FIGURE_HEIGHT_PX = 440
 """About what a figure takes with its text; what comes late shall not push what is below it."""
@@ -82,10 +82,9 @@ class Deferred:
         return html.Section([html.H3(plot.name), place], className="plot")
 
     def plot_parts(self, plot: Plot, view: View) -> list[Node]:
-        """What the report fixes in *args* goes before what a person chose."""
-        controls = problems.called(plot.name, plot.workload.source, plot.controls)
-        chosen, boxes = read_cfg(controls, self._cfg)
-        return [*boxes, *plot_parts(plot, set_config({**chosen, **view.cfg}, view))]
+        """What the report fixes in its view goes before what a person chose."""
+        view, complaints = configured(plot, view, self._cfg)
+        return [*complaining(complaints), *plot_parts(plot, view)]
 
 
 def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ...errors import sentence
 from ...filters import show
@@ -213,7 +212,6 @@ def _field(name: str, value: str, kind: str, label: str) -> Node:
     return html.Label([html.Span(label, className="unseen"), field])
 
 
-def read_cfg(found: Sequence[Control], texts: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
-    """The configuration of *texts* as the controls read it, and boxes for what they can't read."""
-    cfg, complaints = controls.read(found, texts)
-    return cfg, [problems.box(f"{sentence(complaint)} The default is used.") for complaint in complaints]
+def complaining(complaints: Sequence[str]) -> list[Node]:
+    """Boxes for what the controls can't read of an address."""
+    return [problems.box(f"{sentence(complaint)} The default is used.") for complaint in complaints]
