@@ -22,13 +22,12 @@ from .noise import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+# The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway.
 OLD, NEW, OTHER = 0, 1, 2
-"""The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway."""
 NO_ROUND = -1
 SIGNIFICANT = 0.05
 POWER = 0.8
-FEWEST_STEPS = 6
-"""From so many steps between campaigns on, what campaigns differ by can be told from them."""
+FEWEST_STEPS = 6  # between campaigns, from which on what these differ by can be told
 _MAD = 1.4826
 # How many degrees of freedom a step between campaigns is worth: the median of steps that share campaigns says less than
 # as many independent values do.
@@ -56,25 +55,15 @@ class Ground(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of one series, one entry a run in each array; those without a value are left out.
+    """The runs of one series, one entry a run in each array; those without a value are left out."""
 
-    Attributes:
-        scale: on which *values* are compared.
-        unit: what a value of 1 is in the KPI's unit, where values aren't logarithms.
-        values: on that scale.
-        sides: OLD, NEW, or OTHER and more.
-        campaigns: numbers, older ones first.
-        rounds: numbers, unique over campaigns; NO_ROUND where a run belongs to none.
-        step: to which the values are rounded, on that scale: no spread is known to be smaller.
-    """
-
-    scale: Scale
-    unit: float
-    values: Floats
-    sides: Integers
-    campaigns: Integers
-    rounds: Integers
-    step: float
+    scale: Scale  # on which *values* are compared
+    unit: float  # what a value of 1 is in the KPI's unit, where values aren't logarithms
+    values: Floats  # on that scale
+    sides: Integers  # OLD, NEW, or OTHER and more
+    campaigns: Integers  # numbers, older ones first
+    rounds: Integers  # numbers, unique over campaigns; NO_ROUND where a run belongs to none
+    step: float  # to which the values are rounded, on that scale: no spread is known to be smaller
 
     def as_differences(self) -> Runs:
         """The same runs, compared as they are."""
@@ -90,40 +79,24 @@ class Runs:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Weighed:
-    """How far apart two sides are, and what their blocks say of the chance of it; floats, or arrays of one shape.
+    """How far apart two sides are, and what their blocks say of the chance of it; floats, or arrays of one shape."""
 
-    Attributes:
-        difference: new − old, on the scale that is compared.
-        variance: of one block, in squared units; not known where there are no degrees.
-        degrees: of freedom behind it.
-        size: squared standard error of the difference / variance of one block.
-    """
-
-    difference: Floats
-    variance: Floats
-    degrees: Floats
-    size: Floats
+    difference: Floats  # new − old, on the scale that is compared
+    variance: Floats  # of one block, in squared units; not known where there are no degrees
+    degrees: Floats  # of freedom behind it
+    size: Floats  # squared standard error of the difference / variance of one block
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the runs of one series say.
-
-    Attributes:
-        ground: what it stands on.
-        weighed: of :attr:`Ground.NONE` without degrees.
-        old: middle of the old side, on the scale that is compared.
-        blocks: how many blocks each side has; the same ones where they share them.
-        deviations: how far each block lies from the middle, by side and number of the block.
-        others: variance and degrees of the differences between two other sides in the same rounds.
-    """
+    """What the runs of one series say."""
 
     ground: Ground
-    weighed: Weighed
-    old: float
-    blocks: tuple[int, int]
-    deviations: Mapping[tuple[int, int], float]
-    others: tuple[tuple[float, float], ...] = ()
+    weighed: Weighed  # of `Ground.NONE` without degrees
+    old: float  # middle of the old side, on the scale that is compared
+    blocks: tuple[int, int]  # how many each side has; the same ones where they share them
+    deviations: Mapping[tuple[int, int], float]  # how far each block lies from the middle, by side and number
+    others: tuple[tuple[float, float], ...] = ()  # variance and degrees of other sides' differences in the same rounds
 
     @property
     def is_confirmed(self) -> bool:
@@ -133,17 +106,11 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Told:
-    """The chance of differences, floats or arrays of one shape.
+    """The chance of differences, floats or arrays of one shape."""
 
-    Attributes:
-        p_value: two-sided.
-        reach: half the width of the 95 % interval of the difference.
-        seen: how large a difference would have been seen in four of five cases.
-    """
-
-    p_value: Floats
-    reach: Floats
-    seen: Floats
+    p_value: Floats  # two-sided
+    reach: Floats  # half the width of the 95 % interval of the difference
+    seen: Floats  # how large a difference would have been seen in four of five cases
 
 
 def weigh_shared(differences: Floats) -> Weighed:

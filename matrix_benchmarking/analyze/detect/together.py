@@ -13,7 +13,7 @@ import numpy as np
 from . import scan
 from .changes import Minimum, asked_about, levels_of, reach, smallest_steps
 from .cumulative import crosses
-from .evidence import Flags, Floats, Integers, Split, Weight, behind, only
+from .evidence import Flags, Floats, Integers, behind, only
 from .judge import MINIMUM, Judgement, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
 from .levels import Levels, counts_up_to
 from .scan import Watched
@@ -32,9 +32,7 @@ class _Newest:
     """Of each of the series at *places* the split that looks most like a change now: all (series,)."""
 
     places: Integers
-    split: Split
-    weight: Weight
-    excess: Floats
+    found: Candidates
     steps: Floats  # see `changes.smallest_steps`
     versions: Integers
 
@@ -80,8 +78,8 @@ def watched_together(
 
 def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judgement | Watched]]:
     """How the newest points of the series look in which nothing shows, and what is seen along the others."""
-    least = scan.least_history(part.series.prior)
-    counts, length = counts_up_to(part.length - 1, least), part.length
+    least, length = scan.least_history(part.series.prior), part.length
+    counts = counts_up_to(length - 1, least)
     levels = estimate_beside(part.rows(part.series.points), counts)
     quiet_until, looks = _quiet_until(part, levels, least)
     if part.series.prior.degrees > 0.0:
@@ -97,8 +95,7 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
-    split, weight = only(found.split, best), only(found.weight, best)
-    newest = _Newest(part.places[quiet], split, weight, found.excess[best], steps[quiet], versions[quiet])
+    newest = _Newest(part.places[quiet], only(found, best), steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
     watched = (_watched(part, row, levels, int(quiet_until[row]), looks.get(row)) for row in others)
     return newest, dict(zip(part.places[others].tolist(), watched, strict=True))
@@ -130,8 +127,7 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Candidates, which: Integ
     """Of what was *found* at best, some of the splits as they are."""
     if not len(which):
         return
-    splits = found.last[which], found.split.after[which].astype(np.int64)
-    full = _weigh(part, levels, splits)
+    full = _weigh(part, levels, (found.last[which], found.split.after[which].astype(np.int64)))
     found.excess[which] = full.excess
     for there, now in ((found.split, full.split), (found.weight, full.weight)):
         for name in there.__dataclass_fields__:
@@ -144,7 +140,7 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
     last, lag = candidates(Plateau(part.series, 0, part.prior, levels), (least, length))
     until, looks = np.full(len(part.places), length), dict[int, Candidates]()
     row, few = last // length, _FIRST_SPLITS
-    while len(last):  # of each series the earliest splits are weight first
+    while len(last):  # of each series the earliest splits are weighed first
         number = np.arange(len(row)) - row.searchsorted(row)
         near, later = np.flatnonzero(number < few), last[number >= few]
         if part.series.prior.degrees == 0.0:
@@ -180,16 +176,16 @@ def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Ca
 
 
 def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Judgement]:
-    split, length = newest.split, every.length
-    first = length - split.after.astype(np.int64)
+    found, split = newest.found, newest.found.split
+    first = every.length - split.after.astype(np.int64)
     old = np.empty(len(first))
     for count in np.unique(first):
         of = first == count
         old[of] = levels_of(every.rows(every.series.points)[of, :count])
-    more = _more(every, newest, old, minimum)
+    more = _more(every, found, old, minimum)
     runs = np.hstack([np.zeros((len(old), 1)), every.rows(every.series.runs).cumsum(axis=1)])
     before = runs[np.arange(len(first)), first]
-    wide, p_values = reach(newest.weight), chance_of_none(newest.excess)
+    wide, p_values = reach(found.weight), chance_of_none(found.excess)
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
     columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more, newest.steps, newest.versions]
     rows = zip(*[one.tolist() for one in columns], strict=True)
@@ -198,7 +194,7 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Ju
         yield no_change(shift, far, level, scale, p_value, (before_it, after_it), again, seen)
 
 
-def _more(every: Beside, newest: _Newest, old: Floats, minimum: Minimum) -> Integers:
+def _more(every: Beside, newest: Candidates, old: Floats, minimum: Minimum) -> Integers:
     """Of each series how many more runs would raise the alarm; 0 where none would, or there is no doubt."""
     asked = np.flatnonzero(doubtful(newest.excess, old, newest.split.shift, minimum))
     more = np.zeros(len(old), dtype=np.int64)

@@ -87,9 +87,7 @@ def compare_builds(
             there = old.name if OLD in points else new.name
             alone.append(not_judged(series, f"it is in {there} only"))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
-    if not pairs and (difference := _difference(*sides)):
-        way = f"leave {'it' if len(difference) == 1 else 'them'} out with `ignoring`={','.join(difference)}"
-        alone = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in alone]
+    alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
     return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")
@@ -105,9 +103,8 @@ def compare_versions(
     pairs, others = version_pairs(selection, old, new, axis)
     called = new or "the newest runs"
     labels = [[one.labels for one in selection.series if _places(one, name, axis)] for name in (old, called)]
-    if not pairs and (difference := _difference(*labels)):
-        way = f"'matbench compare {old} {called} --ignored-keys={','.join(difference)}' compares them all the same"
-        others = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in others]
+    way = f"'matbench compare {old} {called} --ignored-keys={{names}}' compares them all the same"
+    others = others if pairs else _explained(others, labels, way)
     return analysis_of(selection, pairs, others, question, f"{called} against {old}")
 
 
@@ -142,21 +139,20 @@ def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
 
 
-def _difference(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    """The labels that have no value on both sides, each with the values of both in words."""
-    sides = [list(old), list(new)]
+def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Mapping[str, Any]]], way: str) -> list[NotAnalysed]:
+    """*alone* with the labels of both *sides* that have no value in common, and the *way* out."""
     found = {}
     for name in dict.fromkeys(name for side in sides for labels in side for name in labels):
         values = [
             {typed(hashable(labels.get(name, NOT_SET))): labels.get(name, NOT_SET) for labels in side} for side in sides
         ]
         if all(values) and not values[0].keys() & values[1].keys():
-            found[name] = (named(in_words(list(values[0].values())), 3), named(in_words(list(values[1].values())), 3))
-    return found
-
-
-def _in_words(difference: Mapping[str, tuple[str, str]]) -> str:
-    return " and ".join(f"{name} ({old} | {new})" for name, (old, new) in difference.items())
+            found[name] = " | ".join(named(in_words(list(each.values())), 3) for each in values)
+    if not found:
+        return alone
+    said = " and ".join(f"{name} ({values})" for name, values in found.items())
+    way = way.replace("{names}", ",".join(found)).replace("{them}", "it" if len(found) == 1 else "them")
+    return [dataclasses.replace(one, reason=f"they differ in {said}; {way}") for one in alone]
 
 
 def analysis_of(

@@ -131,22 +131,20 @@ def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> t
     by_kpi: dict[str, list[Pair]] = {}
     for one in pairs:
         by_kpi.setdefault(one.series.kpi.name, []).append(one)
-    means = {name: _mean(of, question) for name, of in by_kpi.items()}
-    of_kpi = {name: [verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
-              for name, of in by_kpi.items()}  # fmt: skip
-    judgeable = [name for name, found in of_kpi.items() if found]
-    q = dict(zip(judgeable, q_values([means[name].p_value for name in judgeable]), strict=True))
-    return tuple(
-        Effect(
-            of[0].series.kpi,
-            tuple(of),
-            means[name],
-            _outcome(of[0].series.kpi, means[name], of_kpi[name], q.get(name), question),
-            tuple(sorted(of_kpi[name], key=_size, reverse=True)),
-            question.minimum_effects.get(name, MinimumEffect()),
-        )
-        for name, of in by_kpi.items()
-    )
+    means = [_mean(of, question) for of in by_kpi.values()]
+    judged_pairs = [[verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
+                    for name, of in by_kpi.items()]  # fmt: skip
+    q = q_values([mean.p_value if found else None for mean, found in zip(means, judged_pairs, strict=True)])
+    effects = []
+    for of, mean, found, q_value in zip(by_kpi.values(), means, judged_pairs, q, strict=True):
+        kpi, outcome = of[0].series.kpi, None
+        minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
+        if found and kpi.lower_better is not None:
+            over_all = mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
+            outcome = found[0].outcome if len(found) == 1 else over_all
+        largest_first = tuple(sorted(found, key=_size, reverse=True))
+        effects.append(Effect(kpi, tuple(of), mean, outcome, largest_first, minimum))
+    return tuple(effects)
 
 
 def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
@@ -158,17 +156,6 @@ def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
     runs = [one.runs if one.runs.scale is scale else one.runs.as_differences() for one in found]
     over_all = pair.pooled(runs)
     return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
-
-
-def _outcome(
-    kpi: KPIDefinition, mean: Judged, verdicts: Sequence[SeriesVerdict], q_value: float | None, question: Question
-) -> Outcome | None:
-    if not verdicts or kpi.lower_better is None:
-        return None
-    if len(verdicts) == 1:
-        return verdicts[0].outcome
-    minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
-    return mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
 
 
 def _size(verdict: SeriesVerdict) -> float:
