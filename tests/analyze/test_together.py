@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -190,11 +191,11 @@ def test_a_series_too_long_to_lie_beside_others_has_its_blocks_and_is_gone_along
 
 
 def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
-    assert side_by_side._apart([np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]).tolist() == [
-        *[0, 0, 2],
-        *[3, 4, 4],
-        *[6, 6, 6],
-    ]
+    stretches = [np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]
+    one, index, scale = prepare([[1.0, 2.0]] * 3)
+    several = [dataclasses.replace(one, stretches=of) for of in stretches]
+    part = side_by_side._of_prepared(range(3), several, [scale] * 3, [index] * 3)
+    assert part.series.stretches.tolist() == [*[0, 0, 2], *[3, 4, 4], *[6, 6, 6]]
 
 
 def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() -> None:

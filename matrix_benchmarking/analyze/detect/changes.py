@@ -118,12 +118,9 @@ def _reached(points: Floats, alarm: NewLevel, until: int, old: float, minimum: M
 
 
 FEWEST = 6
-# By how many times the variance a level that is put where it fits best lowers the sum of squares.
-ADVANTAGE = 8.0
-# In units of the median step from one point to the next, which is about the standard deviation of a point.
-_SPIKE = 8.0
-# So many points on its last level, or twice as many again and again, are asked whether a drift is over.
-_LASTING = 16
+ADVANTAGE = 8.0  # by how many times the variance a level that is put where it fits best lowers the sum of squares
+_SPIKE = 8.0  # in units of the median step from one point to the next, which is about the standard deviation of a point
+_LASTING = 16  # so many points on its last level, or twice as many again and again, are asked whether a drift is over
 
 
 def goes_on(points: Floats, starts: Sequence[int]) -> bool:
@@ -258,12 +255,9 @@ def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Est
     return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
 
 
-VERSIONS = 5
-"""A step is asked for that began so many versions ago; longer ago where fewer blocks stand behind these."""
-LARGEST = 7.0
-"""The logarithm of a step that is beyond reason: a thousandfold."""
-FOUR_OF_FIVE = 0.8416
-"""So many standard errors more a step has to have, to be seen in four of five cases (quantile of a normal .8)."""
+VERSIONS = 5  # ago a step began that is asked for; longer ago where fewer blocks stand behind these
+LARGEST = 7.0  # the logarithm of a step that is beyond reason: a thousandfold
+FOUR_OF_FIVE = 0.8416  # standard errors more that a step seen in four of five cases has (quantile of a normal .8)
 
 
 def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: Minimum) -> tuple[Floats, Integers]:

@@ -20,10 +20,8 @@ ALLOWANCE = 0.5
 # Where the sum is an alarm: in normal noise after some 7,000 points in each direction (Siegmund's approximation).
 LIMIT = 7.0
 NEWEST_LEFT_OUT = 20
-# A point counts for no more than that, so that an alarm takes four of them at least.
-MOST_OF_ONE = 2.5
-# So many of the newest steps from point to point say how the noise spreads today.
-_RECENT = 12
+MOST_OF_ONE = 2.5  # a point counts for no more than that, so that an alarm takes four of them at least
+_RECENT = 12  # so many of the newest steps from point to point say how the noise spreads today
 _LENT_DEGREES = 4.0
 
 

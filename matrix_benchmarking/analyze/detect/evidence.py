@@ -39,10 +39,8 @@ _KNOWN_AFTER = 40.0
 _LEAST = 8.0
 _KNOWN_FROM_NEW = 0.15
 _MAX_CORRELATION = 0.9
-# The rate at which single points lie far off bounds how many of them in a row are a coincidence.
-_COINCIDENCE = 2e-4
-# A short history knows no better than that about one point in fifty does.
-_FEWEST_FOR_A_RATE = 28.0
+_COINCIDENCE = 2e-4  # the rate at which single points lie far off bounds how many of them in a row are a coincidence
+_FEWEST_FOR_A_RATE = 28.0  # a short history knows no better than that about one point in fifty does
 # Two points that lie further off than this, in standard deviations, are as likely two glitches: a third is asked for.
 _GLITCH = 6.5
 _PRIOR_OF_THE_NEW = 8.0

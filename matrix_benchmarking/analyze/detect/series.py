@@ -28,14 +28,11 @@ Places = int | Integers
 # and a build. Where versions don't seem to differ more than their repeats do, less of it.
 _SHARED = 0.5
 _SHARED_AT_LEAST = 0.25
-# The variance of the median of a few normal values, relative to that of their mean.
-_OF_A_MEDIAN = 1.35
+_OF_A_MEDIAN = 1.35  # the variance of the median of a few normal values, relative to that of their mean
 # In units of what the runs of a version spread without the farthest, which is about half a standard deviation.
 _USUAL_ROOM = 3.0
-# Standard deviation of three normal values, relative to their median distance from the middle one.
-_OF_THREE = 1.7
-# In units of the median distance of the first versions' runs from the middle one of theirs.
-_USUAL_OF_THE_FIRST = 6.0
+_OF_THREE = 1.7  # standard deviation of three normal values, relative to their median distance from the middle one
+_USUAL_OF_THE_FIRST = 6.0  # in units of the median distance of the first versions' runs from the middle one of theirs
 # So much larger is the variance of a version within a campaign that goes on: it widens the error of a new level.
 _HELD_MOOD = 2.0
 LEAST_DEGREES = 6.0
@@ -43,22 +40,14 @@ _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
 # Below `LEAST_DEGREES`, so that eight versions are the least history, as where nothing is known of the noise.
 _SHARED_DEGREES = 5.9
-# So many first versions say what is known of the noise before.
-OF_THE_PRIOR = 3
-# In units of the first values.
-FARTHEST = 2.0**200
-# Rounds in common with earlier versions are evidence of their own from so many on.
-FEWEST_ROUNDS = 2
-# So many versions of a campaign before a change in it say how much its versions differ anyway.
-ENOUGH_BEFORE = 5
-# So many versions of such a campaign after the first one on a new level count as another block.
-AS_ONE_BLOCK = 2
-# So many versions before a campaign say whether its mood is another one.
-NEAR_BEFORE = 20
-# What the mean of points may be off, relative to them.
-_ROUNDING = 1e-9
-# In units of the first points: larger ones would drown all others in the rounding of running sums.
-_DROWNING = 1e6
+OF_THE_PRIOR = 3  # so many first versions say what is known of the noise before
+FARTHEST = 2.0**200  # in units of the first values
+FEWEST_ROUNDS = 2  # rounds in common with earlier versions are evidence of their own from so many on
+ENOUGH_BEFORE = 5  # so many versions of a campaign before a change in it say how much its versions differ anyway
+AS_ONE_BLOCK = 2  # so many versions of such a campaign after the first one on a new level count as another block
+NEAR_BEFORE = 20  # so many versions before a campaign say whether its mood is another one
+_ROUNDING = 1e-9  # what the mean of points may be off, relative to them
+_DROWNING = 1e6  # in units of the first points: larger ones would drown all others in the rounding of running sums
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +142,10 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, I
     repeats = [value if isinstance(value, Sequence | np.ndarray) else [value] for value in values]
     if blocks is None:
         blocks = [[(place, None)] * len(runs) for place, runs in enumerate(repeats)]
-    every = [_finite(runs, of) for runs, of in zip(repeats, blocks, strict=True)]
+    every = [
+        [(float(run), of) for run, of in zip(runs, block, strict=True) if run is not None and math.isfinite(run)]
+        for runs, block in zip(repeats, blocks, strict=True)
+    ]
     index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
     kept = [runs for runs in every if runs]
     # A version of many disturbed runs is one of the first values, not all of them.
@@ -213,12 +205,6 @@ def campaigns(blocks: Blocks) -> tuple[Flags, Integers]:
 
 
 _Run = tuple[float, tuple[int, int | None]]
-
-
-def _finite(runs: Sequence[float | None], blocks: Sequence[tuple[int, int | None]]) -> list[_Run]:
-    """The runs that have a value, with their blocks."""
-    return [(float(run), block) for run, block in zip(runs, blocks, strict=True)
-            if run is not None and math.isfinite(run)]  # fmt: skip
 
 
 def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int], Integers]:

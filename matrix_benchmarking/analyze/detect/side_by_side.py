@@ -21,8 +21,7 @@ S = TypeVar("S", np.float64, np.bool_)
 
 # So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute.
 _AT_ONCE = 7_000_000
-# A series of more points has arrays of its own that are long enough.
-LONGEST_TOGETHER = 1000
+LONGEST_TOGETHER = 1000  # a series of more points has arrays of its own that are long enough
 _POINTS_AT_ONCE = 1_000_000
 
 
@@ -132,21 +131,16 @@ def _of_prepared(
     places: Sequence[int], several: Sequence[TimeSeries], scales: Sequence[float], index: Sequence[Integers]
 ) -> Beside:
     arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
-    arrays["stretches"] = _apart([one.stretches for one in several])
+    # None goes on from one series into the next.
+    arrays["stretches"] += np.repeat(np.arange(len(several)) * len(several[0].points), len(several[0].points))
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
     series = TimeSeries(**arrays, prior=several[0].prior, beside=len(several))
     return Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales), np.array(index))
 
 
-def _apart(stretches: Sequence[Integers]) -> Integers:
-    """Those of series of one length, one behind the other: none goes on from one series into the next."""
-    return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
-
-
 # Up to so many points are inserted, of which numpy adds a row in one go; few counts beyond are asked about.
 _INSERTED = 128
-# In so many running sums numpy adds a row.
-_LANES = 8
+_LANES = 8  # in so many running sums numpy adds a row
 
 
 def estimate_beside(points: Floats, counts: Integers) -> Levels:

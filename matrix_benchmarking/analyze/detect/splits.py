@@ -11,14 +11,12 @@ from .evidence import Flags, Floats, Integers, Numbers, Prior, Split, Weight, be
 from .levels import FAR_OFF, Levels, estimate, even_width, noise
 from .series import TimeSeries
 
-# What one block alone supports, however large, is its mood as likely: it raises no alarm.
-FEWEST_BLOCKS = 2
+FEWEST_BLOCKS = 2  # what one block alone supports, however large, is its mood as likely: it raises no alarm
 LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
 _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
-# Plain means that differ by less than so many standard errors are not looked at.
-_WORTH_A_LOOK = 3.0
+_WORTH_A_LOOK = 3.0  # plain means that differ by less than so many standard errors are not looked at
 _BEYOND_REASON = 1e8
 # Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch, but
 # two blocks of noise that has just grown look like one, too.
@@ -31,8 +29,7 @@ _MANY_SPLITS = 500
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
-# Beyond reason, and no variance times that overflows.
-_MOST_RESTLESS = 2.0**100
+_MOST_RESTLESS = 2.0**100  # beyond reason, and no variance times that overflows
 # How far below the threshold the evidence on the logarithmic scale may stay, and how far above it it has to be alone.
 LESS_ON_LOGARITHMS = 0.3
 _MORE_ON_LOGARITHMS = 0.3
@@ -61,7 +58,7 @@ class Plateau:
 
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
     """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
-    lags = LAGS[_possible(levels, np.array([last]))[0]]
+    lags = LAGS[last - LAGS + 1 >= levels.counts[0]]  # there is an old level
     return np.full(len(lags), last), lags
 
 
@@ -82,7 +79,7 @@ def candidates(of: Plateau, span: tuple[int, int]) -> tuple[Integers, Integers]:
         first = np.maximum(places[:, None] - LAGS + 1, least) - since
         shift = (sums[places - since + 1] - sums[first, 0]) / LAGS - level[first, 0]
         over = shift * shift > bar[first, 0] * (1.0 / LAGS + 1.0 / counts[which[first]])
-        place, lags = (over & _possible(levels, places)).nonzero()
+        place, lags = (over & (places[:, None] - LAGS + 1 >= least)).nonzero()
         last, lag = places[place], LAGS[lags]
     else:
         last, lag = _lag_by_lag(span, since, len(series.points) // beside, level, bar, sums, counts[which])
@@ -107,11 +104,6 @@ def _lag_by_lag(
     last, lags = (np.concatenate(each) for each in zip(*found, strict=True))
     order = np.lexsort((lags, last))
     return last[order], lags[order]
-
-
-def _possible(levels: Levels, last: Integers) -> Flags:
-    """Shape (last points, lags): whether there is an old level."""
-    return np.asarray(last[:, None] - LAGS + 1 >= levels.counts[0])
 
 
 def _sums(points: Floats, least: int, since: int) -> Floats:

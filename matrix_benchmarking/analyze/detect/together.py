@@ -23,8 +23,7 @@ from .splits import FEWEST_BLOCKS, Candidates, Plateau, candidates, every_lag, i
 
 _FIRST_SPLITS = 32
 _RERUNS_AT_ONCE = 256
-# What lies so little below a threshold may be above it by the rounding of another order of sums.
-_NEAR = 1e-6
+_NEAR = 1e-6  # what lies so little below a threshold may be above it by the rounding of another order of sums
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ LEFT_AFTER_A_FIX = 0.25
 # Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised.
 NEARBY = 2
 ID_LENGTH = 12
-# A level that a history left and returned to so often is one of two that the machine has.
-RETURNS = 2
+RETURNS = 2  # a level that a history left and returned to so often is one of two that the machine has
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

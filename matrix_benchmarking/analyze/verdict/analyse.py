@@ -66,14 +66,13 @@ def analyse(
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
-    shown = [one for one in selection.series if one.kpi.lower_better is None]
+    shown = [unjudged(one, len(one.points) - 2) for one in selection.series if one.kpi.lower_better is None]
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     series = judged_together(judgeable, minima, _blocks(judgeable))
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
-    verdicts = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
-    verdicts.sort(key=severity)
+    verdicts = sorted((_verdict(*each) for each in zip(series, raised, q, strict=True)), key=severity)
     newest = selection.newest
     return Analysis(
         workload=selection.workload,
@@ -81,7 +80,7 @@ def analyse(
         question="the newest runs against their history" if newest is None else f"{newest} against its history",
         newest=newest,
         verdicts=tuple(verdicts),
-        not_analysed=(*(unjudged(one, len(one.points) - 2) for one in shown), *selection.skipped),
+        not_analysed=(*shown, *selection.skipped),
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
@@ -251,6 +250,5 @@ def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[
     """By how much of its old level the series goes on changing since *change*; None for a step."""
     if all(one.drifts_from != change.first for one in changes) or change.old_level <= 0.0:
         return None
-    since = max(change.last_before, 0)
-    points, _ = middles(values, since, len(values))
+    points, _ = middles(values, max(change.last_before, 0), len(values))
     return slope(points) / float(points[0]) if points[0] > 0.0 else None

@@ -23,8 +23,7 @@ from ..detect.series import Blocks, held, median, power_of_two, scale_of
 from ..select.selection import SelectedSeries
 from .model import amount
 
-# What is left of a step can be seen to begin so many versions away from the end of its episode.
-NEARBY = 2
+NEARBY = 2  # what is left of a step can be seen to begin so many versions away from the end of its episode
 # So many points further the detector goes before episodes are left out: what follows one is gone along again.
 AT_ONCE = 1_000
 LEFT = 0.25  # of a step, how much may be left
@@ -74,10 +73,6 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
     found: list[tuple[Change, float]] = []
     place = 0
 
-    def p_value(stop: int) -> float:
-        seen = judge_watched(watched.until(stop), minimum=limit).p_value
-        return 1.0 if seen is None else seen
-
     while True:
         seen = changes_of(watched, lower_is_better=kpi.lower_better, minimum=limit)
         changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
@@ -88,7 +83,8 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
         if episode is None:
             break
         away, back = episode
-        p = p_value(max(back.first, away.seen + 1))
+        then = judge_watched(watched.until(max(back.first, away.seen + 1)), minimum=limit).p_value
+        p = 1.0 if then is None else then
         away_from, back_to = _placed(away, kept), _placed(back, kept)
         # One version can take several changes back; the first of them says how far.
         found = [each for each in found if each[0].takes_back is None or each[0].first != back_to.first]

@@ -161,8 +161,7 @@ def analysis_of(
     """The verdicts on *pairs*; of *selection* counts what isn't a series, *alone* are those without another side."""
     shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
     judged = [one for one in pairs if one.series.kpi.lower_better is not None]
-    verdicts = verdicts_of(judged, question)
-    verdicts.sort(key=severity)
+    verdicts = sorted(verdicts_of(judged, question), key=severity)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
         workload=selection.workload,

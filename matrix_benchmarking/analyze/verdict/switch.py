@@ -119,10 +119,8 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
 
 
 def _point(runs: Sequence[Entry], kpi: KPIDefinition, setting: str) -> SeriesPoint:
-    values = [run.kpis[kpi.name] for run in runs]
-    return SeriesPoint(
-        {setting: runs[0].settings[setting]}, None, summarise(values), min(values), max(values), tuple(runs)
-    )
+    values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
+    return SeriesPoint(at, None, summarise(values), min(values), max(values), tuple(runs))
 
 
 def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> tuple[Effect, ...]:
