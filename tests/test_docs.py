@@ -34,7 +34,7 @@ from copies import linked_copy
 from requirements import missing
 
 from matrix_benchmarking import scaffold
-from matrix_benchmarking.plotting import png
+from matrix_benchmarking.plotting import pictures
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("*/README.md")])
@@ -355,7 +355,7 @@ def picture(figure: dict[str, Any]) -> bytes:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=pictures.find_browser(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 940, "height": 420})
         page.set_content(go.Figure(data=figure["data"], layout=figure["layout"]).to_html(include_plotlyjs=True))
         image = page.locator(".plotly-graph-div").screenshot()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
-FORMATS = ("html", "png")
+FORMATS = ("html", "png", "svg", "pdf")
 
 
 class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -36,6 +36,18 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return str(value).strip()
+
+
+class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``640x400``: a width and a height, each between 100 and 10,000."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        width, _, height = str(value).strip().lower().partition("x")
+        if not all(side.isdecimal() and 100 <= int(side) <= 10_000 for side in (width, height)):
+            self.fail("expected a width and a height between 100 and 10,000, such as 640x400", param, ctx)
+        return int(width), int(height)
 
 
 @click.command("visualize", cls=Command)
@@ -91,9 +103,16 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     multiple=True,
     default=("html",),
     show_default="html",
-    metavar="[html|png]",
-    help="What to write: the pages (html), each figure as a picture (png, in DIR/figures; needs kaleido and Chromium); "
-    "can be given several times.",
+    metavar="[html|png|svg|pdf]",
+    help="What to write: the pages (html), each of their figures in DIR/figures (png, svg, pdf; needs kaleido and "
+    "Chromium); can be given several times.",
+)
+@option(
+    "--figure-size",
+    type=Size(),
+    metavar="WxH",
+    help="The width and height of each such figure in CSS pixels (96 an inch; a PNG has two dots for each), "
+    "such as 640x400.",
 )
 def command(
     selection: RunOptions,
@@ -106,26 +125,30 @@ def command(
     host: str,
     port: int | None,
     format: Sequence[str],
+    figure_size: tuple[int, int] | None,
 ) -> None:
     """Open the plots and reports of a results directory, or of a history, in an application on this machine.
 
-    With --generate, --generate-id, --single-file or --format png: write the reports as static HTML pages with an
-    index, or their figures as pictures, and print the best configuration and where they are. With a directory and a
-    history, 'KPI history' compares the results with the runs of the history, from version to version.
+    With --generate, --generate-id, --single-file or another --format than html: write the reports as static HTML
+    pages with an index, or their figures as pictures, and print the best configuration and where they are. With a
+    directory and a history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     from ..plotting import catalogue  # its pages' imports: .2 s
 
     workload = run.load_workload(selection.workload)
     catalogue.check(workload)
-    if not (generate or generate_id or single_file or "png" in format):
+    drawn = [kind for kind in dict.fromkeys(format) if kind != "html"]
+    if figure_size and not drawn:
+        raise ConfigError("`figure-size` needs --format=png, svg or pdf")
+    if not (generate or generate_id or single_file or drawn):
         opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port)
         return
-    from ..plotting import png
+    from ..plotting import pictures
     from ..plotting.site import write_site
     from ..runs.runs import Runs
 
-    browser = png.find_browser() if "png" in format else None
+    drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
     names = names_to_generate(generate, generate_id, plots_file, workload.name)
     if EVERYTHING in generate and names:
         own = (report.name for report in workload.pages()[1])
@@ -137,10 +160,10 @@ def command(
             )
     study = run.start(selection, locate)
     html = "html" in format
-    written = write_site(study, report_dest, names, single_file=single_file, html=html, png_browser=browser)
+    written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing)
     for line in Runs(study).best().verdict():
         say(line)
-    first = written.pages[0] if written.pages else report_dest / png.FOLDER
+    first = written.pages[0] if written.pages else report_dest / pictures.FOLDER
     say(f"Reports: {first} ({files_label(written)})")
     if written.failures:
         raise VerdictError("\n".join([*written.failures, "All other parts of the reports are there."]))

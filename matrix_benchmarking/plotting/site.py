@@ -23,7 +23,7 @@ from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
-from . import png, problems
+from . import pictures, problems
 from .base import Report, View, configured, plot_section
 from .catalogue import Catalogue
 from .page import INDEX_FILE, Page, Provenance
@@ -60,7 +60,7 @@ def write_site(
     *,
     single_file: bool = False,
     html: bool = True,
-    png_browser: str | None = None,
+    drawing: pictures.Pictures | None = None,
     now: dt.datetime | None = None,
     cfg: Mapping[str, str] | None = None,
     first: Sequence[str] = (),
@@ -71,7 +71,7 @@ def write_site(
     Args:
         single_file: everything in the index, plotly too, for viewers that show one file.
         html: whether the pages themselves are written.
-        png_browser: the Chromium that draws each figure into ``figures``, beside the pages; None for no pictures.
+        drawing: how each figure is drawn into ``figures``, beside the pages; None for no pictures.
         now: what the pages say about when they were written.
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
@@ -98,7 +98,7 @@ def write_site(
         check=counted(study.findings),
         is_odd=any(one.changes or one.in_most_runs for one in study.findings),
     )
-    drawn, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
+    drawn, undrawn = ({}, []) if drawing is None else pictures.draw(report_pages, drawing)
     documents = {}
     if html and single_file:
         documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}

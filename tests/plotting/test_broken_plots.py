@@ -11,7 +11,7 @@ from plotting_support.app_support import pages_over, texts
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.plotting import png, site
+from matrix_benchmarking.plotting import pictures, site
 from matrix_benchmarking.plotting.page import Page
 from matrix_benchmarking.plotting.static_html import Figure
 from matrix_benchmarking.workload import Workload, load
@@ -176,7 +176,11 @@ def test_the_pictures_of_the_other_plots_are_drawn(
 ) -> None:
     matrix = store.parse_tree(fragile, results)
     written = site.write_site(
-        Study(matrix, fragile, given=Given(place=str(results))), tmp_path, ["Curves"], html=False, png_browser=chromium
+        Study(matrix, fragile, given=Given(place=str(results))),
+        tmp_path,
+        ["Curves"],
+        html=False,
+        drawing=pictures.Pictures(chromium),
     )
     assert [path.name for path in written.pictures] == ["curves-1-whole.png"]
 
@@ -190,7 +194,7 @@ def test_a_figure_that_can_not_be_drawn_is_named_and_the_other_pictures_are_ther
     command = ["visualize", f"--workload={file}", f"--results-dirname={results}", f"--report-dest={report}"]
     assert main([*command, "--generate=Raising", "--generate=Whole", "--format=png"]) == 1
     said = capsys.readouterr()
-    assert [path.name for path in (report / "figures").iterdir()] == ["whole-1-whole.png"]
+    assert [path.name for path in (report / "figures").iterdir()] == ["whole.png"]
     assert "'Raising' can't be drawn as PNG (the browser gave no picture: is it too large?)." in said.err
     assert "All other parts of the reports are there." in said.err
     assert "1 picture" in said.out
@@ -198,8 +202,9 @@ def test_a_figure_that_can_not_be_drawn_is_named_and_the_other_pictures_are_ther
 
 def test_a_figure_that_ends_kaleido_ends_no_other_picture(chromium: str) -> None:
     figures = [Figure(name, name, {"data": data, "layout": {}}) for name, data in (("odd", 5), ("good", []))]
-    pictures, failures = png.draw([Page("a.html", "A", "", "", tuple(figures))], chromium)
-    assert list(pictures) == ["figures/a-2-good.png"]
+    wanted = pictures.Pictures(chromium)
+    drawn, failures = pictures.draw([Page("a.html", "A", "", "", tuple(figures))], wanted)
+    assert list(drawn) == ["figures/a-2-good.png"]
     assert len(failures) == 1
     assert failures[0].startswith("'odd' can't be drawn as PNG (")
 

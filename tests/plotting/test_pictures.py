@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from matrix_benchmarking.analyze.study import Given, Study
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting import png, site
+from matrix_benchmarking.plotting import pictures, site
 from matrix_benchmarking.workload import Workload
 
 
@@ -24,15 +27,53 @@ def test_each_figure_becomes_a_picture_beside_the_pages(
         Study(matrix, workload, given=Given(place="results")),
         tmp_path / "report",
         ["report: Costs"],
-        png_browser=chromium,
+        drawing=pictures.Pictures(chromium),
     )
     (picture,) = written.pictures
     assert picture.parent == tmp_path / "report" / "figures"
     assert picture.name.startswith("costs-1-cost-by-image-script-alert-1-script")
     image = Image.open(io.BytesIO(picture.read_bytes()))
-    assert (image.format, image.size) == ("PNG", (2 * png.WIDTH, 2 * (png.HEIGHT + png.TITLE_ROOM)))
+    assert (image.format, image.size) == ("PNG", (2 * pictures.WIDTH, 2 * (pictures.HEIGHT + pictures.TITLE_ROOM)))
     assert image.convert("RGB").getpixel((1, 1)) == (255, 255, 255)
     assert written.size_bytes == sum(path.stat().st_size for path in (tmp_path / "report").rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("kind", ["svg", "pdf"])
+def test_a_single_figure_is_a_file_of_the_asked_size_that_a_paper_takes(
+    chromium: str, matrix: Matrix, workload: Workload, tmp_path: Path, kind: str
+) -> None:
+    pytest.importorskip("kaleido")
+    written = site.write_site(
+        Study(matrix, workload, given=Given(place="results")),
+        tmp_path / "report",
+        ['Cost by image <script>alert(1)</script><img src=x onerror="alert(1)">'],
+        html=False,
+        drawing=pictures.Pictures(chromium, [kind], (640, 480)),
+    )
+    (picture,) = written.pictures
+    assert picture.name == f"cost-by-image-script-alert-1-script-img-src-x-onerror-alert-1.{kind}"
+    content = picture.read_bytes()
+    if kind == "svg":
+        root = ElementTree.fromstring(content)
+        assert (root.get("width"), root.get("height")) == ("640", "480")
+        assert "Cost by image" in "".join(root.itertext())
+    else:
+        # 640 × 480 CSS pixels are 480 × 360 points.
+        box = re.search(rb"/MediaBox \[([^]]*)\]", content)
+        assert box is not None
+        assert [round(float(side)) for side in box[1].split()] == [0, 0, 480, 360]
+        assert content.count(b"/Type /Page\n") == 1
+
+
+@pytest.mark.parametrize("size", ["640", "64x480", "640x480x2", "x", "1e3x500", "640x99999"])
+def test_a_size_that_is_none_is_said(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["visualize", "--workload=encoder_bench", "--format=svg", f"--figure-size={size}"]) == 2
+    assert "expected a width and a height between 100 and 10,000, such as 640x400" in capsys.readouterr().err
+
+
+def test_a_size_without_figures_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["visualize", "--workload=encoder_bench", "--generate", "--figure-size=640x400"]) == 2
+    assert capsys.readouterr().err == "matbench: `figure-size` needs --format=png, svg or pdf\n"
 
 
 def test_without_html_there_are_pictures_alone(
@@ -44,19 +85,17 @@ def test_without_html_there_are_pictures_alone(
         tmp_path / "report",
         ["Costs", "Error report"],
         html=False,
-        png_browser=chromium,
+        drawing=pictures.Pictures(chromium),
     )
     assert {path.name for path in (tmp_path / "report").iterdir()} == {"figures"}
     assert (len(written.pages), len(written.pictures)) == (0, 1)
 
 
 def test_without_a_chromium_the_sentence_comes_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from matrix_benchmarking.cli import main
-
     pytest.importorskip("kaleido")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConfigError, match="needs Chromium or Chrome on the PATH: apt-get install chromium-"):
-        png.find_browser()
+        pictures.find_browser()
     command = ["visualize", "--workload=encoder_bench", "--results-dirname=nowhere", "--generate", "--format=png"]
     assert main(command) == 2
     assert not list(tmp_path.iterdir())
@@ -65,12 +104,12 @@ def test_without_a_chromium_the_sentence_comes_before_any_work(tmp_path: Path, m
 def test_without_kaleido_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'matrix-benchmarking\[png\]'"):
-        png.find_browser()
+        pictures.find_browser()
 
 
 def test_a_title_stands_above_the_legend_and_is_no_markup() -> None:
     import plotly.graph_objects as go
 
-    layout = png.titled(go.Figure(go.Bar(x=["a"], y=[1])), "<b>A & B")["layout"]
+    layout = pictures.titled(go.Figure(go.Bar(x=["a"], y=[1])), "<b>A & B")["layout"]
     assert layout["title"]["text"] == "&lt;b&gt;A &amp; B"
     assert layout["paper_bgcolor"] == "#ffffff"
