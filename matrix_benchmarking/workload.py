@@ -6,13 +6,14 @@ its KPIs and LTS models, its plots and reports, and the keys of its regression a
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import importlib
 import importlib.metadata
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -238,6 +239,12 @@ class Workload:
             return headline
         others = (kpi for kpi in self.kpis.values() if kpi.lower_better is not None and kpi.applies(settings))
         return next(others, None)
+
+    def headlines(self, runs: Iterable[Mapping[str, Any]]) -> list[KPIDefinition]:
+        """The KPIs that rank runs with these settings (:meth:`headline_at`), that of most of them first."""
+        found = [each for settings in runs if (each := self.headline_at(settings)) is not None]
+        names = [name for name, _ in collections.Counter(each.name for each in found).most_common()]
+        return [self.kpis[name] for name in names]
 
     @property
     def limited(self) -> KPIDefinition | None:

@@ -66,8 +66,7 @@ class KPIHistory(Plot):
 
     def controls(self) -> Sequence[Control]:
         names = list(self.workload.kpis)
-        headline = self.workload.headline
-        found: list[Control] = [Choice("kpi", "KPI", names, None if headline is None else headline.name)]
+        found: list[Control] = [Choice("kpi", "KPI", names, _headline(self.study))]
         keys = self.study.order.keys
         if len(keys) > 1:
             found.append(Choice("axis", "Versions of", keys, keys[0]))
@@ -106,12 +105,16 @@ def why_nothing(study: Study) -> str:
 def find(study: Study, view: View) -> KPISeries:
     """The series of the chosen KPI; raises ConfigError where the configuration names none of the workload's."""
     workload = study.workload
-    headline = workload.headline
-    name = view.cfg.get("kpi") or (headline.name if headline is not None else "")
+    name = view.cfg.get("kpi") or _headline(study) or ""
     if name not in workload.kpis:
         raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
     axis, order = view.cfg.get("axis"), study.order
     return series_of(_selected(study, view), workload, workload.kpis[name], order, axis if axis in order.keys else None)
+
+
+def _headline(study: Study) -> str | None:
+    """The KPI by which most of the runs are ranked."""
+    return next((kpi.name for kpi in study.workload.headlines(run.settings for run in study.matrix)), None)
 
 
 def _selected(study: Study, view: View) -> Sequence[LabelledRun]:

@@ -102,14 +102,13 @@ class CompareReport(Report):
         return self._sentence(switches[0]) if switches else "There is nothing to compare."
 
     def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
-        """What can be compared, the clearest first, by the largest effect on the headline KPI."""
-        headline = self.workload.headline
-        assert headline is not None
+        """What can be compared, the clearest first, by the largest effect on the KPI that ranks most of the runs."""
+        places = {kpi.name: place for place, kpi in enumerate(self.workload.headlines(one.settings for one in entries))}
         switches = []
         for setting, old, new in wanted:
             found = self._switch(entries, setting, old, new)
-            if found is not None and any(effect.kpi.name == headline.name for effect in found.effects):
-                effects = sorted(found.effects, key=lambda effect: effect.kpi.name != headline.name)
+            if found is not None and any(effect.kpi.name in places for effect in found.effects):
+                effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
         return sorted(switches, key=lambda one: (not _is_clear(one), -abs(one.effects[0].judged.measure.value)))
 
