@@ -44,8 +44,6 @@ _MOST_DECIMALS = 15
 
 
 class Ground(enum.Enum):
-    """What a comparison stands on."""
-
     ROUNDS = "rounds that both sides share"
     SHARED = "campaigns that both sides share"
     CAMPAIGNS = "campaigns of each side"
@@ -66,14 +64,12 @@ class Runs:
     step: float  # to which the values are rounded, on that scale: no spread is known to be smaller
 
     def as_differences(self) -> Runs:
-        """The same runs, compared as they are."""
         if self.scale is Scale.DIFFERENCE:
             return self
         values = np.exp(np.minimum(self.values, LARGEST_LOGARITHM))
         return dataclasses.replace(self, scale=Scale.DIFFERENCE, values=values, step=self.step * float(values.min()))
 
     def back(self, value: float) -> float:
-        """A value of the scale in the KPI's unit."""
         return math.exp(min(value, LARGEST_LOGARITHM)) if self.scale is Scale.RATIO else value * self.unit
 
 
@@ -89,8 +85,6 @@ class Weighed:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the runs of one series say."""
-
     ground: Ground
     weighed: Weighed  # of `Ground.NONE` without degrees
     old: float  # middle of the old side, on the scale that is compared
@@ -265,7 +259,6 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
 
 
 def _means(values: Floats, numbers: Integers, wanted: Integers) -> Floats:
-    """The mean of each of the *wanted* blocks."""
     return np.array([values[numbers == one].mean() for one in wanted])
 
 

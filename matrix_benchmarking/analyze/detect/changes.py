@@ -44,11 +44,9 @@ class Minimum:
                 raise InvalidThresholdError(f"A minimum effect is zero or a positive number, not {value}.")
 
     def at(self, level: Numbers) -> Numbers:
-        """In the values' unit: elementwise."""
         return np.maximum(self.relative * np.abs(level), self.absolute)
 
     def reached(self, old: Numbers, new: Numbers) -> Flags:
-        """Which of the new levels are that far from the old one: elementwise."""
         return np.asarray(np.abs(new - old) >= self.at(old))
 
 
@@ -198,7 +196,6 @@ def compare_levels(values: Values, old: tuple[int, int], new: tuple[int, int]) -
 
 
 def _places(index: Integers, part: tuple[int, int]) -> tuple[int, int]:
-    """The points of a part of the versions."""
     first, stop = (int(place) for place in np.searchsorted(index, part))
     if first >= stop:
         raise EmptyLevelError(f"None of the versions {part[0]} to {part[1] - 1} of the series has a value.")

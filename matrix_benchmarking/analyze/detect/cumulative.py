@@ -1,7 +1,6 @@
 """Small shifts and drifts: the sum of what each point lies off the level before it, which no single block can raise.
 
-A self-starting cumulative sum (Page 1954, Biometrika 41, 100–115; Hawkins 1987, The Statistician 36, 299–315): each
-point is compared with the mean and the spread of the points before it, so nothing has to be known beforehand. It goes
+A self-starting cumulative sum (Page 1954, Biometrika 41, 100–115; Hawkins 1987, The Statistician 36, 299–315). It goes
 beside the walk, where repeats say what the noise is, and sees what stays below the walk's threshold for long.
 """
 
@@ -35,8 +34,7 @@ def first_crossing(
 ) -> tuple[int, int] | None:
     """Where the sum is first beyond its limit, and where it began to rise: places in the *points* of a level, or None.
 
-    Only points that each *speaks* for add to the sum. Crossings before *since* are known not to be there, and such
-    places don't count behind which there isn't *is_enough*.
+    Only points that *speaks* is for add to it. There are no crossings before *since*, and some aren't *is_enough*.
     """
     first = int(levels.counts[0])
     if len(points) <= first:
@@ -104,5 +102,4 @@ def _path(scores: Floats) -> Floats:
 
 
 def _over(path: Floats) -> Flags:
-    """Where it is beyond the limit."""
     return np.asarray(path - np.minimum.accumulate(path, axis=1) > LIMIT)

@@ -79,8 +79,6 @@ class Split:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Weight:
-    """What a split weighs."""
-
     score: Floats  # in standard deviations of a normal distribution
     deviation: Floats  # of a point, in the values' unit
     error: Floats  # standard error of the shift, likewise
@@ -165,11 +163,7 @@ def weigh(split: Split, prior: Prior) -> Weight:
 
 
 def confirmed(split: Split, weight: Weight, prior: Prior) -> Flags:
-    """Whether there is too much on the new level for it to be a coincidence of outliers.
-
-    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where
-    they do by chance.
-    """
+    """Whether so many far points on the new level, at the old one's rate of outliers, are no coincidence."""
     rate = (split.outliers + 0.5) / np.maximum(split.before + prior.degrees + 1.0, _FEWEST_FOR_A_RATE)
     ways = special.gammaln(split.blocks + 1.0) - special.gammaln(split.far + 1.0)
     ways = ways - special.gammaln(split.blocks - split.far + 1.0)
@@ -180,10 +174,7 @@ def confirmed(split: Split, weight: Weight, prior: Prior) -> Flags:
 
 
 def _correlation(split: Split, prior: Prior) -> Floats:
-    """Lag-1 correlation, corrected for its bias (Marriott and Pope 1954) and, where it seems positive, rounded up.
-
-    One that is overlooked raises false alarms, one that is assumed only delays true ones.
-    """
+    """Lag-1 correlation, corrected for its bias (Marriott and Pope 1954) and, where it seems positive, rounded up."""
     points = split.before + split.after
     squares = split.squares_before + split.squares_after
     raw = split.products / np.where(squares > 0.0, squares, 1.0)

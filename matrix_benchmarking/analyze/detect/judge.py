@@ -159,12 +159,10 @@ def p_values(watched: Watched, minimum: Minimum) -> list[float]:
 
 
 def _in_points(minimum: Minimum, watched: Watched) -> Minimum:
-    """In the unit of the series' points."""
     return Minimum(minimum.relative, minimum.absolute / watched.scale)
 
 
 def _moves(watched: Watched, minimum: Minimum) -> list[Move]:
-    """The changes that matter."""
     return moves(watched.series.points, watched.walk.alarms, _in_points(minimum, watched))
 
 
@@ -235,7 +233,6 @@ def _suspicion(
 
 
 def _changed(watched: Watched, found: list[Move], lower_is_better: bool | None) -> Judgement:
-    """The verdict after at least one change: it is about the last one."""
     series, move = watched.series, found[-1]
     changes = _changes(series.points, watched.index, watched.scale, found, lower_is_better)
     split, weight, p_value = _weighed(series, move, len(series.points))

@@ -74,7 +74,6 @@ def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None
 
 
 def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
-    """What *whole* had decided after *count* points; *prior* is that of the series."""
     known = [*itertools.takewhile(lambda alarm: alarm.seen < count, whole.alarms)]
     begin = 0
     for alarm in known:
@@ -263,15 +262,12 @@ class Watched:
 
     @property
     def stop(self) -> int:
-        """The index in the values of what follows."""
         return int(self.index[-1]) + 1 if len(self.index) else 0
 
     def further(self, points: int) -> Watched:
-        """Gone along for so many *points* more."""
         return self._to(len(self.index) + points, self.whole, self.walk)
 
     def until(self, stop: int) -> Watched:
-        """As if the values ended before *stop*."""
         count = self._place(stop)
         series, index = _first_points(self.series, count), self.index[:count]
         return Watched(series, index, self.scale, up_to(self.walk, count, series.prior), (series, index))
@@ -305,5 +301,4 @@ def watch(values: Values, points: int | None = None, blocks: Blocks | None = Non
 
 
 def _first_points(series: TimeSeries, count: int) -> TimeSeries:
-    """Its first points: nothing is copied."""
     return series.part(lambda array: array[:count])

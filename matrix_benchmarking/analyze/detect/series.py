@@ -236,7 +236,6 @@ def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int], Integer
 
 
 def _grouped(runs: list[_Run], *, by_round: bool) -> list[list[float]]:
-    """The values of each block."""
     found: dict[object, list[float]] = {}
     for value, block in runs:
         found.setdefault(block if by_round else block[0], []).append(value)
@@ -290,12 +289,9 @@ def median(values: list[float]) -> float:
 
 
 def precision(counts: Floats, stretches: Integers) -> Floats:
-    """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm.
-
-    The mood of a campaign that goes on holds longer than the correlation of neighbours tells: its versions say less.
-    """
+    """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm."""
     variance = _SHARED + (1.0 - _SHARED) / counts
-    goes_on = np.diff(stretches, prepend=-1) == 0
+    goes_on = np.diff(stretches, prepend=-1) == 0  # a mood that holds: its versions say less
     return np.asarray(variance / np.maximum.accumulate(variance) * np.where(goes_on, _HELD_MOOD, 1.0))
 
 

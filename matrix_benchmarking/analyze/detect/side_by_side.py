@@ -27,8 +27,6 @@ _POINTS_AT_ONCE = 1_000_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Beside:
-    """Series of one length beside each other."""
-
     places: Integers  # of each among all that were asked about
     series: TimeSeries  # one behind the other
     prior: Prior  # that of each, numbers of shape (series, 1)
@@ -108,7 +106,6 @@ def _some(series: Sequence[T], length: int) -> Iterator[Sequence[T]]:
 def _of_single_runs(
     places: Sequence[int], values: Sequence[bytes], fresh: Sequence[tuple[Flags, Integers] | None]
 ) -> Beside:
-    """Series of one run a version, without gaps."""
     points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
     first = np.sort(np.abs(points[:, :LEAST]))
     scales = np.ldexp(1.0, np.frexp(first[:, LEAST // 2])[1] - 1)
@@ -144,10 +141,9 @@ _LANES = 8  # in so many running sums numpy adds a row
 
 
 def estimate_beside(points: Floats, counts: Integers) -> Levels:
-    """What `estimate` gives of the same *points*, shape (series, n); the first of *counts* is a small one.
+    """What `estimate` gives of the same *points*, shape (series, n), to the last digit; the first of *counts* is small.
 
-    The first points of all series are kept in order by inserting one row after the other, so that nothing is sorted for
-    each count; sums are rounded as those of one series are, to the last digit.
+    The first points of all are kept in order by inserting one row after the other, so that nothing is sorted anew.
     """
     few = counts[counts <= _INSERTED]
     inserted = _inserted(np.ascontiguousarray(points[:, :_INSERTED].T), few)

@@ -37,8 +37,6 @@ _MORE_ON_LOGARITHMS = 0.3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidates:
-    """Splits of a level, in arrays."""
-
     last: Integers  # the last point of each
     split: Split
     weight: Weight

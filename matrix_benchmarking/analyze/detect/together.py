@@ -194,7 +194,6 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Ju
 
 
 def _more(every: Beside, newest: Candidates, old: Floats, minimum: Minimum) -> Integers:
-    """Of each series how many more runs would raise the alarm; 0 where none would, or there is no doubt."""
     asked = np.flatnonzero(doubtful(newest.excess, old, newest.split.shift, minimum))
     more = np.zeros(len(old), dtype=np.int64)
     for start in range(0, len(asked), _RERUNS_AT_ONCE):
@@ -204,7 +203,6 @@ def _more(every: Beside, newest: Candidates, old: Floats, minimum: Minimum) -> I
 
 
 def _minimum(part: Beside, minima: Sequence[Minimum]) -> Minimum:
-    """The smallest effects that count, of all *minima* those of its series, in the unit of their points."""
     relative, absolute = (
         np.array([getattr(minima[place], name) for place in part.places]) for name in ("relative", "absolute")
     )

@@ -26,8 +26,6 @@ RETURNS = 2  # a level that a history left and returned to so often is one of tw
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Raised:
-    """What is to be said of a series' changes."""
-
     changes: tuple[Change, ...] = ()  # those that count
     alarms: tuple[Alarm, ...] = ()  # of those that are worse, in their order
     worst: int | None = None  # place in *changes* of the last one that is worse and not repaired
@@ -163,7 +161,6 @@ def _alarm(
 
 
 def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.datetime) -> Alarm:
-    """*alarm* with what people, or an earlier analysis, said of it."""
     event = known.last
     if event.action is Action.RAISED:
         return alarm
@@ -207,7 +204,6 @@ def causes(analysis: Analysis) -> list[Cause]:
 
 
 def of_cause(known: Mapping[str, Known]) -> dict[str, list[Known]]:
-    """The alarms of a history by the id of their cause."""
     found: dict[str, list[Known]] = {}
     for alarm in known.values():
         found.setdefault(cause_id(alarm.subject.workload, alarm.subject.first_bad), []).append(alarm)

@@ -94,8 +94,7 @@ def analyse(
 def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Blocks]:
     """What gives of one of the series the campaign and the round of each run of each point.
 
-    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is. Where
-    a campaign is only inferred, the versions that it measured in their order, one after the other, have a round each.
+    Undated, each version counts as measured by itself. In an inferred campaign, versions in turn have a round each.
     """
     keys = {id(one): tuple([id(entry) for point in one.points for entry in point.entries]) for one in series}
     distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
@@ -185,7 +184,6 @@ def _too_short(series: SelectedSeries, missing: int) -> str:
 
 
 def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
-    """*verdict*, that nothing changed, with the step that would have been seen."""
     if judgement.would_show is None:
         return verdict
     step, versions = judgement.would_show
@@ -205,7 +203,6 @@ def _is_suspected(seen: Judgement, series: SelectedSeries) -> bool:
 
 
 def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
-    """*base* with the levels of what the detector says."""
     return dataclasses.replace(
         base,
         effect=of.effect,

@@ -42,8 +42,6 @@ _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from t
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JudgedSeries:
-    """A series with what the detector says of it."""
-
     series: SelectedSeries
     judgement: Judgement  # of the series without its episodes
     changes: tuple[Change, ...]  # the oldest first; an episode is two, of which the second takes the first back
@@ -196,12 +194,8 @@ def early_return(
 ) -> Change | None:
     """The change back to the old level after *change*; None for none. The first points that show it decide.
 
-    Args:
-        values: the repeats of each point, in the KPI's unit.
-        begin: the first point of the old level, which ends before ``change.first``.
-        end: where the detector saw another change.
-        least: what may be left of the step in any case, in the KPI's unit.
-        is_up: *change* leads to a higher level.
+    The old level begins at *begin*, the detector saw another change at *end*, and so much is the *least* that may be
+    left of the step, in the KPI's unit; *is_up* is whether that led to a higher level.
     """
     if change.first - begin < FEWEST_OLD:
         return None
@@ -262,11 +256,10 @@ def _clearly_off(points: Sequence[float], old: float, deviation: float) -> float
 
 
 def returns(points: Floats, old: float, new: float) -> int:
-    """How often *points* left the level *old* for one near *new*, or further, and came back.
+    """How often *points* left the level *old* for one near *new*, or further, and came back, once for two at least.
 
     A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
-    1945, Ann. Math. Statist. 16, 117–186); less is asked of each where all of them together are very likely. Single
-    points are disturbed ones as likely: none of it counts unless the series stayed away for two at least once.
+    1945, Ann. Math. Statist. 16, 117–186); less is asked of each where all of them together are very likely.
     """
     points = points[-FURTHEST:]
     gap = new - old

@@ -29,8 +29,6 @@ _STATUS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """What a history knows of an alarm."""
-
     id: str
     subject: AlarmSubject  # as it was first kept
     status: Status  # what the last event made of it
@@ -131,7 +129,6 @@ def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) 
 
 
 def date_of(until: str) -> dt.date | None:
-    """The date that *until* is, as in 2026-01-31; None for a version."""
     if not _DATE.fullmatch(until):
         return None
     try:
@@ -169,7 +166,6 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
 
 
 def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list[AlarmEvent]:
-    """The events that close alarms of KPIs that are not judged any more, each with the reason."""
     return [
         AlarmEvent(
             alarm=alarm.id,
@@ -184,7 +180,6 @@ def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list
 
 
 def subject_of(workload: str, verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
-    """What *alarm* is about, as a history keeps it."""
     return AlarmSubject(
         workload=workload,
         kpi=alarm.kpi,

@@ -17,8 +17,6 @@ from ..words import percent
 
 
 class Outcome(enum.Enum):
-    """The verdict on a series."""
-
     REGRESSION = "worse"
     IMPROVEMENT = "better"
     SUSPECTED = "suspected"  # it looks worse or better, by one block alone, or as one of so many does by chance
@@ -28,8 +26,6 @@ class Outcome(enum.Enum):
 
 
 class Status(enum.Enum):
-    """What became of an alarm."""
-
     OPEN = "open"
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"  # somebody said that it is dealt with
@@ -121,7 +117,6 @@ class SeriesVerdict:
 
     @property
     def fails(self) -> bool:
-        """Whether it has an alarm that nobody dealt with."""
         return any(alarm.fails for alarm in self.alarms)
 
     @property
@@ -141,8 +136,6 @@ class SeriesVerdict:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Analysis:
-    """The outcome of one analysis."""
-
     workload: str
     data: str  # where the runs came from, in words
     question: str  # in words: ``1.3.0 against its history`` or ``b against a``
@@ -185,7 +178,6 @@ class Analysis:
         return [one for one in self.verdicts if one.outcome is outcome]
 
     def alarms(self, status: Status) -> list[tuple[SeriesVerdict, Alarm]]:
-        """The alarms of this status with their series, in order."""
         return [(one, alarm) for one in self.verdicts for alarm in one.alarms if alarm.status is status]
 
 
@@ -223,5 +215,4 @@ def size_of(verdict: SeriesVerdict) -> float:
 
 
 def amount(minimum: MinimumEffect, level: float) -> float:
-    """The smallest difference from *level* that counts, in the KPI's unit."""
     return max(minimum.relative * abs(level), minimum.absolute)

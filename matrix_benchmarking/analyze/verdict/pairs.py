@@ -26,8 +26,6 @@ BUILD = "build"  # the key by which the runs of two builds are told apart
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Build:
-    """One side of a comparison: what it is called, and its runs."""
-
     name: str
     entries: Sequence[Entry]
 
@@ -40,7 +38,6 @@ def ignoring(workload: Workload, ignored: Sequence[str]) -> Workload:
 
 
 def unknown_labels(ignored: Sequence[str], workload: Workload, runs: Sequence[LabelledRun]) -> list[str]:
-    """A sentence on each of the labels *ignored* that no run has."""
     return [f"no run has a label or setting to ignore {unknown}" for unknown in unknown_names(ignored, workload, runs)]
 
 
@@ -96,10 +93,7 @@ def compare_builds(
 def compare_versions(
     selection: Selection, old: str, new: str | None, question: Question, *, axis: str | None
 ) -> Analysis:
-    """The verdict on version *new*, the newest where None, of each series against its version *old*, both in words.
-
-    A version is also its value of the comparison key *axis* alone. The other versions say how campaigns differ anyway.
-    """
+    """The verdict on version *new*, the newest where None, against *old*: in words, or values of the *axis* alone."""
     pairs, others = version_pairs(selection, old, new, axis)
     called = new or "the newest runs"
     labels = [[one.labels for one in selection.series if _places(one, name, axis)] for name in (old, called)]

@@ -74,15 +74,12 @@ class Question:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Judged:
-    """What runs of two sides say."""
-
     runs: Runs
     evidence: Evidence  # with what the KPI's other series lend it
     told: Told | None  # None where it can't be told
 
     @property
     def levels(self) -> tuple[float, float]:
-        """Old and new, in the KPI's unit."""
         old = self.evidence.old
         return self.runs.back(old), self.runs.back(old + float(self.evidence.weighed.difference))
 
@@ -131,7 +128,6 @@ class Judged:
 
     @property
     def stands_on(self) -> str:
-        """What blocks it stands on, in words."""
         old, new = self.evidence.blocks
         return {
             Ground.ROUNDS: f"in {old} common rounds",
@@ -161,8 +157,6 @@ class Judged:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Compared:
-    """The verdict on two sides, and what it stands on."""
-
     outcome: Outcome
     judged: Judged
 
@@ -207,10 +201,7 @@ def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
 def compare_sides(
     sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool, rate: float = RATE
 ) -> list[Compared]:
-    """The verdict on the new of each old and new side, for what is no KPI of a run, such as one point of its curve.
-
-    All are of one kind: they lend each other what they know of noise, and false discoveries are counted over them.
-    """
+    """The verdict on the new of each old and new side of one kind, such as the points of curves: no KPI of a run."""
     runs = [
         _runs_of([(entry, value, side) for side, values in ((OLD, old), (NEW, new)) for entry, value in values], blocks)
         for old, new in sides
@@ -237,13 +228,11 @@ def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
 
 
 def judged(runs: Runs, evidence: Evidence) -> Judged:
-    """*runs* with what their *evidence* tells."""
     is_known = evidence.ground is not Ground.NONE
     return Judged(runs, evidence, pair.tell(evidence.weighed) if is_known else None)
 
 
 def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: RunBlocks) -> Runs:
-    """Runs, each with its value and its side."""
     found = [blocks.of(entry) for entry, _, _ in values]
     return pair.runs_of(
         [value for _, value, _ in values],

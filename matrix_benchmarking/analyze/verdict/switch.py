@@ -39,8 +39,6 @@ class Effect:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Switch:
-    """One value of a setting in place of another."""
-
     setting: str
     old: Scalar
     new: Scalar
