@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import ConfigError
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _AGE = re.compile(r"(\d{1,6})\s*([hdw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -19,7 +19,7 @@ def time_us(moment: Any) -> int | None:
         moment = dt.datetime.fromisoformat(moment) if isinstance(moment, str) else moment
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
             return None
-        return (moment - _EPOCH) // dt.timedelta(microseconds=1)
+        return (moment - EPOCH) // dt.timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None
 
@@ -42,4 +42,4 @@ def meant_us(text: str) -> int:
     except ValueError as error:
         raise ConfigError(f"'{text}' is no time such as 2026-01-31, 2026-01-31T12:00:00+00:00 or 30d") from error
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
-    return (moment - _EPOCH) // dt.timedelta(microseconds=1)
+    return (moment - EPOCH) // dt.timedelta(microseconds=1)

@@ -21,6 +21,7 @@ import msgspec
 
 from ..errors import HistoryError
 from ..lts.heads import Head, KPIs, digest_of, head_of, kpis_of
+from ..moments import EPOCH
 
 Recorded = tuple[int, int]
 """When a history first saw a run: (1, microseconds since 1970), or (0, place in the order of insertion) where it was
@@ -47,7 +48,6 @@ _METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "presets": (list, "a list"),
 }
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
@@ -231,12 +231,12 @@ def microseconds(moment: str | None) -> int | None:
         parsed = dt.datetime.fromisoformat(moment).astimezone(dt.UTC)
     except (TypeError, ValueError, OverflowError) as error:
         raise HistoryError(f"'{moment!s:.50}' is not a time such as 2026-01-31T12:00:00+00:00: {error}") from error
-    return (parsed - _EPOCH) // _MICROSECOND
+    return (parsed - EPOCH) // _MICROSECOND
 
 
 def moment(time_us: int) -> dt.datetime:
     """The reverse of :func:`microseconds`, in UTC."""
-    return _EPOCH + time_us * _MICROSECOND
+    return EPOCH + time_us * _MICROSECOND
 
 
 def next_moment(last_us: int | None) -> int:

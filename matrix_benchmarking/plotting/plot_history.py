@@ -113,8 +113,9 @@ def find(study: Study, view: View) -> KPISeries:
 
 
 def _headline(study: Study) -> str | None:
-    """The KPI by which most of the runs are ranked."""
-    return next((kpi.name for kpi in study.workload.headlines(run.settings for run in study.matrix)), None)
+    """The KPI by which most of the runs are ranked; the workload's own without any."""
+    first = next(iter(study.workload.headlines(run.settings for run in study.matrix)), study.workload.headline)
+    return None if first is None else first.name
 
 
 def _selected(study: Study, view: View) -> Sequence[LabelledRun]:
