@@ -9,7 +9,7 @@ from scipy import special
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
 from matrix_benchmarking.analyze.bounds import bounds_of
-from matrix_benchmarking.analyze.noise import Floats, Prior, inverse_trigamma, moderated
+from matrix_benchmarking.analyze.noise import Floats, Spreads, inverse_trigamma, moderated
 
 from . import peers
 from .row import Row
@@ -179,12 +179,12 @@ def _max_t_width(values: Floats, chosen: int) -> float:
     return float(2 * special.stdtrit(freedom, level) * np.sqrt(found[chosen] / runs))
 
 
-def _limma_prior(variances: Floats, degrees: float) -> Prior:
+def _limma_prior(variances: Floats, degrees: float) -> Spreads:
     """Smyth's (2004) estimate of how the *variances* are distributed, each with as many *degrees* of freedom."""
     half = degrees / 2
     logs = np.log(variances) - special.digamma(half) + np.log(half)
     excess = float(np.var(logs, ddof=1) - special.polygamma(1, half))
     if excess <= 0:
-        return Prior(float(variances.mean()), 1e9)
+        return Spreads(float(variances.mean()), 1e9)
     worth = 2 * float(inverse_trigamma(np.array(excess)))
-    return Prior(float(np.exp(logs.mean() + special.digamma(worth / 2) - np.log(worth / 2))), worth)
+    return Spreads(float(np.exp(logs.mean() + special.digamma(worth / 2) - np.log(worth / 2))), worth)

@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Prior:
+class Spreads:
     """How the variances of groups are distributed.
 
     Attributes:
@@ -32,7 +32,7 @@ class Prior:
     degrees: float
 
 
-def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[Floats, Floats]:
+def moderated(variances: Floats, degrees: Floats, prior: Spreads | None) -> tuple[Floats, Floats]:
     """Each group's variance with what the *prior* adds to it, and the degrees of freedom behind that.
 
     A group without degrees has the prior's. Without a prior both stay as they are.
@@ -44,7 +44,7 @@ def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[
     return (own * degrees + prior.variance * prior.degrees) / together, together
 
 
-def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
+def prior_of(variances: Floats, degrees: Floats) -> Spreads | None:
     """The prior that the *variances* of groups, with their *degrees* of freedom (n − 1), speak for.
 
     It is no surer than few groups allow: it has the fewest degrees that the variances don't contradict. Groups without
@@ -63,7 +63,7 @@ def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
     likelihoods = np.stack([_likelihoods(logs, freedom, places, worth) for worth in _WORTHS])
     best = likelihoods.max(axis=1)
     fewest = int(np.flatnonzero(best >= best.max() - 0.5)[0])
-    return Prior(math.exp(float(places[likelihoods[fewest].argmax()])), float(_WORTHS[fewest]))
+    return Spreads(math.exp(float(places[likelihoods[fewest].argmax()])), float(_WORTHS[fewest]))
 
 
 _WORTHS = np.geomspace(0.7, 200.0, 24)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from matrix_benchmarking.analyze import noise
-from matrix_benchmarking.analyze.noise import Prior, moderated, prior_of
+from matrix_benchmarking.analyze.noise import Spreads, moderated, prior_of
 
 
 def drawn(seed: int, groups: int, degrees: float, prior: float, variance: float = 4.0) -> np.ndarray:
@@ -63,7 +63,7 @@ def test_groups_without_degrees_or_spread_say_nothing() -> None:
 
 
 def test_a_moderated_variance_lies_between_a_groups_own_and_the_typical_one_by_their_degrees() -> None:
-    found, degrees = moderated(np.array([1.0, 9.0, 5.0]), np.array([2.0, 2.0, 0.0]), Prior(4.0, 6.0))
+    found, degrees = moderated(np.array([1.0, 9.0, 5.0]), np.array([2.0, 2.0, 0.0]), Spreads(4.0, 6.0))
     assert found == pytest.approx([(2 + 24) / 8, (18 + 24) / 8, 4.0])
     assert degrees == pytest.approx([8.0, 8.0, 6.0])
     assert moderated(np.array([1.0]), np.array([2.0]), None)[0].tolist() == [1.0]
@@ -90,7 +90,7 @@ def test_the_prior_has_the_fewest_degrees_whose_likelihood_is_within_half_a_unit
 
 def test_the_prior_is_found_between_the_ends_of_what_is_tried() -> None:
     equal = prior_of(np.full(20_000, 3.0), np.full(20_000, 2.0))
-    assert equal == Prior(pytest.approx(3.0), pytest.approx(200.0))  # type: ignore[arg-type]
+    assert equal == Spreads(pytest.approx(3.0), pytest.approx(200.0))  # type: ignore[arg-type]
     wild = prior_of(np.exp(np.linspace(-40, 40, 300)), np.full(300, 9.0))
     assert wild is not None
     assert wild.degrees == pytest.approx(0.7)
@@ -107,6 +107,6 @@ def test_an_infinite_variance_or_a_single_group_is_no_obstacle() -> None:
 
 
 def test_what_a_group_without_degrees_seems_to_have_does_not_count() -> None:
-    found, degrees = moderated(np.array([np.nan, 1.0]), np.array([0.0, 1.0]), Prior(4.0, 3.0))
+    found, degrees = moderated(np.array([np.nan, 1.0]), np.array([0.0, 1.0]), Spreads(4.0, 3.0))
     assert found.tolist() == [4.0, (1.0 + 12.0) / 4.0]
     assert degrees.tolist() == [3.0, 4.0]

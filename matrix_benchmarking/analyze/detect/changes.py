@@ -252,9 +252,9 @@ def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Est
     return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
 
 
-VERSIONS = 5  # ago a step began that is asked for; longer ago where fewer blocks stand behind these
+VERSIONS = 5  # so many ago the step began that is asked for; longer ago where fewer blocks are behind these
 LARGEST = 7.0  # the logarithm of a step that is beyond reason: a thousandfold
-FOUR_OF_FIVE = 0.8416  # standard errors more that a step seen in four of five cases has (quantile of a normal .8)
+FOUR_OF_FIVE = 0.8416  # so many standard errors more show a step in four of five cases (quantile of a normal .8)
 
 
 def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: Minimum) -> tuple[Floats, Integers]:

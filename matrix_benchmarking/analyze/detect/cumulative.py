@@ -34,7 +34,7 @@ def first_crossing(
 ) -> tuple[int, int] | None:
     """Where the sum is first beyond its limit, and where it began to rise: places in the *points* of a level, or None.
 
-    Only points that *speaks* is for add to it. There are no crossings before *since*, and some aren't *is_enough*.
+    Only points for which *speaks* holds add to it. No crossing before *since* is looked for; each has to be enough.
     """
     first = int(levels.counts[0])
     if len(points) <= first:
@@ -52,7 +52,7 @@ def crosses(points: Floats, levels: Levels, prior: Prior, speaks: Flags) -> Flag
 
 
 def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior, speaks: Flags) -> Floats:
-    """How far each point lies off the level before it, as normal scores, shape (series, points); NaN: says nothing."""
+    """How far each point lies off the level before it, as normal scores, shape (series, points); NaN if it is mute."""
     places = np.arange(int(counts[0]), points.shape[1])
     which = counts.searchsorted(places, side="right") - 1
     known = counts[which].astype(float)

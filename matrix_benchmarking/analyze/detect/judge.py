@@ -281,12 +281,8 @@ def _unchanged(watched: Watched, found: Candidates | None, limit: Minimum) -> Ju
     return no_change(shift, wide, old, watched.scale, float(chance_of_none(excess)), before_after, more)
 
 
-Sight = tuple[tuple[float, int] | None, bool]
-"""What step would have been seen within how many versions, and whether only one block speaks."""
-
-
-def sight(step: float, versions: int, count: int) -> Sight:
-    """What `smallest_steps` says of a series, *count* versions of which could be new."""
+def sight(step: float, versions: int, count: int) -> tuple[tuple[float, int] | None, bool]:
+    """What step would show in how many versions, of *count* that could be new, and whether only one block speaks."""
     is_known = versions != 0 and math.isfinite(step)
     return (step, versions) if is_known else None, versions == 0 and count >= FEWEST_BLOCKS
 
@@ -304,7 +300,7 @@ def no_change(
     p_value: float,
     runs: tuple[int, int],
     more: int,
-    seen: Sight = (None, False),
+    seen: tuple[tuple[float, int] | None, bool] = (None, False),
 ) -> Judgement:
     """The verdict where a *shift* looks most like a change, and so many *more* runs would show one; 0 for none."""
     effect, difference = estimates(shift, old, reach, scale)

@@ -71,7 +71,7 @@ class TimeSeries:
         return dataclasses.replace(self, **{name: made[id(getattr(self, name))] for name in ARRAYS})
 
     def blocks_from(self, first: Places, last: Places) -> Numbers:
-        """How many blocks speak for the points from *first* to *last*; one shares its mood with what is before."""
+        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""
         sums = self._fresh_until
         return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
 

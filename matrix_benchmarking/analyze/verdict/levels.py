@@ -256,7 +256,7 @@ def _clearly_off(points: Sequence[float], old: float, deviation: float) -> float
 
 
 def returns(points: Floats, old: float, new: float) -> int:
-    """How often *points* left the level *old* for one near *new*, or further, and came back, once for two at least.
+    """How often *points* left the level *old* for one near *new*, or further, and came back, once for two points.
 
     A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
     1945, Ann. Math. Statist. 16, 117–186); less is asked of each where all of them together are very likely.

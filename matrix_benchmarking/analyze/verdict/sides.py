@@ -201,7 +201,7 @@ def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
 def compare_sides(
     sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool, rate: float = RATE
 ) -> list[Compared]:
-    """The verdict on the new of each old and new side of one kind, such as the points of curves: no KPI of a run."""
+    """The verdict on the new one of each two sides, for what is no KPI of a run, such as the points of a curve."""
     runs = [
         _runs_of([(entry, value, side) for side, values in ((OLD, old), (NEW, new)) for entry, value in values], blocks)
         for old, new in sides
