@@ -136,6 +136,22 @@ def test_a_curve_is_over_all_epochs_of_all_repetitions(tmp_path, workload):
     assert "CPU" not in sentences(text)
 
 
+def test_a_person_chooses_over_how_many_samples_a_curve_is_smoothed(tmp_path, workload):
+    content = log(40, gpu=lambda moment: float(int(moment) % 2))
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 4), content)
+    matrix = store.parse_tree(workload, tmp_path)
+
+    def spread(**cfg):
+        figure, _ = plot(matrix, workload, "Load over an epoch", **cfg)
+        (line,) = (trace for trace in figure.data if trace.customdata is not None)
+        return max(line.y) - min(line.y)
+
+    assert spread(window=1) > 0.9
+    assert spread(window=1) > spread() > spread(window=10)
+    _, said = plot(matrix, workload, "Load over an epoch", window=90)
+    assert "No run has a log of the load over a whole epoch of 90 samples or more." in sentences(said)
+
+
 def test_without_a_gpu_the_load_of_the_cpu_takes_its_place_and_every_text_says_so(tmp_path, workload):
     write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 4), log(40))
     matrix = store.parse_tree(workload, tmp_path)

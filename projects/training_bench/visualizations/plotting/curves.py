@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent, count_of, is_or_are
 from matrix_benchmarking.plotting import Plot, View, clicks, template
+from matrix_benchmarking.plotting.controls import Control, Number
 
 from ..store import logs
 from .bars import Device, device_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 BAND = 0.16
+WINDOW, LARGEST_WINDOW = "window", 100
 COLUMNS, ROW_HEIGHT = 2, 340
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
@@ -37,32 +39,39 @@ class LoadOverEpoch(Plot):
 
     name: ClassVar[str] = "Load over an epoch"
     how_to_read: ClassVar[str] = (
-        f"Each line is a moving mean over {logs.WINDOW} samples, each epoch brought to one length: the mean "
-        "over all epochs after the warm-up of all repetitions, with a band of one standard deviation to both sides. An "
-        "epoch whose log doesn't reach from its start to its end is not used."
+        "Each line is a moving mean over some samples, each epoch brought to one length: the mean over all epochs "
+        "after the warm-up of all repetitions, with a band of one standard deviation to both sides. An epoch whose "
+        "log doesn't reach from its start to its end is not used."
     )
 
+    def controls(self) -> Sequence[Control]:
+        """Over how many samples the lines are smoothed."""
+        return [Number(WINDOW, "Samples of a moving mean", logs.WINDOW, minimum=1, maximum=LARGEST_WINDOW)]
+
     def draw(self, view: View) -> tuple[Any, Any]:
-        runs = view.runs
+        runs, window = view.runs, int(view.option(WINDOW))
         cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)
-        found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
+        found = [curve for case in cases if (curve := load_curve(case, device, window)) is not None]
         notes = [device.note] if device.note else []
         if not found:
-            return None, [*notes, "No run has a log of the load over a whole epoch of five samples or more."]
+            return None, [
+                *notes,
+                f"No run has a log of the load over a whole epoch of {count_of(window, 'sample')} or more.",
+            ]
         figure = load_figure(found, device, strategy_order(cases))
         hidden = left_out(runs, cases)
-        return figure, [*notes, *curves_conclusion(found, device), *_epochs_left_out(cases, found), *hidden]
+        return figure, [*notes, *curves_conclusion(found, device), *_epochs_left_out(cases, found, window), *hidden]
 
 
-def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:
+def load_curve(case: TrainingCase, device: Device, window: int = logs.WINDOW) -> LoadCurve | None:
     """The curve of *case*; None where no epoch of it can be used."""
     import numpy
 
     found: list[list[float]] = []
     runs = 0
     for run in case.runs:
-        of_run = run_curves(run.results, device)
+        of_run = run_curves(run.results, device, window)
         found += of_run
         runs += bool(of_run)
     if not found:
@@ -72,7 +81,7 @@ def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:
     return LoadCurve(case, tuple(map(float, every.mean(axis=0))), tuple(map(float, spread)), len(found), runs)
 
 
-def run_curves(results: Any, device: Device) -> list[list[float]]:
+def run_curves(results: Any, device: Device, window: int) -> list[list[float]]:
     """The curve of each epoch after the warm-up that can be used."""
     log, epochs = getattr(results, "system_log", None), getattr(results, "epochs", None)
     if log is None or not epochs:
@@ -80,7 +89,7 @@ def run_curves(results: Any, device: Device) -> list[list[float]]:
     counted = logs.counted(epochs, getattr(results, "warm_up_epochs", 0))
     values = getattr(log, device.vector)
     inside = (logs.within(epoch, log.time, values) for epoch in counted)
-    return [curve for samples in inside if samples and (curve := logs.curve(samples)) is not None]
+    return [curve for samples in inside if samples and (curve := logs.curve(samples, window)) is not None]
 
 
 def load_figure(found: Sequence[LoadCurve], device: Device, order: Sequence[str]) -> go.Figure:
@@ -171,7 +180,7 @@ def _draw(
     )
 
 
-def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) -> list[str]:
+def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve], window: int) -> list[str]:
     """How many counted epochs are not in the lines that were *found*, for which reason ever."""
     runs = [run.results for case in cases for run in case.runs]
     epochs = [(getattr(one, "epochs", None) or [], getattr(one, "warm_up_epochs", 0)) for one in runs]
@@ -180,5 +189,5 @@ def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) 
         return []
     return [
         f"{counted - used} of {counted} epochs are not used: samples are missing at their start or end, or they have "
-        f"fewer than {logs.WINDOW}."
+        f"fewer than {window}."
     ]

@@ -190,7 +190,7 @@ def _numbers(content: dict[str, Any], name: str) -> list[float]:
 
 
 WINDOW = 5
-"""How many samples the moving mean of a curve takes."""
+"""How many samples the moving mean of a curve takes, unless somebody says otherwise."""
 CURVE_POINTS = 101
 """To how many points a curve is brought: one for each percent of an epoch."""
 
@@ -220,17 +220,17 @@ def loads(epochs: Sequence[Epoch], time: Sequence[float], values: Samples) -> li
     return [math.fsum(samples) / len(samples) for samples in inside if samples]
 
 
-def curve(samples: Sequence[float]) -> list[float] | None:
-    """The load over an epoch's progress: the moving mean over WINDOW samples, at CURVE_POINTS places.
+def curve(samples: Sequence[float], window: int = WINDOW) -> list[float] | None:
+    """The load over an epoch's progress: the moving mean over *window* samples, at CURVE_POINTS places.
 
     Its first and last value stand for 0 and 100 %, those between are interpolated linearly. None for fewer samples than
     the window has.
     """
     import numpy
 
-    if len(samples) < WINDOW:
+    if len(samples) < window:
         return None
-    means = numpy.convolve(samples, numpy.full(WINDOW, 1 / WINDOW), mode="valid")
+    means = numpy.convolve(samples, numpy.full(window, 1 / window), mode="valid")
     places = numpy.linspace(0, 1, CURVE_POINTS)
     return [float(value) for value in numpy.interp(places, numpy.linspace(0, 1, len(means)), means)]
 
