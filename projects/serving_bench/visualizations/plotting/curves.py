@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
@@ -14,7 +14,7 @@ from matrix_benchmarking.plotting import Choice, Control, Number, View, clicks, 
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..analyze import SATURATED, Bottleneck, bottleneck
-from ..steps import Step
+from ..steps import Step, best_of, groups
 from .shown import (
     ABOVE,
     BELOW,
@@ -32,6 +32,7 @@ from .shown import (
     maximum_sentences,
     model_sentences,
     percent,
+    practical_maximum,
     rate,
 )
 
@@ -65,21 +66,26 @@ class ThroughputCurves(StepPlot):
         is_logarithmic = view.option(AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
         said = [*throughput_conclusion(steps, self.study.best), *self.left_out(view, steps)]
-        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), said
+        return throughput_curves(frames, maxima(steps, self.study.best), looks, is_logarithmic=is_logarithmic), said
 
 
-def maxima(steps: Iterable[Step]) -> dict[float, Step]:
-    """The known theoretical maxima, in requests/s, each with the first step that it is of."""
-    found: dict[float, Step] = {}
+def maxima(steps: Sequence[Step], ranking: Best) -> dict[float, tuple[str, str]]:
+    """The known theoretical maxima and the practical ones of the best steps, in requests/s: names and sources."""
+    found: dict[float, tuple[str, str]] = {}
+    for step in (one for group in groups(steps) for one in best_of(group, ranking)[:1]):
+        practical = practical_maximum(step)
+        if practical is not None:
+            peak, how = practical
+            found[peak] = (f"practical maximum of {step.label}", how)
     for step in steps:
         if step.maximum is not None:
-            found.setdefault(step.maximum, step)
+            found.setdefault(step.maximum, (maximum_name(step), step.maximum_source or ""))
     return dict(sorted(found.items()))
 
 
 def throughput_curves(
     frames: tuple[pandas.DataFrame, pandas.DataFrame],
-    maxima: Mapping[float, Step],
+    maxima: Mapping[float, tuple[str, str]],
     looks: tuple[Mapping[str, str], Mapping[str, str]],
     *,
     is_logarithmic: bool = True,
@@ -132,12 +138,14 @@ def one_two_five(values: Sequence[float]) -> list[float]:
     return [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
 
 
-def _draw_maxima(figure: go.Figure, maxima: Mapping[float, Step], frames: Sequence[pandas.DataFrame]) -> None:
+def _draw_maxima(
+    figure: go.Figure, maxima: Mapping[float, tuple[str, str]], frames: Sequence[pandas.DataFrame]
+) -> None:
     """A dashed line for each maximum through both panels, with its number in the left one."""
-    for (peak, step), column in itertools.product(maxima.items(), (1, 2)):
+    for (peak, (what, source)), column in itertools.product(maxima.items(), (1, 2)):
         places = frames[column - 1][PLACE]
         ends = [places.min(), places.max()] if len(places) else [1, 1]
-        name = template.text(maximum_name(step))
+        name = template.text(what)
         figure.add_scatter(
             x=ends,
             y=[peak, peak],
@@ -147,7 +155,7 @@ def _draw_maxima(figure: go.Figure, maxima: Mapping[float, Step], frames: Sequen
             textposition="top right",
             cliponaxis=False,
             showlegend=False,
-            hovertext=f"{name}: {peak:,.0f} requests/s<br>{template.text(step.maximum_source)}",
+            hovertext=f"{name}: {peak:,.0f} requests/s<br>{template.text(source)}",
             hovertemplate="%{hovertext}<extra></extra>",
             row=1,
             col=column,

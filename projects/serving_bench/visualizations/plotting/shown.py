@@ -13,7 +13,8 @@ from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.analyze.wording import ranking as wording
 from matrix_benchmarking.analyze.wording import verdicts
-from matrix_benchmarking.analyze.words import as_percent, plural
+from matrix_benchmarking.analyze.words import as_percent, count_of, plural
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.plotting import Plot, Report, View, template
 from matrix_benchmarking.plotting.clicks import hover, not_shown, run_of
 from matrix_benchmarking.plotting.template import text
@@ -144,18 +145,45 @@ def _best_sentence(step: Step) -> str:
     if alone:
         where = f"{rate(alone[1])} in batches of {alone[0]}"
         shares.append(f"{as_percent(step.best.value / alone[1], digits=1)} of what its model did by itself ({where})")
+    practical = practical_maximum(step)
+    if practical is not None:
+        peak, how = practical
+        shares.append(f"{as_percent(step.best.value / peak, digits=1)} of its practical maximum ({rate(peak)}: {how})")
     if step.maximum is not None:
         shares.append(
             f"{as_percent(step.best.value / step.maximum, digits=1)} of the theoretical maximum "
             f"({step.maximum:,.0f} requests/s)"
         )
-    return f"{sentence} That is {' and '.join(shares)}." if shares else sentence
+    return (
+        f"{sentence} That is {', '.join(shares[:-1])}{' and ' * bool(shares[1:])}{shares[-1]}." if shares else sentence
+    )
 
 
 def model_peak(step: Step) -> tuple[int, float] | None:
     """The batch size at which the model by itself was fastest in the mean, and its requests/s; None if not measured."""
     means = {size: math.fsum(r.throughput for r in records) / len(records) for size, records in step.baseline.items()}
     return max(means.items(), key=lambda item: item[1]) if means else None
+
+
+def practical_maximum(step: Step) -> tuple[float, str] | None:
+    """Workers × batch / inference time: what the workers would serve in full batches if they never waited, and how.
+
+    In requests/s, from the model by itself at the largest measured batch that the server makes. None where the number
+    of workers, or the largest batch, is unknown or wasn't measured.
+    """
+    workers, largest = step.settings.get("workers"), step.settings.get("max_batch_size", 1)
+    if not is_number(workers) or not is_number(largest):
+        return None
+    size = max((size for size in step.baseline if size <= largest), default=None)
+    if size is None or workers < 1:
+        return None
+    alone = math.fsum(record.throughput for record in step.baseline[size]) / len(step.baseline[size])
+    if alone <= 0:
+        return None
+    return (
+        workers * alone,
+        f"{count_of(int(workers), 'worker')} with batches of {size} in {1000 * size / alone:,.3g} ms",
+    )
 
 
 def maximum_name(step: Step) -> str:
