@@ -58,8 +58,11 @@ def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) ->
 
     location = locate()
     with open_history(location, writable=False) as history:
-        known = known_alarms(history.alarm_events())
-    wanted = _of_workload(list(known.values()), workload)
+        wanted = list(known_alarms(history.alarm_events()).values())
+    if workload is not None:  # named as the history names it, or as other commands do
+        is_there = any(each.subject.workload == workload for each in wanted)
+        name = workload if is_there else load_workload(workload).name
+        wanted = [each for each in wanted if each.subject.workload == name]
     order = list(Status)
     shown = [each for each in wanted if all or each.status in (Status.OPEN, Status.ACKNOWLEDGED)]
     shown.sort(key=lambda each: (order.index(each.status), -each.raised_us, each.id))
@@ -162,7 +165,6 @@ def _deal(
 
 
 def _author(given: str | None) -> str:
-    """Who says so: *given*, else the name of the user on this machine."""
     name = (given or "").strip()
     if not name:
         try:
@@ -177,10 +179,7 @@ def _author(given: str | None) -> str:
 
 
 def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIsByName]:
-    """The KPIs by workload, to show levels as they ask for: of the workload that is given, configured or installed.
-
-    What only the history names is not imported.
-    """
+    """The KPIs by workload, to show levels as they ask for; what only the history names is not imported."""
     configured = configuration().workload
     trusted = {given, configured, *workloads.known_names()}
     found: dict[str, KPIsByName] = {}
@@ -194,27 +193,14 @@ def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs
     return found
 
 
-def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known]:
-    """Those of the workload that is named as the history names it, or as other commands do."""
-    if workload is None:
-        return known
-    if not any(each.subject.workload == workload for each in known):
-        workload = load_workload(workload).name
-    return [each for each in known if each.subject.workload == workload]
-
-
 def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> Table:
     from ..analyze.wording.alarms import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]
     fixed, folded = {"no_wrap": True}, {"overflow": "fold"}
-    columns: dict[str, dict[str, Any]] = {
-        "Alarm": fixed,
-        **dict.fromkeys(folding, folded),
-        "Raised": fixed,
-        "Status": folded,
-    }
+    columns: dict[str, Mapping[str, object]] = {"Alarm": fixed, **dict.fromkeys(folding, folded)}
+    columns |= {"Raised": fixed, "Status": folded}
     now = dt.datetime.now(dt.UTC)
     rows = []
     for each in alarms:

@@ -39,6 +39,7 @@ from .shared_options import PRICE, NamedValue
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
     from ..benchmark.file import BenchmarkFile
+    from ..filters import Scalar
     from ..workload import Workload
 
 
@@ -121,8 +122,7 @@ def command(
     assert path is not None
     if generate is None and content.generate is not None and not run:
         generate = Path(content.generate)
-    content = files.with_settings(content, chosen["setting"])
-    plan = _plan(content.model_copy(update=_changes(content, chosen)), path, chosen)
+    plan = _plan(files.with_settings(content, chosen["setting"]), path, chosen)
     if generate is not None:
         write(generate, lambda stream: _write_points(plan, stream))
     elif run:
@@ -148,18 +148,13 @@ def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | 
     return chosen
 
 
-def _changes(content: BenchmarkFile, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """What the options change of the benchmark file."""
-    changed: dict[str, Any] = {"path_tpl": chosen["path_tpl"]} if chosen["path_tpl"] else {}
-    if isinstance(chosen["script_tpl"], str):
-        changed |= {"script_tpl": chosen["script_tpl"], **dict.fromkeys(content.driver.sections)}
-    return changed
-
-
 def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
     workload = _workload(content.workload)
+    changed: dict[str, object] = {"path_tpl": chosen["path_tpl"]} if chosen["path_tpl"] else {}
+    if isinstance(chosen["script_tpl"], str):
+        changed |= {"script_tpl": chosen["script_tpl"], **dict.fromkeys(content.driver.sections)}
     plan = Plan(
-        content,
+        content.model_copy(update=changed),
         path.parent,
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
@@ -188,16 +183,15 @@ def _workload(name: str | None) -> Workload | None:
         return None
 
 
-def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Any]], float | None]:
+def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Scalar]], float | None]:
     """What hardware costs: as the user says, else as the workload's own table does."""
-    known = None if workload is None else workload.price
 
-    def price_of(settings: Mapping[str, Any]) -> float | None:
-        vendor, hw_type = settings.get("vendor"), settings.get("hw_type")
-        for name in (f"{vendor}/{hw_type}", f"{hw_type}"):
+    def price_of(settings: Mapping[str, Scalar]) -> float | None:
+        hw_type = f"{settings.get('hw_type')}"
+        for name in (f"{settings.get('vendor')}/{hw_type}", hw_type):
             if name in given:
                 return given[name]
-        return known(settings) if known is not None else None
+        return None if workload is None or workload.price is None else workload.price(settings)
 
     return price_of
 
@@ -233,7 +227,7 @@ def _interruptible() -> Iterator[None]:
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    taken: dict[signal.Signals, Any] = {}
+    taken = {}
     for number in (signal.SIGTERM, signal.SIGHUP):
         # Who ignores the hangup (nohup) wants to go on after it.
         if signal.getsignal(number) is not signal.SIG_IGN and threading.current_thread() is threading.main_thread():
@@ -267,7 +261,9 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
     for found in report.searches:
-        click.echo(f"{_searched(plan, found)}: {found.get('reason') or found.get('error')}")
+        told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
+        where = "".join(f", {name} {found['settings'][name]}" for name in told)
+        click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
     workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
     if done or not (report.left or report.failed or report.not_started):
         click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
@@ -287,10 +283,3 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
 
 def _points(count: int) -> str:
     return f"{count} {'point' if count == 1 else 'points'}"
-
-
-def _searched(plan: Plan, found: Mapping[str, Any]) -> str:
-    """Which search it was: its experiment, and the settings that tell it from the others there."""
-    names = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
-    where = ", ".join(f"{name} {found['settings'][name]}" for name in names)
-    return f"search {found['experiment']}, {where}" if where else f"search {found['experiment']}"

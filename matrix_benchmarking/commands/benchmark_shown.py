@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,8 @@ from ..benchmark.campaign import Listener
 from .printing import answer_console, printable
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from ..benchmark.plan import Plan
     from ..benchmark.run_directory import Outcome
 
@@ -73,10 +75,8 @@ def _row(plan: Plan, experiment: str) -> list[str]:
 
 
 def _usd(usd: float | None, has_target: bool) -> str:
-    if usd is not None and usd < 0.005:
-        return "less than 0.01 USD"
     if usd is not None:
-        return f"about {usd:,.2f} USD"
+        return "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     return "unknown (give --price HW_TYPE=USD_PER_HOUR)" if has_target else "nothing that is paid for"
 
 
@@ -93,8 +93,7 @@ class Lines:
     def note(self, sentence: str) -> None:
         self.say(sentence)
 
-    def starts(self, what: str) -> None:
-        """A line is for what has ended; the same is true of the next two."""
+    def starts(self, what: str) -> None: ...  # a line is for what has ended
 
     def tick(self) -> None: ...
 
@@ -109,7 +108,7 @@ class Lines:
 class Bar(Lines):
     """A bar with the time left and the throughput of the moment, below the lines of what went wrong."""
 
-    def __init__(self, plan: Plan, progress: Any) -> None:
+    def __init__(self, plan: Plan, progress: Progress) -> None:
         super().__init__(plan)
         self._plan, self._progress = plan, progress
         self._left_s, _ = plan.estimate()

@@ -16,9 +16,6 @@ from .printing import answer_console, printable, progress_bar, say
 from .shared_options import lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..analyze.check import Finding
     from .shared_options import Locate, RunOptions
 
 
@@ -41,7 +38,13 @@ def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
         study = run.opened(configuration(), selection, locate, needs_some=True).study(progress)
     answer = CheckAnswer(study)
     if as_json:
-        click.echo(_as_json(answer.findings, len(study.runs) + len(study.runs.unfinished), study.workload.name))
+        findings = [
+            {**dataclasses.asdict(one), "changes": sorted(each.value for each in one.changes), "runs": list(one.runs)}
+            for one in answer.findings
+        ]
+        document = {"format": "matbench-check", "version": 1, "workload": study.workload.name}
+        document |= {"runs": len(study.runs) + len(study.runs.unfinished), "findings": findings}
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         for part in answer.said():
             _say(str(part))
@@ -61,12 +64,3 @@ def _say(text: str) -> None:
     for line in textwrap.wrap(printable(text[len(rest) :]), width, break_on_hyphens=False) or [""]:
         click.echo(f"{first}{line}")
         first = rest
-
-
-def _as_json(found: Sequence[Finding], runs: int, workload: str) -> str:
-    findings = [
-        {**dataclasses.asdict(one), "changes": sorted(each.value for each in one.changes), "runs": list(one.runs)}
-        for one in found
-    ]
-    document = {"format": "matbench-check", "version": 1, "workload": workload, "runs": runs, "findings": findings}
-    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import download, store
+from ..analyze.words import plural
 from ..errors import ConfigError, DownloadError
 from .options import DIR, FILE, Command, flag, not_given, option, strength
 from .printing import first, progress_bar, warn
@@ -116,7 +117,6 @@ def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
     if not name:
         given = not_given("workload", "--workload NAME", "workload")
         raise ConfigError(f"{given}; only --mode all does without one")
-
     workload = load_workload(name)
     return download.Wish(
         mode,
@@ -132,11 +132,7 @@ def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
 def _summary(outcomes: Sequence[Outcome], root: Path) -> str:
     fetched, size = sum(each.fetched for each in outcomes), sum(each.fetched_bytes for each in outcomes)
     held = sum(each.held for each in outcomes)
-    tests = [each.tests for each in outcomes if each.tests is not None]
-    of_tests = f" of {_counted(sum(tests), 'test')}" if tests else ""
+    known = [each.tests for each in outcomes if each.tests is not None]
+    of_tests = f" of {sum(known):,} {plural(sum(known), 'test')}" if known else ""
     kept = f", {held:,} {'was' if held == 1 else 'were'} here already" if held else ""
-    return f"Fetched {_counted(fetched, 'file')}{of_tests} ({size / 1e6:,.1f} MB){kept}: {root}"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what if number == 1 else f'{what}s'}"
+    return f"Fetched {fetched:,} {plural(fetched, 'file')}{of_tests} ({size / 1e6:,.1f} MB){kept}: {root}"

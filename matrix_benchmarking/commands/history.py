@@ -124,15 +124,7 @@ def _import_results(directory: Path, tool: str, location: Location, replace: boo
     from .. import lts
     from ..matrix import Matrix
 
-    chosen = RunOptions(
-        workload="micro_bench",
-        results_dirname=directory,
-        filters=f"tool={tool}",
-        price=(),
-        workload_option=(),
-        jobs=None,
-    )
-    study = start(chosen)
+    study = start(RunOptions("micro_bench", directory, f"tool={tool}", price=(), workload_option=(), jobs=None))
     good = [entry for entry in study.matrix if not entry.failed]  # what failed long ago is nobody's verdict on today
     past = Matrix(good, unfinished=study.matrix.unfinished)
     outcome.upload(lts.GoodRuns(study.workload, past, keep_going=True), location, study, replace=replace)
@@ -201,7 +193,6 @@ def flush(locate: Locate, drop: bool) -> None:
 
 
 def _alarms(history: History) -> str:
-    """How many alarms are open and acknowledged; empty where there are none."""
     events = history.alarm_events()
     if not events:
         return ""
@@ -228,27 +219,18 @@ def _workloads(summary: Summary) -> Table:
 
 
 def _series(found: Sequence[SeriesSummary]) -> Table:
-    constant = _constant_labels(found)
+    constant: set[str] = set()  # labels that all share, in name, type and value
+    if len(found) > 1:
+        constant = set.intersection(*(set(map(repr, each.labels.items())) for each in found))
     rows = []
     for each in sorted(found, key=lambda each: (each.workload, each.kpi, repr(each.labels))):
-        labels = [f"{name}={filters.show(value)}" for name, value in each.labels.items() if name not in constant]
+        differing = [item for item in each.labels.items() if repr(item) not in constant]
+        labels = [f"{name}={filters.show(value)}" for name, value in differing]
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
         rows.append([name, ", ".join(labels), f"{each.span.count:,}", *_span(each.span)])
     folded = {"overflow": "fold"}
     columns = {"KPI": folded, "Labels that differ": folded, "Values": _NUMBER, "First run": {}, "Last run": {}}
     return table(columns, rows)
-
-
-def _constant_labels(found: Sequence[SeriesSummary]) -> set[str]:
-    """Labels that all of *found* share, in name, type and value."""
-    if len(found) < 2:
-        return set()
-    first, *others = found
-    return {
-        name
-        for name, value in first.labels.items()
-        if all(name in each.labels and repr(each.labels[name]) == repr(value) for each in others)
-    }
 
 
 def _span(of: Span) -> tuple[str, str]:

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,7 +47,7 @@ class KPIColumn(click.ParamType):  # type: ignore[type-arg] # generic since clic
 
     name = "kpi"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, str]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, str]:
         column, better, unit = (*str(value).split(":", 2), "", "")[:3]
         if not column or better not in _BETTER:
             self.fail(f"'{value}' is not COLUMN:higher, :lower or :neither with :UNIT, as in p95:lower:ms", param, ctx)
@@ -88,7 +88,10 @@ def command(
     commands are printed.
     """
     file = _opened(table)
-    columns = _columns(file, table)
+    first = next(rows(file), None)
+    if first is None:
+        raise MatbenchError(f"'{table}' holds no row")
+    columns = list(first[1])
     if not kpi or not settings:
         raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
@@ -132,13 +135,6 @@ def _opened(table: Path) -> ArtifactPath:
     if not table.is_file():
         raise MatbenchError(f"'{table}' is no file")
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
-
-
-def _columns(file: ArtifactPath, table: Path) -> list[str]:
-    first = next(rows(file), None)
-    if first is None:
-        raise MatbenchError(f"'{table}' holds no row")
-    return list(first[1])
 
 
 def _unread(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> list[str]:

@@ -39,19 +39,11 @@ def command(name: str, dest: Path | None, in_checkout: bool, dry_run: bool) -> N
     scaffold.write(new)
     made = ", ".join(str(root) for root in new.roots)
     click.echo(f"made {made} ({len(new.files)} files); README.md says what they are. Next:", err=True)
-    for words in _next(new.workload, new.benchmark_file, new.results):
-        click.echo(shlex.join(words))
+    reading = [f"--workload={new.workload}", f"--results-dirname={new.results}"]  # measure, read, look
+    click.echo(shlex.join(["matbench", "benchmark", str(new.benchmark_file), "--run"]))
+    click.echo(shlex.join(["matbench", "parse", *reading]))
+    click.echo(shlex.join(["matbench", "visualize", *reading, "--generate"]))
     if in_checkout:
         package = new.workload.replace("projects", "matbench_projects", 1)
         names = f"{package.removesuffix('.visualizations')} and {package}"
         click.echo(f"To install it with matbench, add {names} to setup.cfg (packages, entry points).", err=True)
-
-
-def _next(workload: str, benchmark_file: Path, results: Path) -> list[list[str]]:
-    """Measure, read, look."""
-    reading = [f"--workload={workload}", f"--results-dirname={results}"]
-    return [
-        ["matbench", "benchmark", str(benchmark_file), "--run"],
-        ["matbench", "parse", *reading],
-        ["matbench", "visualize", *reading, "--generate"],
-    ]

@@ -1,7 +1,4 @@
-"""What a command is made of: options that know their environment variable and their key in config.yaml.
-
-Precedence: flag, then environment ``MATBENCH_<FLAG>``, then preset, then config.yaml.
-"""
+"""What a command is made of: options that know their environment variable and their key in config.yaml."""
 
 from __future__ import annotations
 
@@ -41,9 +38,7 @@ class Invocation:
 class CommandOption(click.Option):
     """An option with an environment variable of its name, and a key in config.yaml.
 
-    Attributes:
-        config_key: dotted key below ``matbench:``; None for a key of this name in the command's own
-            section; empty for an option that can't be in the file.
+    *config_key* is dotted, below ``matbench:``; None for one in the command's own section, empty for none.
     """
 
     def __init__(self, *args: Any, config_key: str | None = None, **attributes: Any) -> None:
@@ -51,17 +46,9 @@ class CommandOption(click.Option):
         self.config_key = config_key
         self.envvar = f"MATBENCH_{str(self.name).upper()}"
 
-    def key_for(self, section: str) -> str:
-        """The option's dotted key below ``matbench:``, empty where it has none."""
-        return f"{section}.{self.name}" if self.config_key is None else self.config_key
-
 
 class Command(click.Command):
-    """A command that takes from config.yaml what neither a flag nor the environment gives.
-
-    Attributes:
-        section: the name of its section in config.yaml; that of the command unless given.
-    """
+    """A command that takes from its *section* of config.yaml what neither a flag nor the environment gives."""
 
     def __init__(self, *args: Any, section: str | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -124,8 +111,7 @@ def gathered(
 ) -> Callable[[C], C]:
     """Several options of which a command gets one *argument*: what *make* makes of their values.
 
-    Args:
-        also: names of options that belong to it where the command has them.
+    *also* names options that belong to it where the command has them.
     """
 
     def decorate(function: Any) -> Any:
@@ -213,7 +199,8 @@ def _defaults(command: Command, config: Config) -> dict[str, Any]:
     """Values from *config* for the command's options; mappings are left to the command to merge."""
     defaults: dict[str, Any] = {}
     for param in command.params:
-        key = param.key_for(command.section) if isinstance(param, CommandOption) else ""
+        key = param.config_key if isinstance(param, CommandOption) else ""
+        key = f"{command.section}.{param.name}" if key is None else key
         value = config.get(key) if key else None
         if value is None or isinstance(value, Mapping):
             continue

@@ -25,11 +25,7 @@ SHOWN = 10
 
 
 def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str], *, err: bool = False) -> None:
-    """Say what an upload did, on standard error where that is not the answer.
-
-    Raises:
-        VerdictError: something was not kept.
-    """
+    """Say what an upload did, on standard error where that is not the answer."""
     earlier, pushed = delivered.earlier, delivered.pushed
     if earlier is not None:
         say(f"{location}: {counts(earlier)} that had waited in the outbox", err=err)
@@ -44,11 +40,7 @@ def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str
 
 
 def print_pushed(pushed: Pushed, location: str, more: str = "") -> None:
-    """Say what was kept of payloads whose runs are not at hand.
-
-    Raises:
-        VerdictError: something was not kept.
-    """
+    """Say what was kept of payloads whose runs are not at hand."""
     say(f"{location}: {counts(pushed)}{more}")
     _print_corrected(pushed.corrected, {})
     raise_for(pushed.conflicts, pushed.rejected, {})
@@ -95,11 +87,7 @@ def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> No
 
 @contextmanager
 def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
-    """Say, after what was done with the *good* runs, which others there were.
-
-    Raises:
-        VerdictError: what was done ended so; a run claims success and isn't whole; a version has no good run.
-    """
+    """Say, after what was done with the *good* runs, which others there were; those that aren't whole are an error."""
     bad: list[str] = []
     try:
         yield
@@ -133,7 +121,6 @@ def upload(
 
 
 def names_of(study: Study) -> dict[str, str]:
-    """The runs' names by their ids."""
     return {str(each.test_uuid): each.name for each in study.matrix}
 
 
@@ -150,16 +137,13 @@ def counts(pushed: Pushed) -> str:
 
 
 def _print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *, err: bool = False) -> None:
-    """Say which descriptions were replaced."""
-    for line in _few(
-        f"{f'{names[each.pushed_as]} ({each.id})' if each.pushed_as in names else each.id}: was kept with {each.what}"
-        for each in corrected
-    ):
+    named = (names.get(each.pushed_as, "") for each in corrected)
+    said = (f"{name} ({each.id})" if name else each.id for name, each in zip(named, corrected, strict=True))
+    for line in _few(f"{who}: was kept with {each.what}" for who, each in zip(said, corrected, strict=True)):
         say(line, err=err)
 
 
 def _print_twins(twins: Sequence[str], names: Mapping[str, str], *, err: bool = False) -> None:
-    """Say which runs look like another one, in the words of 'matbench check'."""
     if twins:
         say(f"  {said_of_twins(len(twins))}", err=err)
     for line in _few(_name(each, names) for each in twins):

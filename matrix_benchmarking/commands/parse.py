@@ -92,16 +92,8 @@ def command(
 def _unattended(study: Study, selection: RunOptions) -> None:
     """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
 
-    Args:
-        study: the parse.
-        selection: what was parsed. Results that came by download, or as payloads, were not just measured, and are
-            exported only where that is wanted.
-
-    A bad verdict of one of these doesn't keep the others from being done.
-
-    Raises:
-        VerdictError: payloads are not valid, something was not kept, or something got worse and that is to fail.
-        MatbenchError: the history or the Horreum server can't be used.
+    Results that came by download, or as payloads, were not just measured. A bad verdict of one of these doesn't keep
+    the others from being done.
     """
     block = configuration().lts
     export, analysis = block.opensearch.export, block.opensearch.regression_analyses
@@ -124,7 +116,6 @@ def _unattended(study: Study, selection: RunOptions) -> None:
 
 @contextmanager
 def _noting(verdicts: list[str]) -> Iterator[None]:
-    """Put a bad verdict into *verdicts*."""
     try:
         yield
     except VerdictError as error:

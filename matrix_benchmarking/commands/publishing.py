@@ -1,7 +1,4 @@
-"""An analysis is printed, written as reports, kept in the history; its verdict is the exit status.
-
-It needs numpy and what draws pages, so commands import it when they are carried out.
-"""
+"""An analysis is printed and written as reports, by numpy and what draws pages; its verdict is the exit status."""
 
 from __future__ import annotations
 
@@ -42,18 +39,7 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
 def publish(
     analysis: Analysis, study: Study, output: AnalysisOutput, *, is_pair: bool = False, err: bool = False
 ) -> None:
-    """Print the analysis, write its reports, tell the CI service.
-
-    Args:
-        study: the runs that were analysed; what is odd about them is said with the verdict.
-        is_pair: one build was compared with another.
-        err: the verdict goes to stderr.
-
-    Raises:
-        VerdictError: something is worse that nobody dealt with, or a version that was just measured has no good run,
-            and that is to be an error.
-        ConfigError: nothing could be analysed.
-    """
+    """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
     analysis = dataclasses.replace(analysis, not_analysed=silent, check=check.counted(study.findings, answer))
@@ -86,26 +72,17 @@ def publish(
 
 
 def tell_ci(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> None:
-    """Append the analysis to the summary of a GitHub job, and print its ``::error`` lines.
-
-    A summary that can't be written is a warning: it never decides what becomes of the command.
-    """
+    """Append the analysis to the summary of a GitHub job, as far as it fits, and print its ``::error`` lines."""
     summary = environment.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:
-            _append(Path(summary), markdown(analysis))
+            with Path(summary).open("ab") as stream:
+                size = stream.tell()
+                content = f"\n{markdown(analysis)}" if size else markdown(analysis)
+                stream.write(capped(content, max(SUMMARY_LIMIT_BYTES - size, 0), _CUT).encode())
         except (OSError, ValueError) as error:  # ValueError: a null byte in the name
             reason = os_reason(error) if isinstance(error, OSError) else str(error)
             warn([f"the summary of this step can't be written to {summary}: {reason}"])
     if environment.get("GITHUB_ACTIONS") == "true":
         for line in error_lines(analysis):
             click.echo(line)
-
-
-def _append(path: Path, text: str) -> None:
-    """Append as much of *text* as the summary may still hold; an earlier step's part stays."""
-    with path.open("ab") as stream:
-        size = stream.tell()
-        content = f"\n{text}" if size else text
-        fitting = capped(content, max(SUMMARY_LIMIT_BYTES - size, 0), _CUT)
-        stream.write(fitting.encode())

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 def start(selection: RunOptions, locate: Locate | None = None) -> Study:
     """Parse the results tree, or read the history, and apply the filters; see :func:`opened`."""
-    opening = opened(configuration(), selection, locate)
-    return read(opening)
+    return read(opened(configuration(), selection, locate))
 
 
 def read(opening: Opening) -> Study:
@@ -45,13 +44,8 @@ def opened(
 ) -> Opening:
     """What the options and the configuration say of where the runs are, and of how they are read.
 
-    Args:
-        locate: gives the history; None for a command that reads none.
-        needs_some: the default history is meant where nothing else is named.
-        payloads_are_past: those beside a results directory, which is the newest build.
-
-    Raises:
-        MatbenchError: no workload or results directory is given, or an option can't be read.
+    With *needs_some* the default history is meant where nothing else is named; *payloads_are_past* are those beside a
+    results directory, which is the newest build.
     """
     from ..runs.opening import Opening  # numpy: a third of a second that --help is not to take
 
@@ -106,7 +100,6 @@ def _history(config: Config, locate: Locate, *, is_last: bool) -> tuple[Locate |
 
 
 def load_workload(name: str | None) -> Workload:
-    """The workload *name*; an error that says how to name one for None."""
     if not name:
         raise ConfigError(not_given("workload", "--workload NAME", "workload"))
     return workload.load(name)
@@ -118,14 +111,12 @@ def no_results() -> str:
 
 
 def require_results(selection: RunOptions) -> Path:
-    """The results directory; an error that says how to name one where none is given."""
     if selection.results_dirname is None:
         raise ConfigError(no_results())
     return selection.results_dirname
 
 
 def outboxes() -> Path:
-    """The directory of the outboxes."""
     return delivery.outboxes(os.environ)
 
 

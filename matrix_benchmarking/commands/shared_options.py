@@ -73,12 +73,7 @@ class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Which runs of which workload a command is about; each value as its option gives it.
-
-    Attributes:
-        price: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
-        workload_option: texts by name.
-    """
+    """Which runs of which workload a command is about; each value as its option gives it."""
 
     workload: str | None
     results_dirname: Path | None
@@ -94,14 +89,7 @@ class RunOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnalysisOutput:
-    """Where an analysis is written to, and whether a regression is an error.
-
-    Attributes:
-        report_dest: directory of the reports; None for none.
-        summary_yaml_dest: file of the summary YAML; None for none.
-        exit_zero: a regression is reported and is no error.
-        fail_on: ``suspected`` makes an error of what is suspected, too.
-    """
+    """Where an analysis is written to, and whether a regression is an error."""
 
     report_dest: Path | None
     summary_yaml_dest: Path | None
@@ -214,13 +202,7 @@ def located(
     opensearch_username: str | None = None,
     opensearch_index: str | None = None,
 ) -> Location:
-    """The location of the history; warnings about it go to stderr.
-
-    What is given comes first, then the configured instance of OpenSearch, then ``matbench.db`` here.
-
-    Raises:
-        HistoryError: it is no location, or not enough is known of it.
-    """
+    """The location of the history: what is given, else the configured instance of OpenSearch, else ``matbench.db``."""
     configured = config.lts.opensearch
     index = opensearch_index or configured.index
     indices = Indices(index, configured.index_prefix, configured.prom_index_suffix)
@@ -236,11 +218,7 @@ def located(
 
 
 def _locating(history: str | None, opensearch_host: str | None, **others: Any) -> Locate:
-    """Locates the history: by the location or by the host, whichever was said more explicitly.
-
-    Raises:
-        ConfigError: both were, or an option of a server is given by a flag and no server is meant.
-    """
+    """Locates the history: by the location or by the host, whichever was said more explicitly."""
     if history is not None and opensearch_host is not None:
         of_history, of_host = strength("history"), strength("opensearch_host")
         if of_history == of_host:

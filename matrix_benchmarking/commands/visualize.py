@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from ..analyze.words import plural
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
@@ -34,7 +35,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     name = "report"
     envvar_list_splitter: ClassVar[str] = ","
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         return str(value).strip()
 
 
@@ -154,10 +155,8 @@ def command(
         own = (report.name for report in workload.pages()[1])
         forgotten = [name for name in own if not {name, name.removeprefix("report: ")} & {*names}]
         if forgotten:
-            say(
-                f"Not generated, as {plots_file or DEFAULT_PLOTS_FILE} doesn't list it: {', '.join(forgotten)}.",
-                err=True,
-            )
+            listing = plots_file or DEFAULT_PLOTS_FILE
+            say(f"Not generated, as {listing} doesn't list it: {', '.join(forgotten)}.", err=True)
     study = run.start(selection, locate)
     html = "html" in format
     written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing)
@@ -170,11 +169,7 @@ def command(
 
 
 def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> None:
-    """Serve the application until it is interrupted. That the directories exist is checked before.
-
-    Raises:
-        MatbenchError: the data aren't named or aren't there, or the port is taken.
-    """
+    """Serve the application until it is interrupted. That the directories exist is checked before."""
     from ..plotting.app import server  # dash and numpy: .5 s
     from ..plotting.app.data import Source
     from ..runs.opening import names_of
@@ -211,16 +206,12 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
 def files_label(written: Written) -> str:
     """How many files were written and how large they are together, as ``9 pages, 5.6 MB``."""
     counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
-    parts = [f"{count} {word if count == 1 else f'{word}s'}" for count, word in counts if count]
+    parts = [f"{count} {plural(count, word)}" for count, word in counts if count]
     return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])
 
 
 def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:
-    """The reports of *workload* that the options ask for; empty for all that there are.
-
-    Raises:
-        ConfigError: the plots file can't be used.
-    """
+    """The reports of *workload* that the options ask for; empty for all that there are."""
     named = [name for name in generate if name != EVERYTHING]
     if named and not ids:
         return named
