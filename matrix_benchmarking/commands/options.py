@@ -46,6 +46,10 @@ class CommandOption(click.Option):
         self.config_key = config_key
         self.envvar = f"MATBENCH_{str(self.name).upper()}"
 
+    def key_for(self, section: str) -> str:
+        """The option's dotted key below ``matbench:``, empty where it has none."""
+        return f"{section}.{self.name}" if self.config_key is None else self.config_key
+
 
 class Command(click.Command):
     """A command that takes from its *section* of config.yaml what neither a flag nor the environment gives."""
@@ -199,8 +203,7 @@ def _defaults(command: Command, config: Config) -> dict[str, Any]:
     """Values from *config* for the command's options; mappings are left to the command to merge."""
     defaults: dict[str, Any] = {}
     for param in command.params:
-        key = param.config_key if isinstance(param, CommandOption) else ""
-        key = f"{command.section}.{param.name}" if key is None else key
+        key = param.key_for(command.section) if isinstance(param, CommandOption) else ""
         value = config.get(key) if key else None
         if value is None or isinstance(value, Mapping):
             continue

@@ -37,46 +37,35 @@ _PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a page says about where its numbers come from, in plain sentences; *check* is what is odd about them.
-
-    *is_odd* is True if that may change an answer.
-    """
+    """What a page says about where its numbers come from, in plain sentences."""
 
     workload: str
     data: str
     written: dt.datetime
-    check: str = ""
-    is_odd: bool = False
+    check: str = ""  # what is odd about them
+    is_odd: bool = False  # whether that may change an answer
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
-    """A page before it is written.
-
-    *description* says what it shows, *summary* what the data says, for the page's card; in the *body*, HTML, all data
-    are escaped; *failures* are sentences on its parts that could not be made.
-    """
+    """A page before it is written."""
 
     file: str
     title: str
-    description: str
-    body: str
+    description: str  # what it shows
+    body: str  # HTML, in which all data are escaped
     figures: Sequence[Figure] = ()
-    summary: str = ""
-    failures: Sequence[str] = ()
+    summary: str = ""  # what the data says, for the page's card
+    failures: Sequence[str] = ()  # sentences on its parts that could not be made
 
 
 def prefix(file: str) -> str:
-    """What stands in front of the ids of the page *file*: nothing for a page that is a document of its own.
-
-    No slug has two hyphens, so the ids of the sections of one page are none of another's, nor a page's own.
-    """
+    """What stands in front of the ids of the page *file*, two hyphens at its end, which no slug has; for a section."""
     return f"{file.removeprefix('#')}--" if file.startswith("#") else ""
 
 
 @functools.cache
 def asset(name: str) -> str:
-    """A file of the package's ``assets``."""
     return importlib.resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
 
@@ -90,10 +79,7 @@ def render(page: Page, pages: Sequence[Page], provenance: Provenance) -> str:
 
 
 def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) -> str:
-    """All *pages* in one document that needs no other file; their ``file`` is ``#`` and the id of their section.
-
-    *plotly* is the text of plotly.js.
-    """
+    """All *pages* in one document with *plotly*, the script; their ``file`` is ``#`` and the id of their section."""
     script = plotly.replace("</script", "<\\/script") if any(page.figures for page in pages) else ""
     sections = "\n".join(
         f'<section class="page" id="{escape(page.file.removeprefix("#"))}">\n'
@@ -180,13 +166,7 @@ def _digest(script: str) -> str:
 
 
 def link_beside(directory: Path) -> None:
-    """Link the pages of the site in *directory* with the analyses in its folders, where there are both.
-
-    Only pages that matbench wrote have a place for it; others stay as they are.
-
-    Raises:
-        MatbenchError: a page can't be written.
-    """
+    """Link the pages of the site in *directory* with the analyses in its folders; pages that aren't ours stay."""
     index = _read(directory / INDEX_FILE)
     analyses = [
         (folder, said)

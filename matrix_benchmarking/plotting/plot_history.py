@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import plotly.graph_objects as go
@@ -30,7 +31,9 @@ from ..matrix import typed
 from . import clicks
 from .base import Plot, View
 from .controls import Choice, Control
-from .series_frames import changes_frame, point_values
+from .series_frames import BETTER as NEWEST_BETTER
+from .series_frames import DOUBTFUL, LOOKS, changes_frame, point_values
+from .series_frames import WORSE as NEWEST_WORSE
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:
@@ -41,13 +44,7 @@ HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
 TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
-VERDICTS = {
-    "better": (COLOURS[2], "star"),
-    "worse": (COLOURS[1], "x"),
-    "suspected": (COLOURS[4], "diamond"),
-    "": (COLOURS[0], "circle"),
-}
-_OF_OUTCOME = {Outcome.REGRESSION: "worse", Outcome.IMPROVEMENT: "better", Outcome.SUSPECTED: "suspected"}
+_OF_OUTCOME = {Outcome.REGRESSION: NEWEST_WORSE, Outcome.IMPROVEMENT: NEWEST_BETTER, Outcome.SUSPECTED: DOUBTFUL}
 COLUMNS = ["series", "x", "label", "kind"]
 WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with", "change for the better"
 COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
@@ -138,12 +135,7 @@ def _selected(study: Study, view: View) -> Sequence[LabelledRun]:
 
 
 def points_frame(found: KPISeries, shown: Iterable[SeriesWithVerdict]) -> pandas.DataFrame:
-    """A row for each point of the *shown* series.
-
-    Columns: ``series`` (its number), ``name``, ``x`` (the place of its version, or its time), ``mean``, ``minimum`` and
-    ``maximum`` in the KPI's display unit, ``runs``, ``uuid`` of the first run, ``hover`` and ``verdict`` (``better``,
-    ``worse`` or ``suspected``, at the newest point of such a series).
-    """
+    """A row for each point of the *shown* series: its number, ``name``, ``x``, its values, ``hover``, ``verdict``."""
     import pandas
 
     texts = step_texts(found)
@@ -153,16 +145,8 @@ def points_frame(found: KPISeries, shown: Iterable[SeriesWithVerdict]) -> pandas
         for index, (point, place) in enumerate(zip(series.points, places, strict=True)):
             is_newest = index == len(series.points) - 1
             verdict = _OF_OUTCOME.get(judged.outcome, "") if is_newest else ""
-            rows.append(
-                {
-                    "series": number,
-                    "name": series_text(found, series),
-                    "x": place,
-                    **point_values(point, found.kpi),
-                    "hover": _hover(found, series, index, texts),
-                    "verdict": verdict,
-                }
-            )
+            row = {"series": number, "name": series_text(found, series), "x": place, **point_values(point, found.kpi)}
+            rows.append({**row, "hover": _hover(found, series, index, texts), "verdict": verdict})
     return pandas.DataFrame(rows)
 
 
@@ -212,8 +196,8 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
             line={"color": COLOURS[0], "width": 1.8},
             marker={
                 "opacity": 1,
-                "color": [VERDICTS[verdict][0] for verdict in verdicts],
-                "symbol": [VERDICTS[verdict][1] for verdict in verdicts],
+                "color": [LOOKS[verdict][0] for verdict in verdicts],
+                "symbol": [LOOKS[verdict][1] for verdict in verdicts],
                 "size": [12 if verdict else 6 for verdict in verdicts],
             },
             customdata=[[uuid] for uuid in group["uuid"]],
@@ -239,7 +223,7 @@ def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFram
     if (points["runs"] > 1).any():
         band = {"symbol": "square", "size": 12, "color": "rgba(0,114,178,0.3)"}
         entry("least to largest run", mode="markers", marker=band)
-    for verdict, (colour, symbol) in VERDICTS.items():
+    for verdict, (colour, symbol) in LOOKS.items():
         if verdict and (points["verdict"] == verdict).any():
             look = {"symbol": symbol, "size": 11, "color": colour}
             entry(f"newest level: {verdict}", mode="markers", marker=look)
@@ -286,20 +270,14 @@ def _is_in_time(found: KPISeries) -> bool:
     return all(point.time_us is not None for series in found.series for point in series.points)
 
 
-def places_of(found: KPISeries, series: Series) -> list[Any]:
+def places_of(found: KPISeries, series: Series) -> list[int] | list[dt.datetime]:
     """Where the points are on the horizontal axis: at their versions, else at their times, else one after the other."""
     if found.axis is not None:
-        places = {_step_key(step): place for place, step in enumerate(found.steps)}
-        return [places[_step_key(point.versions)] for point in series.points]
+        places = {tuple(map(typed, step.values())): place for place, step in enumerate(found.steps)}
+        return [places[tuple(map(typed, point.versions.values()))] for point in series.points]
     if _is_in_time(found):
-        import datetime as dt
-
         return [dt.datetime.fromtimestamp((point.time_us or 0) / 1e6, dt.UTC) for point in series.points]
     return list(range(1, len(series.points) + 1))
-
-
-def _step_key(versions: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(typed(value) for value in versions.values())
 
 
 def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -> str:
@@ -314,11 +292,7 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
 
 
 def marks_frame(shown: Iterable[SeriesWithVerdict], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
-    """A row for each change of the *shown* series.
-
-    Columns: ``series`` (its number among the shown ones), ``x`` (as *places* gives it for each point of a series),
-    ``label`` and ``kind``.
-    """
+    """A row for each change of the *shown* series: its number, ``x`` as *places* gives it, ``label`` and ``kind``."""
     import pandas
 
     rows = []

@@ -13,7 +13,7 @@ from ..analyze.verdict.model import SeriesVerdict
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside
 from ..kpi import KPIDefinition
-from .series_frames import BETTER, DOUBTFUL, MOST_POINTS, OTHER, WORSE, kind_of
+from .series_frames import DOUBTFUL, LOOKS, MOST_POINTS, OTHER, kind_of
 from .template import COLOURS, apply, short, text
 
 if TYPE_CHECKING:
@@ -28,20 +28,13 @@ LEAST_SHARE = 0.1
 """The step that the verdict is about is at least this share of the axis; what it has no room for is at its ends."""
 SHORT_TICKS, TICKS, LONG_TICKS, SHORT_TICK, LONGEST_TICK = 6, 4, 3, 7, 14
 LONGEST_LEVEL = 10
-LOOKS = {
-    WORSE: (COLOURS[1], "x"),
-    BETTER: (COLOURS[2], "star"),
-    DOUBTFUL: (COLOURS[4], "diamond"),
-    OTHER: (COLOURS[0], "circle"),
-}
 _TIME_OF_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2}(?::\d{2})? UTC")
 
 
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
     """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it.
 
-    It shows all points, unless the step that the verdict is about were too small to be seen then: spikes and levels of
-    long ago are beyond its ends.
+    Spikes and levels of long ago are beyond them where the step that the verdict is about were too small to be seen.
     """
     told = levels[levels["role"] != "earlier"]
     known = [float(level) for level in told["level"]]
@@ -101,17 +94,8 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
     count, inside = len(points), points[~outside]
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
-    line = {"color": COLOURS[0], "width": 1}
-    figure.add_trace(
-        go.Scatter(
-            x=inside["place"].tolist(),
-            y=inside["mean"].tolist(),
-            mode="lines",
-            line=line,
-            opacity=0.35 * opacity,
-            hoverinfo="skip",
-        )
-    )
+    line = {"mode": "lines", "line": {"color": COLOURS[0], "width": 1}, "opacity": 0.35 * opacity, "hoverinfo": "skip"}
+    figure.add_trace(go.Scatter(x=inside["place"].tolist(), y=inside["mean"].tolist(), **line))
     for is_new in (False, True):
         group = inside[inside["is_new"] == is_new]
         if group.empty:
@@ -132,7 +116,7 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
         )
 
 
-def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, Any] | None:
+def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, object] | None:
     if not (group["runs"] > 1).any():
         return None
     above, below = group["maximum"] - group["mean"], group["mean"] - group["minimum"]
@@ -161,7 +145,7 @@ def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float
 
 
 def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
-    looks: dict[str, dict[str, Any]] = {
+    looks: dict[str, dict[str, object]] = {
         "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
         "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
         "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
@@ -204,16 +188,9 @@ def _label_levels(
     for place, value, role in zip(places, values, roles, strict=True):
         label = short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL)
         longest = max(longest, len(label))
-        figure.add_annotation(
-            x=1,
-            xref="paper",
-            xanchor="left",
-            xshift=4,
-            y=place,
-            text=f"<b>{text(label)}</b>" if role == "new" else text(label),
-            showarrow=False,
-            font_size=11,
-        )
+        at = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": place}
+        said = f"<b>{text(label)}</b>" if role == "new" else text(label)
+        figure.add_annotation(text=said, showarrow=False, font_size=11, **at)
     return longest
 
 
@@ -224,17 +201,8 @@ def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdic
         said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
         said = f"no difference shown yet: {verdicts.short_size(verdict)}"
-    figure.add_annotation(
-        x=0,
-        xref="paper",
-        xanchor="left",
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        yshift=6,
-        text=text(said),
-        showarrow=False,
-    )
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": 6}
+    figure.add_annotation(text=text(said), showarrow=False, **place)
 
 
 def _label_axes(figure: go.Figure, ends: tuple[float, float] | None, verdict: SeriesVerdict) -> None:
@@ -248,9 +216,7 @@ def _label_axes(figure: go.Figure, ends: tuple[float, float] | None, verdict: Se
     unit = f"{short(kpi.display_unit, 14)} · " if kpi.display_unit else ""
     title = text(f"{unit}{kpi.direction.removesuffix(' is better')} = better")
     figure.update_yaxes(title={"text": title, "font": {"size": 11}, "standoff": 6}, nticks=5, tickfont_size=11)
-    figure.update_layout(
-        yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
-    )
+    figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
     if ends is not None:
         figure.update_layout(yaxis_range=list(ends))
 
@@ -265,9 +231,7 @@ def ticks(versions: Sequence[str]) -> list[int]:
 
 
 def tick_texts(versions: Iterable[str]) -> list[str]:
-    """Versions as an axis shows them: times without their time of day where the days differ; long ones cut, where they
-    begin the same way from a part on in which they differ.
-    """
+    """Versions as an axis shows them: times as days where these differ; of long ones, the part in which they differ."""
     shown = list(versions)
     days = [match[1] for version in shown if (match := _TIME_OF_DAY.fullmatch(version))]
     if len(days) == len(shown) and len(set(days)) == len(days):

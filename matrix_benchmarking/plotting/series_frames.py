@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..analyze.detect import Change
 from ..analyze.select.series import SeriesPoint, time_text, value_text
@@ -10,7 +10,7 @@ from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, difference, percent
 from ..kpi import KPIDefinition
-from .template import text
+from .template import COLOURS, text
 
 if TYPE_CHECKING:
     import pandas
@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 MOST_POINTS = 400
 NEWEST_KEPT = 20
 LONGEST_VERSION = 20
-WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "doubtful", ""
+WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "suspected", ""
 """What a newest level is."""
+LOOKS = {
+    BETTER: (COLOURS[2], "star"),
+    WORSE: (COLOURS[1], "x"),
+    DOUBTFUL: (COLOURS[4], "diamond"),
+    OTHER: (COLOURS[0], "circle"),
+}
 
 
 def kind_of(verdict: SeriesVerdict) -> str:
@@ -35,11 +41,7 @@ def kind_of(verdict: SeriesVerdict) -> str:
 
 
 def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each point that is drawn.
-
-    Columns: ``place`` (its number in the series), ``mean``, ``minimum`` and ``maximum`` in the KPI's display unit,
-    ``runs``, ``uuid`` of the first run, ``hover``, and ``is_new`` (it is on the newest level of a series that changed).
-    """
+    """A row for each point that is drawn: ``place`` in the series, its values, whether it ``is_new``, ``hover``."""
     import pandas
 
     new = start_of_new_level(verdict)
@@ -57,7 +59,7 @@ def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, Any]:
+def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, object]:
     """A point's values in the KPI's display unit, how many runs they are of, and the id of the first."""
     values = {name: getattr(point, name) / kpi.divisor for name in ("mean", "minimum", "maximum")}
     return {**values, "runs": point.count, "uuid": point.entries[0].test_uuid or ""}

@@ -12,7 +12,6 @@ import os
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..analyze.check import counted
 from ..analyze.points import by_point
@@ -37,10 +36,7 @@ from .tags import html as tags
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Written:
-    """The files of a site: its pages, the index first, its pictures, and what lies beside for the pages.
-
-    *failures* are sentences on the parts that could not be made.
-    """
+    """The files of a site: its pages, the index first; *failures* are sentences on the parts that can't be made."""
 
     pages: Sequence[Path]
     pictures: Sequence[Path]
@@ -72,13 +68,9 @@ def write_site(
         single_file: everything in the index, plotly too, for viewers that show one file.
         html: whether the pages themselves are written.
         drawing: how each figure is drawn into ``figures``, beside the pages; None for no pictures.
-        now: what the pages say about when they were written.
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
         selection: the filters that left the runs, as a person writes them.
-
-    Raises:
-        MatbenchError: an unknown name, or a page that can't be written.
     """
     texts = cfg or {}
     catalogue = Catalogue(limited(study, texts), lambda entry: relative_address(entry, destination))
@@ -91,13 +83,9 @@ def write_site(
         for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
     ]
     site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
-    provenance = Provenance(
-        workload=study.workload.name,
-        data=_data(study, selection),
-        written=now or dt.datetime.now(dt.UTC),
-        check=counted(study.findings),
-        is_odd=any(one.changes or one.in_most_runs for one in study.findings),
-    )
+    is_odd = any(one.changes or one.in_most_runs for one in study.findings)
+    written, check = now or dt.datetime.now(dt.UTC), counted(study.findings)
+    provenance = Provenance(study.workload.name, _data(study, selection), written, check, is_odd)
     drawn, undrawn = ({}, []) if drawing is None else pictures.draw(report_pages, drawing)
     documents = {}
     if html and single_file:
@@ -120,11 +108,7 @@ def write_site(
 
 
 def write_regression_page(analysis: Analysis, study: Study, destination: Path) -> Path:
-    """Write *analysis* of the runs of *study* into ``index.html`` of *destination*, which needs no other file.
-
-    Raises:
-        MatbenchError: the page can't be made or written.
-    """
+    """Write *analysis* of the runs of *study* into ``index.html`` of *destination*, which needs no other file."""
     study = Study(study.runs, study.workload, analysis=analysis)
     catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
     report = RegressionReport(catalogue)
@@ -143,26 +127,20 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     title = ErrorReport.name.removeprefix("report:").strip()
     failed: list[Node] = [overview(study.matrix)]
     failed += [[" ", tags.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
-    body = [
+    cards = []
+    for page in reports:
+        summary = [tags.P(page.summary, className="note")] if page.summary else []
+        card = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description), *summary]
+        cards.append(tags.Div(card, className="card"))
+    body: list[Node] = [
         verdict_box(study, [tags.P(failed)]),
         *(variants_table(group, catalogue) for group in study.best.compared),
         *([alone_table(study.best, catalogue)] if study.best.alone else []),
         tags.H2("Reports"),
-        tags.Div([_card(page) for page in reports], className="cards"),
+        tags.Div(cards, className="cards"),
     ]
-    return Page(
-        file=file,
-        title=f"{study.workload.name}: best configuration",
-        description="",
-        body=StaticHTML(pages.prefix(file)).render(body),
-    )
-
-
-def _card(page: Page) -> Node:
-    parts: list[Node] = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description)]
-    if page.summary:
-        parts.append(tags.P(page.summary, className="note"))
-    return tags.Div(parts, className="card")
+    title = f"{study.workload.name}: best configuration"
+    return Page(file, title, description="", body=StaticHTML(pages.prefix(file)).render(body))
 
 
 def _data(study: Study, selection: str) -> str:
@@ -180,10 +158,7 @@ def _data(study: Study, selection: str) -> str:
 
 
 def relative_address(entry: Entry, destination: Path) -> str | None:
-    """The entry's test directory as seen from a page in *destination*, so that both can move together.
-
-    None for a test of a history, which has no directory.
-    """
+    """The entry's test directory, if it has one, as seen from a page in *destination*: both can move together."""
     if entry.kept_in is not None:
         return None
     target, start = entry.location.absolute(), destination.absolute()
@@ -202,17 +177,16 @@ def slugs(names: Iterable[str]) -> list[str]:
 
 
 def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] | None = None) -> Page:
-    """The page *file* with what the report gives, under what *texts* say of its controls.
-
-    In the place of what fails is a sentence, the page itself if need be.
-    """
+    """The page *file* with what the report gives, under what *texts* say of its controls; what fails is a sentence."""
     renderer = StaticHTML(pages.prefix(file))
     summary = ""
 
-    def components() -> Any:
+    def components() -> Node:
         nonlocal summary
         source = report.workload.source
-        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})[0]))
+        made: Node = problems.called(
+            report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})[0])
+        )
         summary = problems.called(report.name, source, report.summary)
         return made
 

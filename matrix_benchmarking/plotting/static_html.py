@@ -12,11 +12,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WorkloadError
 from . import problems
 from .tables import Table
+
+if TYPE_CHECKING:
+    from .tags import Node
 
 LONGEST = 80
 
@@ -34,7 +37,6 @@ class Slugs:
         self._taken = set(taken)
 
     def add(self, text: str, fallback: str) -> str:
-        """The slug of *text*, with a number where that is taken."""
         plain = slug(text, fallback)
         found, number = plain, 2
         while found in self._taken:
@@ -93,30 +95,22 @@ class Part:
     """A part of a page that may fail by itself: what it is called, and a function that makes it."""
 
     name: str
-    make: Callable[[], Any]
+    make: Callable[[], Node]
 
 
 class StaticHTML:
-    """Renders components one after the other, numbers their figures, and gives each section's heading an address.
-
-    *prefix* stands in front of all ids, where several pages become one document. *figures* are those rendered so far;
-    one without a title is called like the heading above it. *failures* are sentences on the parts that failed.
-    """
+    """Renders components one after the other, numbers their figures, and gives each section's heading an address."""
 
     def __init__(self, prefix: str = "") -> None:
         self.figures: list[Figure] = []
-        self.failures: list[str] = []
-        self._prefix = prefix
-        self._heading = ""
+        self.failures: list[str] = []  # sentences on the parts that failed
+        self._prefix = prefix  # of all ids, where several pages become one document
+        self._heading = ""  # the last one, by which a figure without a title is called
         self._ids = Slugs("main")
         self._names = Slugs()
 
-    def render(self, node: Any) -> str:
-        """*node* (a Dash component, text, a number, None, or a list of these) as HTML.
-
-        Raises:
-            WorkloadError: a component that has no static form.
-        """
+    def render(self, node: object) -> str:
+        """*node* (a Dash component, text, a number, None, or a list of these) as HTML."""
         if node is None or isinstance(node, bool):
             return ""
         if isinstance(node, (str, int, float)):
@@ -159,14 +153,14 @@ class StaticHTML:
     def _section_heading(self, tag: str, properties: Mapping[str, Any]) -> str:
         content = self.render(properties.get("children"))
         self._heading = html.unescape(re.sub(r"<[^>]*>", "", content)).strip()
-        given = properties.get("id")
-        identity = given if isinstance(given, str) else self._identity(self._heading)
+        identity = properties.get("id")
+        if not isinstance(identity, str):
+            plain = re.sub(
+                r"^figure\b", "about figure", self._heading, flags=re.IGNORECASE
+            )  # those have ids of their own
+            identity = f"{self._prefix}{self._ids.add(plain, 'section')}"
         link = section_link(identity, self._heading)
         return f"<{tag}{attributes({**properties, 'id': identity})}>{content}{link}</{tag}>"
-
-    def _identity(self, heading: str) -> str:
-        plain = re.sub(r"^figure\b", "about figure", heading, flags=re.IGNORECASE)  # figures have ids of their own
-        return f"{self._prefix}{self._ids.add(plain, 'section')}"
 
     def _graph(self, properties: Mapping[str, Any]) -> str:
         figure = properties.get("figure") or {"data": [], "layout": {}}
@@ -185,12 +179,8 @@ class StaticHTML:
         )
 
 
-def figure_json(figure: Any) -> str:
-    """*figure* as plotly's JSON; what is no number is null.
-
-    Raises:
-        WorkloadError: its data have no place in JSON, such as a number of more than 64 bits.
-    """
+def figure_json(figure: object) -> str:
+    """*figure* as plotly's JSON; what is no number is null, and one of more than 64 bits a WorkloadError."""
     import plotly.io
 
     try:
@@ -237,36 +227,30 @@ def safe_address(address: str) -> str | None:
     return address
 
 
-def attributes(properties: Mapping[str, Any]) -> str:
+def attributes(properties: Mapping[str, object]) -> str:
     """The HTML attributes of a component's properties; those without a static meaning are dropped."""
-    parts = []
-    for name in sorted(properties):  # Dash gives wildcard properties in an order that changes by run
-        rendered = _attribute(name, properties[name])
-        if rendered is not None:
-            attribute, text = rendered
-            parts.append(f' {attribute}="{escape(text)}"' if text is not None else f" {attribute}")
-    return "".join(parts)
+    # Dash gives wildcard properties in an order that changes by run.
+    return "".join(_attribute(name, properties[name]) for name in sorted(properties))
 
 
-def _attribute(name: str, value: Any) -> tuple[str, str | None] | None:
+def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
-        return None
-    if name in _ADDRESSES:
-        address = safe_address(str(value))
-        return None if address is None else (name, address)
-    if name == "style" and isinstance(value, Mapping):
-        return "style", _style(value)
+        return ""
     attribute = _ATTRIBUTES.get(name)
-    if attribute is None and re.fullmatch(r"(?:data|aria)-[a-z0-9-]+", name):
+    if name in _ADDRESSES:
+        attribute, value = name, safe_address(str(value))
+    elif name == "style" and isinstance(value, Mapping):
+        attribute, value = name, _style(value)
+    elif re.fullmatch(r"(?:data|aria)-[a-z0-9-]+", name):
         attribute = name
-    if attribute is None:
-        return None
+    if attribute is None or value is None:
+        return ""
     if attribute == "id" and not isinstance(value, str):
-        return None  # a pattern-matching id of an application
-    return attribute, None if value is True else str(value)
+        return ""  # a pattern-matching id of an application
+    return f" {attribute}" if value is True else f' {attribute}="{escape(str(value))}"'
 
 
-def _style(style: Mapping[str, Any]) -> str:
+def _style(style: Mapping[str, object]) -> str:
     """CSS of a Dash ``style``; values that could hold more than one plain value are dropped."""
     parts = []
     for name, value in style.items():

@@ -122,17 +122,11 @@ def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     return figure
 
 
-def template() -> Any:
+def template() -> go.layout.Template:
     """The plotly template."""
     import plotly.graph_objects as go
 
-    axis = {
-        "automargin": True,
-        "zeroline": False,
-        "showline": True,
-        "ticks": "outside",
-        "title": {"standoff": 10},
-    }
+    axis = {"automargin": True, "zeroline": False, "showline": True, "ticks": "outside", "title": {"standoff": 10}}
     return go.layout.Template(
         layout=go.Layout(
             colorway=list(COLOURS),

@@ -11,26 +11,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from ... import filters as filter_language
 from ...filters import Filters, Value, cut, show
 from ...matrix import NOT_SET, Matrix, NotSet, order, typed
 from .. import controls
 
-Mask = numpy.ndarray[Any, numpy.dtype[numpy.bool_]]
+Mask = NDArray[numpy.bool_]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """A value of a setting in a selector, as a filter writes it and as a person reads it.
-
-    *count* are the entries that have it among those that all other filters leave; *is_chosen* if the filters name it.
-    """
+    """A value of a setting in a selector, as a filter writes it and as a person reads it."""
 
     value: Value
     label: str
-    count: int
-    is_chosen: bool
+    count: int  # the entries that have it among those that all other filters leave
+    is_chosen: bool  # if the filters name it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +93,7 @@ class Facets:
         return mask
 
 
-def _options(column: _Column, counts: Any, wanted: Sequence[Value]) -> Iterator[Option]:
+def _options(column: _Column, counts: NDArray[numpy.intp], wanted: Sequence[Value]) -> Iterator[Option]:
     """An option for each way to filter by a value; values that one filter can't tell apart are counted together."""
     cells = column.cells
     for written in dict.fromkeys(column.written):
@@ -112,10 +110,7 @@ def _options(column: _Column, counts: Any, wanted: Sequence[Value]) -> Iterator[
 
 
 class _Column:
-    """One setting of all entries: its values in order, and for each entry the number of its value.
-
-    *places* are those of values whose order is known: those of versions; the others come after them.
-    """
+    """One setting of all entries: its values, those with *places* first, and for each entry the number of its own."""
 
     def __init__(self, cells: Sequence[Any], places: Mapping[Any, int]) -> None:
         seen = {typed(cell): cell for cell in cells}
