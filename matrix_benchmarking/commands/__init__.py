@@ -38,7 +38,6 @@ def canonical(name: str) -> str:
 
 
 def load_command(name: str) -> click.Command:
-    """Import the command *name* of :data:`COMMANDS`."""
     module = importlib.import_module(f".{name}_" if keyword.iskeyword(name) else f".{name}", __name__)
     command: click.Command = module.command
     return command

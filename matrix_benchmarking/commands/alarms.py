@@ -80,8 +80,6 @@ def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) ->
 
 
 def _command(name: str, action: Action, help: str, *more: Callable[[Any], Any]) -> None:
-    """Add a command by which people say something of alarms."""
-
     @command.command(
         name,
         cls=Command,

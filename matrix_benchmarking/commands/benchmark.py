@@ -175,7 +175,6 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
 
 
 def _workload(name: str | None) -> Workload | None:
-    """The workload of the runs; None where the file names none, or one that can't be loaded, which is said."""
     try:
         return None if name is None else load_workload(name)
     except WorkloadError as error:
@@ -184,8 +183,6 @@ def _workload(name: str | None) -> Workload | None:
 
 
 def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Scalar]], float | None]:
-    """What hardware costs: as the user says, else as the workload's own table does."""
-
     def price_of(settings: Mapping[str, Scalar]) -> float | None:
         hw_type = f"{settings.get('hw_type')}"
         for name in (f"{settings.get('vendor')}/{hw_type}", hw_type):
@@ -240,7 +237,6 @@ def _interruptible() -> Iterator[None]:
 
 
 def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
-    """The command line that carries the plan on."""
     words = ["matbench", "benchmark", str(path), f"--results-dirname={chosen['results_dirname']}", *_settings(chosen)]
     words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
     words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
@@ -252,7 +248,6 @@ def _settings(chosen: Mapping[str, Any]) -> list[str]:
 
 
 def _conclude(plan: Plan, report: Report, again: str) -> None:
-    """Say what became of it; the exit status is that of the worst."""
     done = report.succeeded
     parts = [f"{_points(done)} measured"]
     parts += [f"{report.failed} failed"] if report.failed else []

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
-    """Print *plan* to standard output; *again* is the command line that runs it."""
     from rich.table import Table
 
     table = Table("experiment", "settings that vary", box=None, pad_edge=False, header_style="bold")
@@ -50,7 +49,6 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
 
 
 def duration(seconds: float | None) -> str:
-    """About how long, in words."""
     if seconds is None:
         return "unknown (a script's duration is known once it has run)"
     if seconds < 90:
@@ -148,7 +146,6 @@ class Bar(Lines):
 
 @contextlib.contextmanager
 def listening(plan: Plan) -> Iterator[Listener]:
-    """The listener that suits stderr."""
     if not sys.stderr.isatty():
         yield Lines(plan)
         return
@@ -166,7 +163,6 @@ def listening(plan: Plan) -> Iterator[Listener]:
 
 
 def told(outcome: Outcome, unit: str) -> str:
-    """How a point ended, in a few words."""
     if outcome.exit_code:
         return f"failed ({outcome.problem or f'exit status {outcome.exit_code}'})"
     if outcome.throughput is None:

@@ -59,8 +59,7 @@ def _say(text: str) -> None:
     if rest is None:
         say(text)
         return
-    width = max(answer_console().width - len(rest), 20)
-    first = text[: len(rest)]
-    for line in textwrap.wrap(printable(text[len(rest) :]), width, break_on_hyphens=False) or [""]:
-        click.echo(f"{first}{line}")
-        first = rest
+    width = max(answer_console().width, 20 + len(rest))
+    first, wrapped = text[: len(rest)], printable(text[len(rest) :])
+    lines = textwrap.fill(wrapped, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    click.echo(lines or first)

@@ -80,7 +80,6 @@ def command(
 
 
 def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analysis]:
-    """The runs of both directories that the filters leave, and what they say."""
     from ..analyze.study import Study
     from ..analyze.verdict.pairs import Build
     from ..runs.judging import compare_trees

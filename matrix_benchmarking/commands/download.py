@@ -97,7 +97,6 @@ def command(
 
 
 def _places(url: str | None, url_file: Path | None) -> list[Place]:
-    """What is to be fetched: the address or the list, whichever is given where it has precedence."""
     if url and url_file:
         of_url, of_file = strength("url"), strength("url_file")
         if of_url == of_file:

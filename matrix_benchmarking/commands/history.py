@@ -15,7 +15,6 @@ from ..history import delivery, moment, open_history, transfer
 from ..history.delivery import Outbox
 from . import outcome
 from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
-from .outcome import print_pushed
 from .printing import answer_console, printable, progress_bar, say, table, warn, write
 from .run import outboxes, start
 from .shared_options import Locate, RunOptions, located, place, replace_option
@@ -117,7 +116,8 @@ def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None
         imported = transfer.read_import(history, file, replace=replace, progress=draw)
     added, unchanged = imported.alarms_added, imported.alarms_unchanged
     of_alarms = f"; {added} events of alarms added" if added or unchanged else ""
-    print_pushed(imported.pushed, str(location), of_alarms + (f", {unchanged} there already" if unchanged else ""))
+    of_alarms += f", {unchanged} there already" if unchanged else ""
+    outcome.print_delivered(delivery.Delivered(imported.pushed), str(location), {}, more=of_alarms)
 
 
 def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:
@@ -189,7 +189,7 @@ def flush(locate: Locate, drop: bool) -> None:
         if pushed is None:
             say(f"{name}: nothing waits in the outbox")
         else:
-            print_pushed(pushed, name)
+            outcome.print_delivered(delivery.Delivered(pushed), name, {})
 
 
 def _alarms(history: History) -> str:

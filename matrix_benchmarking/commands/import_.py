@@ -43,8 +43,6 @@ workload = Workload(
 
 
 class KPIColumn(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``COLUMN:higher|lower|neither[:UNIT]``."""
-
     name = "kpi"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, str]:

@@ -89,7 +89,6 @@ class CommandGroup(click.Group):
 
 
 def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Callable[[C], C]:
-    """Like ``click.option``, for an :class:`CommandOption`."""
     return click.option(*flags, cls=CommandOption, config_key=config_key, **attributes)
 
 
@@ -133,7 +132,6 @@ def gathered(
 
 
 def configuration() -> Config:
-    """The configuration of the command that is carried out."""
     return click.get_current_context().ensure_object(Invocation).config
 
 
@@ -154,7 +152,6 @@ def is_typed(name: str) -> bool:
 
 
 def not_given(what: str, flag: str, key: str) -> str:
-    """The sentence about something that no option, variable or key gives."""
     env = "MATBENCH_" + flag.split()[0].removeprefix("--").replace("-", "_").upper()
     return f"no {what} given: use {flag}, {env} or matbench.{key} in config.yaml"
 
@@ -187,7 +184,6 @@ def _of_every_command() -> list[click.Parameter]:
 
 @functools.cache
 def in_configuration() -> CommandOptions:
-    """The options of all commands, as config.yaml may hold them."""
     from ..config import CommandOptions
 
     sections: dict[str, dict[str, Any]] = {}
@@ -212,7 +208,6 @@ def _defaults(command: Command, config: Config) -> dict[str, Any]:
 
 
 def _value_type(param: CommandOption) -> Any:
-    """The type of an option's value in config.yaml."""
     kinds = {click.types.BoolParamType: bool, click.types.IntParamType: int, click.types.FloatParamType: float}
     single: Any = next((kind for type, kind in kinds.items() if isinstance(param.type, type)), str)
     return list[single] | single if param.multiple else single

@@ -24,32 +24,25 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str], *, err: bool = False) -> None:
-    """Say what an upload did, on standard error where that is not the answer."""
+def print_delivered(
+    delivered: Delivered, location: str, names: Mapping[str, str], *, more: str = "", err: bool = False
+) -> None:
     earlier, pushed = delivered.earlier, delivered.pushed
     if earlier is not None:
         say(f"{location}: {counts(earlier)} that had waited in the outbox", err=err)
     if pushed is None:
         say(f"{location}: another process delivered these payloads", err=err)
         return
-    say(f"{location}: {counts(pushed)}", err=err)
+    say(f"{location}: {counts(pushed)}{more}", err=err)
     _print_twins(delivered.twins, names, err=err)
     both = [pushed] if earlier is None else [pushed, earlier]
     _print_corrected([each for one in both for each in one.corrected], names, err=err)
     raise_for([each for one in both for each in one.conflicts], [each for one in both for each in one.rejected], names)
 
 
-def print_pushed(pushed: Pushed, location: str, more: str = "") -> None:
-    """Say what was kept of payloads whose runs are not at hand."""
-    say(f"{location}: {counts(pushed)}{more}")
-    _print_corrected(pushed.corrected, {})
-    raise_for(pushed.conflicts, pushed.rejected, {})
-
-
 def raise_for(
     conflicts: Sequence[Refused], rejected: Sequence[Refused], names: Mapping[str, str], *, can_replace: bool = True
 ) -> None:
-    """Raise VerdictError if something was not kept, naming each run."""
     lines: list[str] = []
     others = [each for each in conflicts if not each.is_same_measurement]
     described = [each for each in conflicts if each.is_same_measurement]
@@ -67,7 +60,6 @@ def raise_for(
 
 
 def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> None:
-    """Say what an upload would do, and name what it would not keep."""
     foreseen = dry.pushed
     assert foreseen is not None  # nobody else delivers what was only foreseen
     would = _parts(
@@ -125,7 +117,6 @@ def names_of(study: Study) -> dict[str, str]:
 
 
 def counts(pushed: Pushed) -> str:
-    """*pushed* as ``3 runs added, 2 there already``."""
     others = _parts(
         (pushed.unchanged, "there already"),
         (pushed.recomputed, "recomputed"),

@@ -123,7 +123,6 @@ def _noting(verdicts: list[str]) -> Iterator[None]:
 
 
 def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
-    """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
     from ..analyze.study import Study
     from ..runs import judging
     from . import publishing
@@ -143,7 +142,6 @@ def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
 
 
 def _location(key: str) -> Location:
-    """The history that the block is about."""
     config = configuration()
     if config.lts.opensearch.instance is None and config.history is None:
         raise ConfigError(

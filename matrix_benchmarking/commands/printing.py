@@ -86,7 +86,6 @@ def as_warnings(kind: type[MatbenchError], before: str = "", *, unless: bool) ->
 
 
 def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
-    """The first *most* sentences, and how many more there are."""
     more = len(sentences) - most
     return [*sentences[:most], *([f"… and {more:,} more"] if more > 0 else [])]
 

@@ -106,7 +106,6 @@ def load_workload(name: str | None) -> Workload:
 
 
 def no_results() -> str:
-    """The sentence about a results directory that nothing names."""
     return not_given("results directory", "--results-dirname DIR", "test_directory")
 
 
@@ -121,7 +120,6 @@ def outboxes() -> Path:
 
 
 def warnings_of(matrix: Matrix) -> list[str]:
-    """Sentences on the runs that failed, and on what could not be read."""
     tests = [*matrix.entries, *matrix.unfinished]
     failed = [f"{e.name}: failed with exit code {e.exit_code}" for e in matrix.entries if e.failed]
     problems = [f"{entry.name}: {problem}" for entry in tests for problem in entry.problems]

@@ -57,8 +57,6 @@ PRICE = NamedValue("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
 
 
 class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """Names separated by commas."""
-
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -73,8 +71,6 @@ class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Which runs of which workload a command is about; each value as its option gives it."""
-
     workload: str | None
     results_dirname: Path | None
     filters: str | None
@@ -89,8 +85,6 @@ class RunOptions:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class AnalysisOutput:
-    """Where an analysis is written to, and whether a regression is an error."""
-
     report_dest: Path | None
     summary_yaml_dest: Path | None
     exit_zero: bool

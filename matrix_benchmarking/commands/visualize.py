@@ -211,7 +211,6 @@ def files_label(written: Written) -> str:
 
 
 def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:
-    """The reports of *workload* that the options ask for; empty for all that there are."""
     named = [name for name in generate if name != EVERYTHING]
     if named and not ids:
         return named

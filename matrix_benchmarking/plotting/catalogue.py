@@ -14,9 +14,8 @@ from ..workload import Workload
 from .base import Plot, PlotsReport, Report, View, plot_section
 from .plot_history import KPIHistory
 from .report_best import BestReport
-from .report_check import CheckReport
 from .report_compare import CompareReport
-from .report_errors import ErrorReport
+from .report_errors import CheckReport, ErrorReport
 from .report_history import HistoryReport
 from .report_kpis import KPIReport
 from .report_regression import RegressionReport

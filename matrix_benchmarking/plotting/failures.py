@@ -127,7 +127,6 @@ def tails(location: Path) -> list[Tail]:
 
 
 def cause(found: list[Tail]) -> str:
-    """The line that most likely says why a test failed: the last of the first log; empty where there is none."""
     return next((tail.last_line for tail in found if tail.last_line), "")
 
 

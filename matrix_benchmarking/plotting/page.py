@@ -37,8 +37,6 @@ _PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a page says about where its numbers come from, in plain sentences."""
-
     workload: str
     data: str
     written: dt.datetime
@@ -48,8 +46,6 @@ class Provenance:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Page:
-    """A page before it is written."""
-
     file: str
     title: str
     description: str  # what it shows
@@ -138,7 +134,6 @@ def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: i
 
 
 def _check(provenance: Provenance, pages: Sequence[Page]) -> str:
-    """What was found odd about the runs, with a link to the page that lists it, if there is one."""
     text = escape(provenance.check)
     link = next((page.file for page in pages if page.title == CHECK_TITLE), None)
     linked = text if link is None else f'<a href="{escape(link)}">{text}</a>'
@@ -161,7 +156,6 @@ def _navigation(page: Page | None, pages: Sequence[Page]) -> str:
 
 
 def _digest(script: str) -> str:
-    """The source expression of *script* in a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
@@ -203,7 +197,6 @@ def _fill(path: Path, links: list[tuple[str, str]]) -> None:
 
 
 def _read(path: Path) -> str:
-    """The text of a file; empty where there is none that can be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeError):

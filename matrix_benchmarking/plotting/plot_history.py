@@ -151,7 +151,6 @@ def points_frame(found: KPISeries, shown: Iterable[SeriesWithVerdict]) -> pandas
 
 
 def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPISeries) -> go.Figure:
-    """A small figure for each series of *points*, with the same versions and a vertical axis of its own."""
     from plotly.subplots import make_subplots
 
     groups = [group for _, group in points.groupby("series", sort=True)]
@@ -256,7 +255,6 @@ def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], 
 
 
 def _limits(group: pandas.DataFrame) -> tuple[float, float] | None:
-    """The ends of the vertical axis; None where the values are too large for it."""
     low, high = float(group["minimum"].min()), float(group["maximum"].max())
     middle = low / 2 + high / 2
     span = max(high - low, LEAST_RANGE * abs(middle)) or 1.0

@@ -160,7 +160,6 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
 
 
 def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
-    """The first of *points*, by what differs from the best of *group*, and how many more there are."""
     names = [ranking.short_label(one.point, group) for one in points]
     more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
     return "; ".join([*names[:NAMED], *more]) or "none"
@@ -169,7 +168,6 @@ def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
 def _sentence(
     steps: Sequence[Step], found: Sequence[Bounded], group: Group, headline: KPIDefinition, kpi: KPIDefinition
 ) -> str:
-    """The tightest limit, what is best there, and from which limit on nothing changes."""
     first, last = steps[0], steps[-1]
     is_sure = any(one.bound is not None for one in found)
     said = "" if is_sure else "Each point has one run, so the means may be beyond these limits. "

@@ -45,7 +45,6 @@ def failed(what: str, error: Exception) -> Component:
 
 
 def sentence(what: str, error: Exception) -> str:
-    """Why *what* can't be shown."""
     if isinstance(error, MatbenchError):
         is_named = isinstance(error, BrokenPlotError) or not isinstance(error, WorkloadError)
         return str(error) if is_named else f"{what}: {error}"

@@ -23,17 +23,14 @@ Link = Callable[[Entry, str], Node]
 
 
 def changed(analysis: Analysis) -> list[SeriesVerdict]:
-    """The series that changed or may have, in the order of the analysis."""
     return [one for one in analysis.verdicts if one.changes or wording.is_told(one)]
 
 
 def outcome_text(verdict: SeriesVerdict) -> str:
-    """The verdict with its sign: ``✕ worse, new``."""
     return f"{SIGNS[kind_of(verdict)]}{wording.verdict_text(verdict)}"
 
 
 def name_of(verdict: SeriesVerdict) -> str:
-    """The series in words, cut where it is long."""
     return short(verdict.name, LONGEST_NAME)
 
 
@@ -50,7 +47,6 @@ def series_cell(verdict: SeriesVerdict) -> Cell:
 
 
 def size_cell(verdict: SeriesVerdict) -> Cell:
-    """By how much the series changed."""
     effect = verdict.effect or verdict.difference
     return Cell(wording.size(verdict), sort=None if effect is None else effect.value)
 
@@ -112,7 +108,6 @@ def _alarms(verdict: SeriesVerdict) -> list[Node]:
 
 
 def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
-    """The alarms that somebody dealt with."""
     levels = Column("Levels", numeric=True, help="when the alarm was raised")
     columns: Columns = ["Alarm", "Status", "KPI", "Series", "First bad", levels, "By", "When", "Reason", "Until"]
     rows: Iterator[Row] = (_alarm_row(verdict, alarm) for verdict, alarm in known)
@@ -136,7 +131,6 @@ def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
 
 
 def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
-    """The alarms that a later version fixed."""
     levels = Column("Levels", numeric=True, help="old level → level while it was bad")
     columns: Columns = ["Alarm", "KPI", "Series", "First bad", "Fixed by", levels]
     rows: Iterator[Row] = (
@@ -190,7 +184,6 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
 
 
 def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:
-    """What was not analysed, and why."""
     rows: Iterator[Row] = (
         [one.kpi, short(one.series, LONGEST_NAME) or "all", short(one.reason, LONGEST_REASON), count_cell(one.runs)]
         for one in which
@@ -199,7 +192,6 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:
 
 
 def run_links(entries: Sequence[Entry], link: Link) -> list[Node]:
-    """Links to the first few runs by their numbers, and how many more there are."""
     parts: list[Node] = []
     for number, entry in enumerate(entries[:RUNS_LINKED], 1):
         parts += [link(entry, str(number)), " "]

@@ -26,8 +26,6 @@ LIMIT = "limit"
 
 
 class BestReport(Report):
-    """The best point of each variant by the workload's headline KPI."""
-
     name: ClassVar[str] = "report: Best configuration"
     description: ClassVar[str] = (
         "The best configuration, how many runs stand behind it, and which others can't be told apart from it."
@@ -109,7 +107,6 @@ def limited(study: Study, texts: Mapping[str, str]) -> Study:
 
 
 def under_which(study: Study) -> str:
-    """The limit that is in force, as a sentence; empty for none."""
     limited = study.limited
     return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
@@ -136,7 +133,6 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Node:
-    """The best point of each variant of *group*."""
     kpi, tuning = group.kpi, group.tuning_names
     at = ["At"] if tuning else []
     columns: Columns = [*setting_columns(group.variant_names, group), *at, *value_columns(kpi), "Warnings"]
@@ -149,7 +145,6 @@ def variants_table(group: Group, catalogue: Catalogue) -> Node:
 
 
 def alone_table(best: Best, catalogue: Catalogue) -> Node:
-    """The points of the groups that have one each."""
     assert best.kpi is not None
     names = list(best.alone[0].settings)
     value, interval, *_, runs = value_columns(best.kpi)
@@ -166,7 +161,6 @@ def _kinds(warnings: Sequence[str]) -> str:
 
 
 def how_to_read(study: Study) -> Node:
-    """What the numbers of the tables mean."""
     groups = study.best.groups
     items = [
         "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the logarithm of "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze import doubts
 from ..analyze.points import ExclusionCause
 from ..analyze.select.selection import select
+from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair, Question
@@ -23,12 +24,11 @@ from ..analyze.wording.verdicts import (
     verdict_label,
 )
 from ..analyze.words import plural, value_label
-from ..errors import ConfigError
-from ..filters import Scalar
-from ..matrix import NOT_SET, Entry, typed
+from ..errors import ConfigError, did_you_mean, sentence
+from ..filters import Scalar, show
+from ..matrix import NOT_SET, TREE, Entry, Matrix, typed
 from .base import Report, View
-from .compare_choice import SETTING, Candidate, candidates, choices
-from .controls import Control
+from .controls import Choice, Control
 from .environments import environment_difference
 from .regression_tables import size_cell
 from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
@@ -37,9 +37,110 @@ from .tags import Node, bullets, how_to_read, html
 if TYPE_CHECKING:
     from .catalogue import Catalogue
 
-PAIRS_SHOWN = 30
-NAMED = 5
+MOST_VALUES = 8
+PAIRS_SHOWN, NAMED = 30, 5
 _CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+SETTING, OLD, NEW = "setting", "old", "new"
+Candidate = tuple[str, Scalar, Scalar]
+
+
+def comparable(study: Study) -> dict[str, list[Scalar]]:
+    """The settings with at least two values, each with its values; versions in their order."""
+    variables: dict[str, list[Any]] = dict(study.matrix.variables())
+    found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
+    places = {name: study.places(name) for name in found}
+    return {
+        name: sorted(values, key=lambda value: places[name].get(typed(value), -1))
+        for name, values in found.items()
+        if len(values) > 1
+    }
+
+
+def choices(study: Study, setting: str | None) -> list[Control]:
+    """The controls ``setting``, ``old`` and ``new``; without a *setting* the values are those of all settings."""
+    values = comparable(study)
+    if not values:
+        return []
+    offered = values[setting] if setting in values else [each for one in values.values() for each in one]
+    unique = tuple({typed(value): value for value in offered}.values())
+    return [
+        Choice(SETTING, "Setting", tuple(values)),
+        Choice(OLD, "Old value", unique, needs=SETTING),
+        Choice(NEW, "New value", unique, needs=SETTING),
+    ]
+
+
+def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
+    """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing.
+
+    Raises ConfigError where what was chosen doesn't fit together.
+    """
+    setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
+    known = comparable(study)
+    if setting is None:
+        if old is not None or new is not None:
+            raise ConfigError("Choose the setting whose values are to be compared.")
+        return list(_all(study, known))
+    values = known.get(setting)
+    if values is None:
+        raise ConfigError(
+            sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
+        )
+    if old is None and new is None and study.places(setting):
+        return [_newest(study, setting, values)]
+    old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
+    others = [value for value in values if typed(value) != typed(old)]
+    if new is None:
+        return [(setting, old, value) for value in others]
+    new = _value(new, setting, values)
+    if typed(old) == typed(new):
+        raise ConfigError(f"Old and new are both {show(old)}: choose two different values of {setting}.")
+    return [(setting, old, new)]
+
+
+def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
+    """The newest of *values*, versions in order, against the last that the history calls good, else the one before."""
+    analysis = study.analysis if study.has_analysis else None
+    places = study.places(setting)
+    good = [
+        value
+        for one in ([] if analysis is None else analysis.failing)
+        if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
+    ]
+    last = min(good, key=lambda value: places.get(typed(value), len(places)), default=None)
+    older = [value for value in values[:-1] if good and typed(value) == typed(last)]
+    return setting, (older or values[-2:-1])[0], values[-1]
+
+
+def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
+    workload = study.workload
+    keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
+    for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
+        values = variables[name]
+        if study.places(name):
+            yield _newest(study, name, values)
+        elif len(values) <= MOST_VALUES:
+            usual = _usual(study.matrix, name, values)
+            yield from ((name, usual, value) for value in values if value is not usual)
+
+
+def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
+    counts = {typed(value): 0 for value in values}
+    for entry in matrix:
+        if name in entry.settings:
+            counts[typed(entry.settings[name])] += 1
+    return max(values, key=lambda value: counts[typed(value)])
+
+
+def _value(wanted: Scalar, setting: str, values: list[Scalar]) -> Scalar:
+    """The value of *setting* that is *wanted*, by its type, else as it is written, as an address may have it."""
+    same = [value for value in values if typed(value) == typed(wanted)]
+    written = [value for value in values if show(value) == show(wanted)]
+    if not same and not written:
+        listed = ", ".join(show(value) for value in values[:10])
+        raise ConfigError(f"{show(wanted)} is no value of {setting}; there are {listed}.")
+    return (same or written)[0]
 
 
 class CompareReport(Report):
@@ -155,12 +256,12 @@ class CompareReport(Report):
         pairs = [one for effect in switch.effects for one in effect.pairs]
         old, new = ({run.name: run for one in pairs for run in _runs(one, side)} for side in ("old", "new"))
         said: list[Node] = [html.P(self._sentence(switch))]
-        for sentence, having in doubts.joined([*old.values(), *new.values()]):
+        for doubt, having in doubts.joined([*old.values(), *new.values()]):
             counts = [
                 f"{sum(run.name in side for run in having)} of {len(side)} with {value_label(switch.setting, value)}"
                 for side, value in ((old, switch.old), (new, switch.new))
             ]
-            said.append(html.P(f"Doubtful: {sentence} (runs: {', '.join(counts)}).", className="warning"))
+            said.append(html.P(f"Doubtful: {doubt} (runs: {', '.join(counts)}).", className="warning"))
         return said
 
     def _section(self, switch: Switch) -> list[Node]:
@@ -170,7 +271,10 @@ class CompareReport(Report):
         heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
         told = [one for one in switch.analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
         parts: list[Node] = [html.H2(heading), _effects_table(switch)]
-        parts += [bullets(map(_of_series, told[:NAMED]))] if told else []
+        named = [
+            " ".join([verdicts.sentence(one), *(f"Alarm {each.id}." for each in one.alarms if each.id)]) for one in told
+        ]
+        parts += [bullets(named[:NAMED])] if told else []
         parts += [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
         title = html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}")
         hidden = html.Details([title, self._pairs_table(effect)])
@@ -205,13 +309,7 @@ def _runs(pair: Pair, side: str) -> list[Entry]:
 
 
 def _is_clear(switch: Switch) -> bool:
-    """Whether the headline KPI, or some series, is worse or better."""
     return switch.effects[0].outcome in _CLEAR or any(one.outcome in _CLEAR for one in switch.analysis.verdicts)
-
-
-def _of_series(verdict: SeriesVerdict) -> str:
-    alarms = " ".join(f"Alarm {one.id}." for one in verdict.alarms if one.id)
-    return f"{verdicts.sentence(verdict)} {alarms}".rstrip()
 
 
 def _effects_table(switch: Switch) -> Node:

@@ -21,8 +21,6 @@ OUTCOMES = {**{one.value.capitalize(): one for one in SEVERITY}, "Not judged": O
 
 
 class HistoryReport(Report):
-    """The plot of the series with the most severe verdicts, and a table of all; cfg ``kpi`` and ``axis`` choose."""
-
     name: ClassVar[str] = "report: KPI history"
     description: ClassVar[str] = (
         "Did the new version make it worse? A KPI from version to version, at settings that differ in nothing else."
@@ -51,7 +49,6 @@ class HistoryReport(Report):
         return judged_series(found, self.workload.name, self.study.analysis)
 
     def _kpis(self, view: View) -> Node:
-        """A row for each KPI: how many series have which verdict, and what is worst."""
         columns: Columns = [
             "KPI",
             "Direction",

@@ -21,8 +21,6 @@ Points = Sequence[Sequence[Entry]]
 
 
 class KPIReport(Report):
-    """What each KPI means, its range over the points, and its value at each point."""
-
     name: ClassVar[str] = "report: KPI overview"
     description: ClassVar[str] = (
         "Every KPI: what it means, its range, where its mean is best, and its value at each point."
@@ -93,13 +91,11 @@ class KPIReport(Report):
         best, runs = allowed[0]
         ties = sum(value == best for value, _ in allowed)
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
-        where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], self._at(runs))
-        return [kpi_cell(kpi, best), *others, Cell(where)]
-
-    def _at(self, runs: Sequence[Entry]) -> str:
         differing = varying(entry.settings for entry in self.matrix)
         names = [name for name in differing if name not in self.workload.group_keys]
-        return tuning_label(runs[0].settings, names) or runs[0].name
+        at = tuning_label(runs[0].settings, names) or runs[0].name
+        where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)
+        return [kpi_cell(kpi, best), *others, Cell(where)]
 
     def _values(self, points: Points) -> Node:
         names = [name for name in varying(runs[0].settings for runs in points) if name not in self.workload.group_keys]

@@ -47,8 +47,6 @@ LEGEND = (
 
 
 class RegressionReport(Report):
-    """The verdict on the newest version of each series, from the catalogue's analysis."""
-
     name: ClassVar[str] = "report: Regression analysis"
     description: ClassVar[str] = (
         "Did something get worse? Every series of every KPI, against its own past or the other side of a comparison."
@@ -134,7 +132,6 @@ class RegressionReport(Report):
 
 
 def _alarms(analysis: Analysis) -> list[Node]:
-    """The alarms that somebody dealt with, then those that a later version fixed."""
     known = [*analysis.alarms(Status.ACKNOWLEDGED), *analysis.alarms(Status.RESOLVED)]
     fixed = sorted(analysis.alarms(Status.FIXED), key=lambda pair: not pair[1].is_new)
     parts: list[Node] = [alarms_table(known)] if known else []
@@ -145,7 +142,6 @@ def _alarms(analysis: Analysis) -> list[Node]:
 
 
 def verdict_box(analysis: Analysis) -> Node:
-    """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
     first, *others = verdicts.lead(analysis)
     lines: list[Node] = [html.P(first, className="lead")]
     failing = analysis.failing
@@ -173,7 +169,6 @@ def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
 
 
 def _scope(analysis: Analysis) -> str:
-    """From what the verdict was made, what it takes for granted, and what counts as a change."""
     count, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
     over = (
         f"{count} series of {kpis} {plural(kpis, 'KPI')}, {analysis.points:,} {plural(analysis.points, 'value')} of "

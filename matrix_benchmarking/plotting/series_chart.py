@@ -64,7 +64,6 @@ def _narrowed(ends: tuple[float, float], inner: tuple[float, float], span: float
 
 
 def beyond(points: pandas.DataFrame, ends: tuple[float, float] | None) -> pandas.Series[bool]:
-    """Which of *points* lie beyond the axis' *ends*."""
     low, high = (-math.inf, math.inf) if ends is None else ends
     return (points["mean"] < low) | (points["mean"] > high)
 
@@ -72,7 +71,6 @@ def beyond(points: pandas.DataFrame, ends: tuple[float, float] | None) -> pandas
 def series_figure(
     points: pandas.DataFrame, levels: pandas.DataFrame, changes: pandas.DataFrame, verdict: SeriesVerdict
 ) -> go.Figure:
-    """The chart."""
     figure, ends, kind = go.Figure(), limits(points, levels), kind_of(verdict)
     outside = beyond(points, ends)
     for change in changes.itertuples():

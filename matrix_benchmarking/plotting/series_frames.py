@@ -29,7 +29,6 @@ LOOKS = {
 
 
 def kind_of(verdict: SeriesVerdict) -> str:
-    """What the newest level is: worse, better, doubtful, or none of them."""
     if verdict.outcome is Outcome.REGRESSION:
         return WORSE
     if verdict.outcome is Outcome.SUSPECTED:
@@ -60,7 +59,6 @@ def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
 
 
 def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, object]:
-    """A point's values in the KPI's display unit, how many runs they are of, and the id of the first."""
     values = {name: getattr(point, name) / kpi.divisor for name in ("mean", "minimum", "maximum")}
     return {**values, "runs": point.count, "uuid": point.entries[0].test_uuid or ""}
 

@@ -45,7 +45,6 @@ class Written:
 
     @property
     def size_bytes(self) -> int:
-        """How large all the files are together."""
         return sum(path.stat().st_size for path in (*self.pages, *self.pictures, *self.others))
 
 
@@ -122,7 +121,6 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
 
 
 def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
-    """The index of the pages *reports*: what is best, can that be trusted, what failed; the variants; the reports."""
     study = catalogue.study
     title = ErrorReport.name.removeprefix("report:").strip()
     failed: list[Node] = [overview(study.matrix)]

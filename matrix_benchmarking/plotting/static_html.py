@@ -83,8 +83,6 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a page: what it is called, that as part of a file name, and what plotly draws."""
-
     name: str
     slug: str
     figure: Any
@@ -191,7 +189,6 @@ def figure_json(figure: object) -> str:
 
 
 def plotly_script() -> str:
-    """The text of plotly.js."""
     from plotly.offline import get_plotlyjs
 
     text: str = get_plotlyjs()

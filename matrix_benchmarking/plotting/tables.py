@@ -42,7 +42,6 @@ Columns = Sequence[Column | str]
 
 
 def count_cell(count: int) -> Cell:
-    """A number of things."""
     return Cell(str(count), sort=count)
 
 

@@ -35,5 +35,4 @@ def bullets(items: Iterable[Node], more: int = 0) -> Node:
 
 
 def how_to_read(items: Iterable[str]) -> Node:
-    """What the numbers of a page mean."""
     return html.Section([html.H2("How to read this"), bullets(items)])

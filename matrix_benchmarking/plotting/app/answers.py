@@ -22,7 +22,7 @@ from ..base import Plot, Report
 from ..catalogue import Catalogue
 from ..controls import Control, find_run, read
 from ..report_best import BestReport, limited, limits, verdict_box
-from ..report_check import CheckReport, check_line
+from ..report_errors import CheckReport, check_line
 from ..tags import Node, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
@@ -216,8 +216,6 @@ class Pages:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Content:
-    """A page: its title, its elements, what waits until it is seen, and what can be configured."""
-
     title: str
     elements: Node
     deferred: Deferred
@@ -251,7 +249,6 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
 
 
 def tabs(snapshot: Snapshot, current: View) -> Node:
-    """A link to each report and plot."""
     reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
     plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
     shown = "" if current.run else current.show or next(iter(snapshot.slugs))
@@ -275,7 +272,6 @@ def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str
 
 
 def key_of(snapshot: Snapshot, current: View) -> str:
-    """What identifies a page of one state of the data."""
     digest = hashlib.blake2b(view.write(current).encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"{snapshot.number}-{digest}"
 

@@ -77,7 +77,6 @@ def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
 
 
 def show(path: Path) -> Shown:
-    """The beginning of the file, if it is text."""
     try:
         size = path.stat().st_size
         content = read_regular(path, SHOWN_BYTES)

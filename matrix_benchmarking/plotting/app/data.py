@@ -24,7 +24,7 @@ from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
 from .. import site
 from ..catalogue import Catalogue
-from .facets import Facets, short_ids
+from .sidebar import Facets, short_ids
 from .view import read_filters, write_filters
 
 Progress = Callable[[int, int], None]
@@ -137,7 +137,6 @@ class Data:
         return self.snapshot
 
     def join(self, timeout_s: float) -> None:
-        """Wait until the reading has ended, at most *timeout_s*."""
         if self._thread is not None:
             self._thread.join(timeout_s)
 
@@ -145,17 +144,18 @@ class Data:
         problem = None
         if self.snapshot is None:
             self._show_index()
+
+        def report(done: int, total: int) -> None:
+            self.progress = Progressing(done, total, is_reading=True)
+
         try:
-            self._take(self.source.read(self._report), is_asked)
+            self._take(self.source.read(report), is_asked)
         except MatbenchError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001  the application has to say so, and to go on
             _log.error("the data can't be read\n%s", traceback.format_exc())
             problem = f"the data can't be read ({type(error).__name__}: {error})"
         self.progress = Progressing(problem=problem)
-
-    def _report(self, done: int, total: int) -> None:
-        self.progress = Progressing(done, total, is_reading=True)
 
     def _show_index(self) -> None:
         """Show what the index says; whatever is wrong with it, the tree itself is read next."""
@@ -200,7 +200,6 @@ def with_own_ids(matrix: Matrix) -> Matrix:
 
 
 def _same(one: Study, other: Study) -> bool:
-    """True if a page would show the same for both."""
     for first, second in ((one.matrix, other.matrix), (one.runs, other.runs)):
         if (len(first), len(first.unfinished), first.notes) != (len(second), len(second.unfinished), second.notes):
             return False

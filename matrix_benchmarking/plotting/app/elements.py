@@ -57,7 +57,6 @@ class Deferred:
         self._makers: list[Callable[[], Node]] = []
 
     def place(self, make: Callable[[], Node], height_px: int) -> Node:
-        """The place of a part that *make* gives."""
         number = len(self._makers)
         self._makers.append(make)
         waiting = html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
@@ -77,7 +76,6 @@ class Deferred:
         return part
 
     def section(self, plot: Plot, view: View) -> Node:
-        """A plot's part of a report, deferred."""
         place = self.place(lambda: self.plot_parts(plot, view), plot.height_px())
         return html.Section([html.H3(plot.name), place], className="plot")
 
@@ -139,7 +137,6 @@ def _graph(graph: Any, identity: str) -> Node:
 
 
 def grid(table: Table, identity: str) -> Node:
-    """*table* as an element of a page, with its caption and a button that exports it."""
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     described = dash_ag_grid.AgGrid(

@@ -10,7 +10,6 @@ from .answers import Frame, Opened, Pages
 
 
 def register(app: Any, answers: Pages) -> None:
-    """Connect the page with *answers*."""
     from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, no_update
 
     app.clientside_callback(

@@ -199,8 +199,6 @@ def _side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, o
 
 
 class Pair(NamedTuple):
-    """One thing of both runs, as text."""
-
     name: str
     one: str
     other: str

@@ -96,7 +96,6 @@ def address(listener: socket.socket) -> str:
 
 
 def serve(app: dash.Dash, listener: socket.socket) -> None:
-    """Answer requests until the process is interrupted."""
     from waitress.server import create_server
 
     gc.set_threshold(*_GARBAGE)
@@ -218,7 +217,6 @@ def _host(header: str) -> str:
 
 
 def layout(source_name: str, workload: str) -> Component:
-    """All that doesn't depend on data."""
     stores = [dcc.Store(id=name) for name in ("request", "event", "version", "title")]
     header = html.Header(
         [

@@ -6,21 +6,150 @@ another tab, and need no state beside the address.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+import numpy
+from numpy.typing import NDArray
+
+from ... import filters as filter_language
 from ...errors import sentence
-from ...filters import show
+from ...filters import Filters, Value, cut, show
+from ...matrix import NOT_SET, Matrix, NotSet, order, typed
 from .. import controls, problems
 from ..controls import Choice, Control, Number, RunChoice
 from ..tags import Node, dcc, html
 from . import view
-from .facets import Facet, Facets, Option
 from .view import View
 
 MANY_OPTIONS = 10
 """From here on a selector has a field to search in, and scrolls; a choice is a list that opens, not a row of links."""
 LONG_LABEL = 60
+Mask = NDArray[numpy.bool_]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """A value of a setting in a selector, as a filter writes it and as a person reads it."""
+
+    value: Value
+    label: str
+    count: int  # the entries that have it among those that all other filters leave
+    is_chosen: bool  # if the filters name it
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facet:
+    """A selector: a setting with its values; where none is chosen all take part."""
+
+    name: str
+    options: Sequence[Option]
+
+    @property
+    def chosen(self) -> tuple[Value, ...]:
+        return tuple(option.value for option in self.options if option.is_chosen)
+
+    def toggled(self, option: Option) -> tuple[Value, ...]:
+        return tuple(each.value for each in self.options if each.is_chosen != (each is option))
+
+
+class Facets:
+    """The selectors of one matrix: *varying* are the settings with several values, *constant* the others and theirs."""
+
+    def __init__(self, matrix: Matrix, places: Mapping[str, Mapping[Any, int]] | None = None) -> None:
+        """*places* are those of the values of some settings, by name: the oldest version is 0."""
+        self.matrix = matrix
+        known = places or {}
+        names = dict.fromkeys(name for entry in matrix for name in entry.settings)
+        columns = {
+            name: _Column([entry.settings.get(name, NOT_SET) for entry in matrix], known.get(name, {}))
+            for name in names
+        }
+        self.varying = [name for name, column in columns.items() if len(column.values) > 1]
+        self.constant = {name: column.values[0] for name, column in columns.items() if len(column.values) == 1}
+        self._columns = {**columns, "repeat": _Column([entry.repeat for entry in matrix], {})}
+
+    def select(self, filters: Filters) -> Matrix:
+        """The entries that *filters* leave; none is fine."""
+        if not filters:
+            return self.matrix
+        mask = self._mask(filters)
+        entries = [self.matrix.entries[place] for place in mask.nonzero()[0]]
+        unfinished = [e for e in self.matrix.unfinished if filter_language.matches(filters, e.settings, e.repeat)]
+        return Matrix(entries, unfinished=unfinished, notes=self.matrix.notes)
+
+    def facets(self, filters: Filters) -> Iterator[Facet]:
+        """A selector for each setting that varies in the whole matrix, with counts under *filters*."""
+        for name in self.varying:
+            column = self._columns[name]
+            mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
+            counts = numpy.bincount(column.codes[mask], minlength=len(column.values))
+            wanted = filters.get(name, ())
+            yield Facet(name, list(_options(column, counts, wanted)))
+
+    def _mask(self, filters: Filters) -> Mask:
+        mask = numpy.ones(len(self.matrix), dtype=bool)
+        for name, wanted in filters.items():
+            column = self._columns.get(name)
+            if column is None:
+                mask &= any(value.matches(None) for value in wanted)
+            else:
+                allowed = [any(value.matches(cell) for value in wanted) for cell in column.cells]
+                mask &= numpy.array(allowed, dtype=bool)[column.codes]
+        return mask
+
+
+def _options(column: _Column, counts: NDArray[numpy.intp], wanted: Sequence[Value]) -> Iterator[Option]:
+    """An option for each way to filter by a value; values that one filter can't tell apart are counted together."""
+    cells = column.cells
+    for written in dict.fromkeys(column.written):
+        meant = [place for place, cell in enumerate(cells) if written.matches(cell)]
+        own = [place for place in meant if column.written[place] == written]
+        label = " or ".join("(not set)" if isinstance(column.values[at], NotSet) else show(cells[at]) for at in own)
+        clashes = any(show(cell) == written.text for place, cell in enumerate(cells) if place not in own)
+        yield Option(
+            value=written,
+            label=f'"{label}"' if written.quoted and clashes else label,
+            count=int(sum(counts[place] for place in meant)),
+            is_chosen=any(one.matches(cells[place]) for one in wanted for place in own),
+        )
+
+
+class _Column:
+    """One setting of all entries: its values, those with *places* first, and for each entry the number of its own."""
+
+    def __init__(self, cells: Sequence[Any], places: Mapping[Any, int]) -> None:
+        seen = {typed(cell): cell for cell in cells}
+        self.values = sorted(seen.values(), key=lambda value: (places.get(typed(value), len(places)), order(value)))
+        numbers = {typed(value): number for number, value in enumerate(self.values)}
+        self.codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
+        self.written = _written(self.values)
+        self.cells = [None if isinstance(value, NotSet) else value for value in self.values]
+
+
+def _written(values: Sequence[Any]) -> list[Value]:
+    """Each value as a filter that means it alone, in quotes only where another one reads the same."""
+    texts = ["null" if isinstance(value, NotSet) else cut(value) for value in values]
+    counts = collections.Counter(texts)
+    return [
+        Value(text, quoted=isinstance(value, str) and (counts[text] > 1 or text != text.strip()))
+        for text, value in zip(texts, values, strict=True)
+    ]
+
+
+def short_ids(matrix: Matrix) -> dict[str, str]:
+    """For each id of the matrix its first digits, as many as tell it from all others, at least eight."""
+    ids = sorted({entry.test_uuid for entry in matrix if entry.test_uuid})
+    short = {}
+    for place, identity in enumerate(ids):
+        neighbours = ids[max(0, place - 1) : place] + ids[place + 1 : place + 2]
+        length = controls.SHORT_ID
+        while any(other[:length] == identity[:length] for other in neighbours) and length < len(identity):
+            length += 1
+        short[identity] = identity[:length]
+    return short
 
 
 def selectors(facets: Facets, current: View) -> list[Node]:
@@ -70,16 +199,13 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
     if place is not None:
         heading.append(_movers(current, names, place))
     options = [_option(facet, option, current) for option in facet.options]
-    many = len(options) > MANY_OPTIONS
-    search: list[Node] = []
-    if many:  # a field that hides the values without its text; the page's script does that
+    search, kind = [], "options"
+    if len(options) > MANY_OPTIONS:  # a field that hides the values without its text; the page's script does that
         identity_of_field = {"type": "search", "name": facet.name}
         field = dcc.Input(id=identity_of_field, type="search", placeholder="search", className="field", value="")
         title = html.Span(f"Search the values of {facet.name}", className="unseen")
-        search = [html.Label([title, field])]
-    listed = html.Div(
-        options, className="options many" if many else "options", role="group", **{"aria-labelledby": identity}
-    )
+        search, kind = [html.Label([title, field])], "options many"
+    listed = html.Div(options, className=kind, role="group", **{"aria-labelledby": identity})
     return html.Li(
         [html.Div(heading, className="facet-head"), *search, listed],
         className="facet",
@@ -154,62 +280,38 @@ def _control(control: Control, current: View, without: View) -> Node:
 
 
 def _input(control: Control, current: View, without: View) -> Node:
+    """A row of links where there are few values, else a list that opens, or a field to type in."""
+    labels: dict[str, str] = {}
     match control:
-        case Choice() if len(control.options) <= MANY_OPTIONS:
-            labels = {show(option): control.labels.get(option, show(option)) for option in control.options}
-            return _pills(control, current, without, labels)
         case Choice():
-            return _dropdown(control, current)
-        case Number(steps=steps) if 0 < len(steps) <= MANY_OPTIONS:
-            return _pills(control, current, without, {f"{step:g}": f"{step:g}" for step in steps})
+            labels = {show(option): control.labels.get(option, show(option)) for option in control.options}
+            default = "" if control.default is None else show(control.default)
         case Number():
+            labels = {f"{step:g}": f"{step:g}" for step in control.steps}
             default = "" if control.default is None else f"{control.default:g}"
-            return _field(control.name, current.cfg.get(control.name, default), "number", control.label)
         case RunChoice():
             default = "" if control.default is None else (control.default.test_uuid or "")[: controls.SHORT_ID]
-            return _field(control.name, current.cfg.get(control.name, default), "text", control.label)
-
-
-def _pills(control: Choice | Number, current: View, without: View, labels: Mapping[str, str]) -> Node:
-    default = "" if control.default is None else show(control.default)
-    if isinstance(control, Number) and control.default is not None:
-        default = f"{control.default:g}"
     chosen = current.cfg.get(control.name, default)
-    links = [
-        html.A(
-            label,
-            href=view.write(without.with_cfg(control.name, None if text == default else text)),
-            className="pill",
-            role="radio",
-            **{"aria-checked": "true" if text == chosen else "false"},
-        )
-        for text, label in labels.items()
-    ]
-    return html.Div(links, className="pills", role="radiogroup", **{"aria-labelledby": f"cfg-{control.name}"})
-
-
-def _dropdown(control: Choice, current: View) -> Node:
-    options = [{"label": control.labels.get(each, show(each)), "value": show(each)} for each in control.options]
-    default = None if control.default is None else show(control.default)
-    value = current.cfg.get(control.name, default)
-    return dcc.Dropdown(
-        id={"type": "field", "name": f"cfg.{control.name}", "shown": value or ""},
-        options=options,
-        value=value,
-        clearable=control.default is None,
-    )
-
-
-def _field(name: str, value: str, kind: str, label: str) -> Node:
-    field = dcc.Input(
-        id={"type": "field", "name": f"cfg.{name}", "shown": value},
-        value=value,
-        type=kind,
-        debounce=True,
-        className="field",
-        autoComplete="off",
-    )
-    return html.Label([html.Span(label, className="unseen"), field])
+    identity = {"type": "field", "name": f"cfg.{control.name}", "shown": chosen}
+    if len(labels) <= MANY_OPTIONS and (labels or isinstance(control, Choice)):
+        links = [
+            html.A(
+                label,
+                href=view.write(without.with_cfg(control.name, None if text == default else text)),
+                className="pill",
+                role="radio",
+                **{"aria-checked": "true" if text == chosen else "false"},
+            )
+            for text, label in labels.items()
+        ]
+        return html.Div(links, className="pills", role="radiogroup", **{"aria-labelledby": f"cfg-{control.name}"})
+    if isinstance(control, Choice):
+        options = [{"label": label, "value": text} for text, label in labels.items()]
+        value = None if control.default is None and not chosen else chosen
+        return dcc.Dropdown(id=identity, options=options, value=value, clearable=control.default is None)
+    kind = "number" if isinstance(control, Number) else "text"
+    field = dcc.Input(id=identity, value=chosen, type=kind, debounce=True, className="field", autoComplete="off")
+    return html.Label([html.Span(control.label, className="unseen"), field])
 
 
 def complaining(complaints: Sequence[str]) -> list[Node]:

@@ -13,7 +13,7 @@ from matrix_benchmarking import filters
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.app import view
-from matrix_benchmarking.plotting.app.facets import Facets, short_ids
+from matrix_benchmarking.plotting.app.sidebar import Facets, short_ids
 
 
 def entry(settings: dict[str, Any], repeat: int = 0, **others: Any) -> Entry:
