@@ -44,7 +44,7 @@ class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         width, _, height = str(value).strip().lower().partition("x")
         if not all(side.isdecimal() and 100 <= int(side) <= 10_000 for side in (width, height)):
             self.fail("expected a width and a height between 100 and 10,000, such as 640x400", param, ctx)
