@@ -70,6 +70,7 @@ class BenchmarkFile(Section):
             ``{hw_type: {cpu-1: {cores: "0"}}}`` lets ``{cores}`` stand where ``hw_type`` is ``cpu-1``.
         target, load: what is measured, and how, in the words of the workload's load driver, or as any command.
         script_tpl: an arbitrary command for each point, instead of a load.
+        unused_settings: settings that vary and may reach neither the target nor what measures.
         path_tpl: the test directory of a point, below the results directory.
         results_dirname: where the test directories are made.
         expe_to_run: names of the experiments that are run; all where left out.
@@ -91,6 +92,7 @@ class BenchmarkFile(Section):
     target: schema.Target | None = None
     load: LoadSection | None = None
     script_tpl: Script | schema.Words | None = None
+    unused_settings: list[str] = Field(default_factory=list)
     path_tpl: str | None = None
     results_dirname: str | None = None
     expe_to_run: schema.Words | None = None

@@ -171,6 +171,11 @@ class LoadDriver(abc.ABC):
         """What ``--generate`` writes of how *point* is measured; ConfigError where it can't be."""
         return {"load": plan.load_of(point).model_dump(mode="json", exclude_none=True)}
 
+    @classmethod
+    def reads(cls, plan: Plan) -> Collection[str]:
+        """The settings that it takes from a point itself, beside those that the file's sections name in braces."""
+        return ()
+
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:  # noqa: B027 - most need nothing
         """Make sure of what has to be there before the point's target starts."""
 
@@ -256,6 +261,16 @@ class CommandDriver(LoadDriver):
         if later and plan.file.target is None:
             raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
         return {"command": command_of(script, plan.context(point))}
+
+    @classmethod
+    def reads(cls, plan: Plan) -> Collection[str]:
+        """A command that names no setting in braces is taken to read its environment, which has them all."""
+        script = _command(plan.load)
+        settings = {name for point in plan.samples() for name in point.settings}
+        if not named_in(script.model_dump()) & settings:
+            return settings
+        words = str((script.command, script.warm_up))
+        return {name for name in settings if _variable(name) in words}
 
     def run(self, run: PointRun) -> Outcome:
         script, later = _command(self.plan.load_of(run.point)), _known_now(run)
@@ -370,12 +385,16 @@ def variables(run: PointRun) -> dict[str, str]:
     the ids of the target's processes, where they are on this machine.
     """
     settings = run.point.all_settings.items()
-    named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": exact(v) for n, v in settings}
+    named = {_variable(name): exact(value) for name, value in settings}
     if run.endpoint is not None:
         named["MATBENCH_URL"] = run.endpoint.url
     if run.target is not None and (ids := run.target.process_ids()):
         named["MATBENCH_TARGET_PROCESSES"] = ",".join(map(str, ids))
     return {**named, "MATBENCH_TEST_DIR": str(run.directory)}
+
+
+def _variable(setting: str) -> str:
+    return f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', setting).upper()}"
 
 
 def _problem(status: int | None, timeout_s: float | None, log: Path) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from .. import filters as _filters
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
+from ..matrix import typed
 from . import run_directory, schema
 from .expand import (
     SEARCHABLE,
@@ -92,6 +93,7 @@ class Plan:
         self._check_places()
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
+        _check_reach(self)
 
     def samples(self) -> list[Point]:
         """All points, and one of each search."""
@@ -257,6 +259,38 @@ def check_parts(file: BenchmarkFile, driver: type[LoadDriver]) -> None:
     searched = any(isinstance(value, schema.Search) for expe in file.expe.values() for value in expe.settings.values())
     if searched and not driver.finds_throughput:
         raise ConfigError("a search needs a load that tells its throughput: a command tells none")
+
+
+def _check_reach(plan: Plan) -> None:
+    """Raise ConfigError where settings that reach nothing are all that tells points apart."""
+    file, points = plan.file, {point.key[0]: point for point in reversed(plan.samples())}
+    names = dict.fromkeys(name for point in points.values() for name in point.settings)
+    for name in file.unused_settings:
+        if name not in {
+            *names,
+            *file.common_settings,
+            *(each for expe in file.expe.values() for each in expe.settings),
+        }:
+            raise ConfigError(f"unused_settings: the file has no setting '{name}': {did_you_mean(name, names)}")
+    read = plan.driver.reads(plan)
+    parts = [part.model_dump(by_alias=True) for part in (file.target, plan.load) if part is not None]
+    reaching = {*read, *named_in(parts), *file.unused_settings, SEARCHABLE if plan.searches else ""}
+    if reaching.issuperset(varying([point.settings for point in points.values()])):
+        return
+    alike: dict[str, list[Mapping[str, Scalar]]] = {}
+    for point in points.values():
+        given = [typed(point.settings[name]) if name in point.settings else None for name in sorted(read)]
+        key = json.dumps([target_key(plan.target_of(point)), plan.load_of(point).model_dump(mode="json"), given])
+        alike.setdefault(key, []).append(point.settings)
+    for settings in alike.values():
+        if found := [name for name in varying(settings) if name not in file.unused_settings]:
+            means = "the command" if plan.driver is CommandDriver else "the load"
+            reaches, their = ("reaches", "its") if len(found) == 1 else ("reach", "their")
+            nowhere = f"{reaches} neither the server nor {means}" if file.target else f"never {reaches} {means}"
+            raise ConfigError(
+                f"{', '.join(found)} {nowhere}: {their} points would measure the same thing; name "
+                f"{{{found[0]}}} there, or say that it is meant so: unused_settings: [{', '.join(found)}]"
+            )
 
 
 def describe_point(plan: Plan, point: Point) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from ..config import Section
 from ..errors import ConfigError, did_you_mean
-from ..filters import exact
+from ..filters import Scalar, exact
 from ..validation import dotted, mismatches
 
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -26,6 +26,15 @@ Seconds = Annotated[float, Field(gt=0)] | Template
 Count = Annotated[int, Field(gt=0)] | Template
 Cores = list[Annotated[int, Field(ge=0)]] | str
 Words = list[str] | str
+
+
+def _as_text(value: object, info: pydantic.ValidationInfo) -> object:
+    """Numbers and booleans as they are written; null only where it is a setting's value, as in a command."""
+    return exact(value) if isinstance(value, bool | int | float) or (value is None and info.context) else value
+
+
+Text = Annotated[str, pydantic.BeforeValidator(_as_text, json_schema_input_type=Scalar)]
+Environment = dict[str, Text]
 
 PATTERNS = {r"^\{[^{}]+\}$": "a setting in braces, such as {batch_size}"}
 
@@ -87,7 +96,7 @@ class ProcessTarget(Section):
 
     command: Annotated[list[str], Field(min_length=1)]
     directory: str | None = None
-    environment: dict[str, str] = Field(default_factory=dict)
+    environment: Environment = Field(default_factory=dict)
     port: Annotated[int, Field(ge=1, le=65535)] | Template | None = None
     host: str = "127.0.0.1"
     ready: str = "/health"
@@ -127,7 +136,7 @@ class HFEndpointTarget(Section):
     type: str | None = None
     revision: str | None = None
     custom_image: dict[str, Any] | None = None
-    env: dict[str, str] = Field(default_factory=dict)
+    env: Environment = Field(default_factory=dict)
     min_replica: Count = 1
     max_replica: Count = 1
     finally_: Annotated[Literal["delete", "pause"], Field(alias="finally")] = "delete"
@@ -190,7 +199,7 @@ def fill_model(model: M, settings: Mapping[str, Any], where: str, keep: Collecti
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
     try:
-        return type(model).model_validate(content)
+        return type(model).model_validate(content, context={"filled": True})
     except pydantic.ValidationError as error:
         sentences = [f"{where}.{dotted(each.path)}: {each.reason}" for each in mismatches(error, content, PATTERNS)]
         raise ConfigError("\n".join(sentences)) from error

@@ -29,7 +29,11 @@ MOST_SCORES = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one input: an embedding, the label with the highest score, or why it is neither."""
+    """The answer to one input: an embedding, the label with the highest score, or why it is neither.
+
+    Attributes:
+        vector: of the embedding's length; vectors × length where an input has several.
+    """
 
     vector: Vector | None = None
     label: str | None = None
@@ -56,7 +60,8 @@ def encode(answer: Answer) -> dict[str, Any]:
     if answer.invalid is not None:
         return {"invalid": answer.invalid}
     if answer.vector is not None:
-        return {"embedding": base64.b64encode(answer.vector.astype("<f4").tobytes()).decode("ascii")}
+        embedding = base64.b64encode(answer.vector.astype("<f4").tobytes()).decode("ascii")
+        return {"embedding": embedding} | ({"vectors": len(answer.vector)} if answer.vector.ndim > 1 else {})
     return {"label": answer.label, "scores": dict(answer.scores)}
 
 
@@ -73,7 +78,12 @@ def decode(content: Any) -> Answer:
         vector = numpy.frombuffer(raw, dtype="<f4").astype(numpy.float32)
         if not numpy.isfinite(vector).all():
             raise ValueError("an embedding holds something that is no finite number")
-        return Answer(vector=vector)
+        vectors = content.get("vectors")
+        if vectors is None:
+            return Answer(vector=vector)
+        if not isinstance(vectors, int) or vectors < 1 or len(vector) % vectors:
+            raise ValueError("an embedding is not a number of vectors of one length")
+        return Answer(vector=vector.reshape(vectors, -1))
     if isinstance(content.get("label"), str):
         return Answer(label=content["label"])
     if isinstance(content.get("invalid"), str):
@@ -87,8 +97,11 @@ def _embedding(item: Any) -> Answer:
     values = item.get("embedding") if isinstance(item, dict) else None
     if not isinstance(values, list) or not values:
         return Answer(invalid="there is no embedding in it")
-    if not all(_is_number(value) for value in values):
+    vectors = values if isinstance(values[0], list) else [values]
+    if not all(isinstance(each, list) and each and all(map(_is_number, each)) for each in vectors):
         return Answer(invalid="the embedding holds something that is no finite number")
+    if len({len(each) for each in vectors}) > 1:
+        return Answer(invalid="the embedding's vectors are of different lengths")
     vector = numpy.array(values, dtype=numpy.float32)
     if not vector.any():
         return Answer(invalid="the embedding is all zeros")
@@ -234,11 +247,16 @@ def compare(
 
 
 def cosine(one: Any, other: Any) -> float:
-    """The cosine between two vectors of one size, computed in float64; neither may be zero."""
+    """The cosine between two embeddings of one shape, in float64; the mean over their vectors, where they have several.
+
+    Padding, which is zero in both, is left out.
+    """
     import numpy
 
-    a, b = one.astype(numpy.float64), other.astype(numpy.float64)
-    return float(a @ b / (numpy.linalg.norm(a) * numpy.linalg.norm(b)))
+    a, b = (numpy.atleast_2d(each).astype(numpy.float64) for each in (one, other))
+    there = a.any(axis=1) | b.any(axis=1)
+    lengths = numpy.linalg.norm(a[there], axis=1) * numpy.linalg.norm(b[there], axis=1)
+    return float(numpy.mean((a * b).sum(axis=1)[there] / numpy.where(lengths, lengths, 1.0)))
 
 
 def standard_error(right: int, count: int) -> float:
@@ -253,7 +271,7 @@ def standard_error(right: int, count: int) -> float:
 
 def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -> dict[str, Any]:
     vectors = [answer.vector for answer in answers if answer.vector is not None]
-    sizes = {len(vector) for vector in vectors}
+    sizes, counts = {vector.shape[-1] for vector in vectors}, [len(vector) for vector in vectors if vector.ndim > 1]
     found: dict[str, Any] = {
         "metric": "cosine",
         "reference": reference.name if reference else None,
@@ -263,6 +281,10 @@ def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -
         "vectors": len(vectors),
         "invalid": len(answers) - len(vectors),
         "embedding_size": sizes.pop() if len(sizes) == 1 else None,
+        "vectors_per_input": round(sum(counts) / len(counts), DIGITS) if counts else None,
+        "vectors_per_input_least": min(counts, default=None),
+        "vectors_per_input_most": max(counts, default=None),
+        "other_shapes": None,
         "problem": next((answer.invalid for answer in answers if answer.invalid), None),
     }
     if reference is None or not vectors:
@@ -272,8 +294,12 @@ def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -
         for answer, known in zip(answers, reference.answers, strict=True)
         if answer.vector is not None and known.vector is not None
     ]
-    if any(len(one) != len(other) for one, other in pairs):
-        return found | {"problem": f"embeddings are of another size than those of the reference, {reference.name}"}
+    other_shapes = [(one, other) for one, other in pairs if one.shape != other.shape]
+    found["other_shapes"] = len(other_shapes)
+    if other_shapes:
+        one, other = (" × ".join(map(str, each.shape)) for each in other_shapes[0])
+        what = f"embeddings are of another size ({one}) than those of the reference, {reference.name} ({other})"
+        return found | {"problem": what}
     cosines = [cosine(one, other) for one, other in pairs]
     if cosines:
         found |= {"mean": round(sum(cosines) / len(cosines), DIGITS), "minimum": round(min(cosines), DIGITS)}

@@ -145,16 +145,18 @@ function hasTheUsualSize(vector) {
   return false;
 }
 
-// Finite numbers, not all of them zero, and as many as usual.
+// One vector or several: finite numbers, not all of them zero, and in each vector as many as usual.
 function isEmbedding(answer) {
-  const vector = answer === null ? null : answer.embedding;
-  if (!Array.isArray(vector) || vector.length === 0) {
+  const embedding = answer === null ? null : answer.embedding;
+  if (!Array.isArray(embedding) || embedding.length === 0) {
     return false;
   }
-  if (!vector.every((value) => typeof value === 'number' && Number.isFinite(value))) {
+  const vectors = Array.isArray(embedding[0]) ? embedding : [embedding];
+  const hasNumbers = (vector) => Array.isArray(vector) && vector.length > 0 && vector.every(Number.isFinite);
+  if (!vectors.every((vector) => hasNumbers(vector) && vector.length === vectors[0].length)) {
     return false;
   }
-  return vector.some((value) => value !== 0) && hasTheUsualSize(vector);
+  return vectors.some((vector) => vector.some((value) => value !== 0)) && hasTheUsualSize(vectors[0]);
 }
 
 // The label with the highest score, of Infinity's list of {label, score} or vLLM's {label, probs}; null for anything else.

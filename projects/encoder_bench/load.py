@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -139,6 +139,10 @@ class K6Driver(LoadDriver):
             processes.check_cores(cores(load.cpus))
             if load.script is not None and not (plan.base / load.script).is_file():
                 raise k6.K6Error(f"the k6 script {plan.base / load.script} does not exist")
+
+    @classmethod
+    def reads(cls, plan: Plan) -> Collection[str]:
+        return () if getattr(plan.load, "inputs_per_request", None) else ("inputs_per_request",)
 
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""

@@ -74,6 +74,12 @@ def embeddings(body: Any) -> Reply:
     return 200, json.dumps({"data": data}).encode()
 
 
+def several(body: Any) -> Reply:
+    """As many vectors as an input has characters, the last of them padding."""
+    data = [{"embedding": [*[[1.0, at, 0.5] for at in range(len(text))], [0, 0, 0]]} for text in body["input"]]
+    return 200, json.dumps({"data": data}).encode()
+
+
 def labels(body: Any) -> Reply:
     """Infinity's answer: the label is the input's last character."""
     data = [[{"label": text[-1], "score": 0.9}, {"label": "other", "score": 0.1}] for text in body["input"]]

@@ -533,7 +533,7 @@ LABELLED = """
 workload: encoder_bench
 common_settings: {task: embedding, version: %s}
 expe: {all: {vus: [1, 2], batch_size: [8, %s], repeat: 2}}
-script_tpl: "true {vus}"
+script_tpl: "true {vus} {batch_size}"
 """
 
 
@@ -564,6 +564,7 @@ def test_a_plan_counts_its_searches(directory: Path, count: int, said: str, caps
     load = {"inputs": "texts.txt", "duration_s": 1}
     file = {"workload": "encoder_bench", "expe": expe, "target": {"url": "http://127.0.0.1:9"}, "load": load}
     file["common_settings"] = {"task": "embedding", "model": "m", "batch_size": 1}
+    file["unused_settings"] = ["image"]
     Path("texts.txt").write_text("a text", encoding="utf-8")
     Path("search.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
     assert main(["benchmark", "search.yaml"]) == 0

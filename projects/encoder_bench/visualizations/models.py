@@ -100,6 +100,9 @@ class Results(ExclusiveModel):
     fidelity_minimum: Cosine | None = None
     embedding_size: NonNegative | None = None
     vectors_per_input: NonNegative | None = None
+    vectors_per_input_least: Count | None = None
+    vectors_per_input_most: Count | None = None
+    other_shapes: Count | None = None
 
 
 BILLION = 10**9

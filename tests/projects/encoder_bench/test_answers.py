@@ -62,6 +62,10 @@ def test_a_classification_is_its_best_label():
         (always(200, '{"data": [{"embedding": [1, NaN]}]}'), "no finite number"),
         (always(200, '{"data": [{"embedding": [0.0, 0]}]}'), "all zeros"),
         (always(200, '{"data": [[1, 2]]}'), "no embedding"),
+        (always(200, '{"data": [{"embedding": [[1, 2], [3]]}]}'), "vectors are of different lengths"),
+        (always(200, '{"data": [{"embedding": [[1], 2]}]}'), "no finite number"),
+        (always(200, '{"data": [{"embedding": [[]]}]}'), "no finite number"),
+        (always(200, '{"data": [{"embedding": [[0, 0], [0, 0]]}]}'), "all zeros"),
     ],
 )
 def test_a_wrong_answer_is_invalid_with_its_reason(reply, reason):
@@ -94,6 +98,36 @@ def test_embeddings_of_another_size_have_no_cosine():
     check = compare([vector(1, 0, 0)], [None], ReferenceAnswers("exact", [vector(1, 0)]), classification=False)
     assert check["mean"] is None
     assert "another size" in check["problem"]
+
+
+def several(*vectors: list[float]) -> Answer:
+    return Answer(vector=numpy.array(vectors, dtype=numpy.float32))
+
+
+def test_several_vectors_an_input_are_counted_and_compared_one_by_one():
+    body = '{"data": [{"embedding": [[1, 0, 0], [0, 2, 0]]}]}'
+    with EncoderStub(always(200, body)) as stub:
+        (answer,) = ask(stub.url, "/embeddings", TASKS["vision_embedding"], "m", ["data:x"])
+    given = [answer, several([0, 0, 1], [0, 0, 0], [1, 1, 0])]
+    reference = ReferenceAnswers("exact", [several([1, 0, 0], [0, 1, 0]), several([0, 0, 1], [0, 0, 0], [1, 0, 0])])
+    check = compare(given, [None, None], reference, classification=False)
+    assert check["minimum"] == pytest.approx((1 + math.sqrt(0.5)) / 2, abs=1e-6)  # zeros are padding
+    names = ("vectors_per_input_least", "vectors_per_input", "vectors_per_input_most", "embedding_size", "other_shapes")
+    assert [check[name] for name in names] == [2, 2.5, 3, 3, 0]
+
+
+def test_another_number_of_vectors_than_the_reference_has_no_cosine_and_is_counted():
+    reference = ReferenceAnswers("exact", [several([1, 0], [0, 1]), several([1, 0])])
+    check = compare([several([1, 0]), several([1, 0])], [None, None], reference, classification=False)
+    assert (check["mean"], check["other_shapes"]) == (None, 1)
+    assert check["problem"] == "embeddings are of another size (1 × 2) than those of the reference, exact (2 × 2)"
+
+
+def test_several_vectors_come_back_in_their_shape():
+    back = decode(json.loads(json.dumps(encode(several([1, 2], [3, 4], [5, 6])))))
+    assert back.vector.tolist() == [[1, 2], [3, 4], [5, 6]]
+    with pytest.raises(ValueError, match="vectors of one length"):
+        decode({**encode(several([1, 2], [3, 4])), "vectors": 3})
 
 
 def test_without_a_reference_the_cosine_is_unknown():

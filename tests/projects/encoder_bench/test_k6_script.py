@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_support.encoder_stub import EncoderStub, always, embeddings, labels
+from benchmark_support.encoder_stub import EncoderStub, always, embeddings, labels, several
 from hypothesis import given
 from hypothesis import strategies as st
 from requirements import missing
@@ -73,7 +73,13 @@ def count(summary: Any, metric: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("task", "reply"), [("embedding", embeddings), ("vision_embedding", embeddings), ("classification", labels)]
+    ("task", "reply"),
+    [
+        ("embedding", embeddings),
+        ("vision_embedding", embeddings),
+        ("vision_embedding", several),
+        ("classification", labels),
+    ],
 )
 def test_right_answers_are_counted_for_each_task(put_load, task, reply):
     with EncoderStub(reply) as stub:
@@ -98,6 +104,10 @@ def test_right_answers_are_counted_for_each_task(put_load, task, reply):
         '{"data": [{"embedding": [0, 0, 0]}]}',
         '{"data": [{"embedding": [1, null]}]}',
         '{"data": [{"embedding": ["1"]}]}',
+        '{"data": [{"embedding": [[1, 2], [3]]}]}',
+        '{"data": [{"embedding": [[1, 2], []]}]}',
+        '{"data": [{"embedding": [[1], 2]}]}',
+        '{"data": [{"embedding": [[0, 0], [0, 0]]}]}',
         '{"data": [null]}',
         '{"data": [{"embedding": [1]}, {"embedding": [1]}]}',
     ],

@@ -159,6 +159,25 @@ def test_a_run_stands_out_from_its_own_variant(encoder_bench: Workload) -> None:
     assert "-4." in str(table)
 
 
+def of_shape(image: str, size: int, least: int, mean: float, most: int) -> Entry:
+    results = types.SimpleNamespace(
+        embedding_size=size, vectors_per_input=mean, vectors_per_input_least=least, vectors_per_input_most=most
+    )
+    (run,) = of_image(image, 1.0)
+    return dataclasses.replace(run, load_lts=lambda: types.SimpleNamespace(results=results))
+
+
+def test_numbers_of_vectors_are_shown_by_variant_and_one_that_differs_is_said(encoder_bench: Workload) -> None:
+    alike = [of_shape("fp32", 128, 700, 731.5, 760), of_shape("int8", 128, 700, 731.5, 760)]
+    figure, (text, table) = draw(encoder_bench, "Shapes of the answers", *alike)
+    assert (figure, text) == (None, "All runs of a model answer in one shape.")
+    assert all(value in str(table) for value in ("'128'", "'700'", "'731.5'", "'760'"))
+    _, (text, _) = draw(encoder_bench, "Shapes of the answers", *alike, of_shape("trt", 128, 1, 1.0, 1))
+    assert text.startswith("Not all runs of one model answer in one shape")
+    _, text = draw(encoder_bench, "Shapes of the answers", entry())
+    assert text == "The shape of the answers is not known for any successful run."
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [

@@ -9,7 +9,7 @@ from matrix_benchmarking.plotting.report_best import BestReport
 
 from .cost import CostAgainstLatency, CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
 from .maps import BestImageBySavings, CostMap
-from .sanity import AccuracyDistribution, EnoughVUs, FailedRequests, FidelityDistribution
+from .sanity import AccuracyDistribution, AnswerShapes, EnoughVUs, FailedRequests, FidelityDistribution
 from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
 
 
@@ -61,7 +61,7 @@ class SanityChecks(PlotsReport):
         "Whether the numbers can be believed: failed requests, loads that were not driven far enough, and answers that "
         "stand out."
     )
-    plots = (FailedRequests, EnoughVUs, AccuracyDistribution, FidelityDistribution)
+    plots = (FailedRequests, EnoughVUs, AccuracyDistribution, FidelityDistribution, AnswerShapes)
 
 
 REPORTS = (BestConfiguration, CostAnalysis, SanityChecks, Runs)

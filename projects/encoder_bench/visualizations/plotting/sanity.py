@@ -380,6 +380,52 @@ class FidelityDistribution(_Distribution):
     kpis = ("fidelity",)
 
 
+class AnswerShapes(Plot):
+    """How long embeddings are, and how many vectors an input has."""
+
+    name: ClassVar[str] = "Shapes of the answers"
+
+    def height_px(self) -> int:
+        return SENTENCE_PX
+
+    def draw(self, view: View) -> tuple[None, Any]:
+        names = variant_names(self.study.read, self.workload)
+        by_variant: dict[str, list[Any]] = {}
+        by_group: dict[str, set[str]] = {}
+        for entry in view.runs:
+            results = getattr(entry.lts, "results", None)
+            shape = [getattr(results, name, None) for name in ("embedding_size", "vectors_per_input")]
+            if not entry.failed and any(isinstance(number, int | float) for number in shape):
+                by_variant.setdefault(label_of(entry, names), []).append(results)
+                group = repr([entry.settings.get(key) for key in self.workload.group_keys])
+                by_group.setdefault(group, set()).add(str(shape))
+        if not by_variant:
+            return None, "The shape of the answers is not known for any successful run."
+        text = "All runs of a model answer in one shape."
+        if any(len(shapes) > 1 for shapes in by_group.values()):
+            text = "Not all runs of one model answer in one shape: those that differ from the reference are doubtful."
+        columns = ["Variant", *(Column(title, numeric=True) for title, _ in SHAPE), Column("Runs", numeric=True)]
+        rows = []
+        for variant, runs in sorted(by_variant.items()):
+            numbers = [_extent(getattr(each, name, None) for each in runs) for _, name in SHAPE]
+            rows.append([variant, *numbers, Cell(f"{len(runs)}", sort=len(runs))])
+        return None, [text, table(columns, rows, caption="Embeddings that were checked")]
+
+
+SHAPE = (
+    ("Length", "embedding_size"),
+    ("Vectors an input: least", "vectors_per_input_least"),
+    ("Mean", "vectors_per_input"),
+    ("Most", "vectors_per_input_most"),
+)
+
+
+def _extent(values: Iterable[float | None]) -> Cell:
+    known = sorted({value for value in values if isinstance(value, int | float)})
+    text = " to ".join(f"{value:,.6g}" for value in dict.fromkeys([*known[:1], *known[-1:]]))
+    return Cell(text or "–", sort=min(known, default=None))
+
+
 def clusters(entries: Iterable[Entry], kpi: KPIDefinition, names: Sequence[str]) -> list[Cluster]:
     """The successful runs that have *kpi*, by variant, which is what *names* say."""
     found: dict[str, list[Entry]] = {}

@@ -123,7 +123,8 @@ def _parse_fidelity(test_dir: TestDirectory) -> types.SimpleNamespace:
     return check
 
 
-_COSINE_NUMBERS = ("mean", "minimum", "vectors", "invalid", "embedding_size")
+_SHAPE = ("embedding_size", "vectors_per_input", "vectors_per_input_least", "vectors_per_input_most", "other_shapes")
+_COSINE_NUMBERS = ("mean", "minimum", "vectors", "invalid", *_SHAPE)
 _LABEL_NUMBERS = ("accuracy", "reference_accuracy", "standard_error", "agreement", "invalid")
 
 
@@ -179,6 +180,9 @@ def warnings(lts_payload: Any) -> list[str]:
     sentences += _load_generator_limits(results)
     if results.invalid_answers:
         sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
+    if results.other_shapes:
+        what = "have another length or number of vectors than those of the reference"
+        sentences.append(f"{results.other_shapes:,} of the embeddings that were checked {what}")
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
         share = "an unknown share" if cores is None else as_percent(cores)
@@ -304,7 +308,7 @@ def _around(results: types.SimpleNamespace) -> dict[str, Any]:
 
 
 def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, Any]:
-    names = {name: name for name in ("embedding_size", "accuracy", "reference_accuracy")}
+    names = {name: name for name in (*_SHAPE, "accuracy", "reference_accuracy")}
     names |= {"fidelity_mean": "mean", "fidelity_minimum": "minimum", "accuracy_standard_error": "standard_error"}
     names |= {"label_agreement": "agreement", "invalid_answers": "invalid"}
     return {result: getattr(check, name, None) for result, name in names.items()}
