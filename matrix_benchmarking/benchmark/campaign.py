@@ -308,8 +308,9 @@ def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: fl
     """The target that *spec*, settings filled in, describes, not started; *base* is what its paths are relative to."""
     if spec.process is not None:
         return ProcessTarget(spec.process, base)
-    if spec.hf_endpoint is not None:
-        return hf_endpoint.HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
+    endpoint = spec.hf_endpoint or spec.existing_hf_endpoint
+    if endpoint is not None:
+        return hf_endpoint.HFEndpoint(endpoint, results, usd_per_hour)
     assert spec.url is not None
     return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)
 
@@ -357,7 +358,7 @@ def cleanup(root: Path) -> list[str]:
 
 def _check_money(plan: Plan, max_usd: float) -> None:
     """Raise ConfigError where the limit can't be kept, or is too low for the plan."""
-    paid = [group for group in plan.groups() if group.target is not None and group.target.hf_endpoint is not None]
+    paid = [group for group in plan.groups() if group.target is not None and group.target.is_paid]
     if any(plan.usd_per_hour(group.target, group.settings) is None for group in paid):
         raise ConfigError(
             "a limit in USD can't be kept without the target's price: give target.usd_per_hour in the benchmark "

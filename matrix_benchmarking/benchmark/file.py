@@ -18,7 +18,7 @@ from ..filters import Scalar
 from ..validation import Kind, Mismatch, dotted, mismatches
 from ..yaml_file import YamlFile
 from . import schema
-from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
+from .load_driver import CommandDriver, LoadDriver
 
 _DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -90,8 +90,8 @@ class BenchmarkFile(Section):
     expe: Annotated[dict[Annotated[str, Field(min_length=1)], Experiment], Field(min_length=1)]
     derived: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)
     target: schema.Target | None = None
-    load: LoadSection | None = None
-    script_tpl: Script | schema.Words | None = None
+    load: schema.LoadSection | None = None
+    script_tpl: schema.Script | schema.Words | None = None
     unused_settings: list[str] = Field(default_factory=list)
     path_tpl: str | None = None
     results_dirname: str | None = None

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +24,7 @@ from .run_directory import OWN_DIRECTORY
 from .targets import Endpoint, TargetError, bearer
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, InferenceEndpoint
 
 
 LEASES = f"{OWN_DIRECTORY}/leases"
@@ -35,14 +35,19 @@ LONGEST_NAME = 32
 POLL_S, CHECK_S, BACKOFF_S = 5.0, 30.0, 2.0
 ATTEMPTS = 5
 STARTING = ("pending", "initializing", "updating")
-AT_REST = ("paused", "scaledToZero")
-NOT_FOUND, CONFLICT = 404, 409
+SCALED_TO_ZERO = "scaledToZero"
+AT_REST: Mapping[str, Literal["pause", "scale_to_zero"]] = {"paused": "pause", SCALED_TO_ZERO: "scale_to_zero"}
+"""The states without a machine that is paid for, and how they are asked for."""
+NOT_FOUND, CONFLICT, SERVER_ERRORS = 404, 409, 500
 _NO_ANSWER = (KeyError, TypeError, ValueError)
 """What huggingface_hub raises where an answer with status 200 is not of the service's form."""
 
 
 class Lease(pydantic.BaseModel):
-    """A paid endpoint that is ours to tear down: who pays, since when (seconds since the epoch), where this is kept."""
+    """A paid endpoint that is ours to tear down: who pays, since when (seconds since the epoch), where this is kept.
+
+    One that was at rest when it was found is only ours to lay to rest again; one that ran isn't at all: ``leave``.
+    """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +56,7 @@ class Lease(pydantic.BaseModel):
     name: str
     namespace: str
     repository: str
-    finally_: Literal["delete", "pause"]
+    finally_: Literal["delete", "pause", "scale_to_zero", "leave"]
     token_env: str
     created: float
     usd_per_hour: float | None = None
@@ -84,72 +89,84 @@ def _read(path: Path) -> Lease:
 
 
 class HFEndpoint:
-    """An endpoint made for the benchmark as *spec*, its settings filled in, says; its lease is kept in *results*."""
+    """An endpoint that is made for the benchmark, or is there, as *spec* says; its lease is kept in *results*."""
 
     paid = True
 
-    def __init__(self, spec: schema.HFEndpointTarget, results: Path, usd_per_hour: float | None) -> None:
+    def __init__(
+        self,
+        spec: schema.HFEndpointTarget | schema.ExistingEndpointTarget,
+        results: Path,
+        usd_per_hour: float | None,
+    ) -> None:
         self._spec, self._results, self._usd_per_hour = spec, results, usd_per_hour
         self._lease: Lease | None = None
         self._next_check = 0.0
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
         spec = self._spec
-        headers = bearer(spec.token_env)
+        self._log, self._keep_on, self._headers = log, keep_on, bearer(spec.token_env)
         api = api_of(spec.token_env)
         namespace = spec.namespace or _namespace(api)
-        name = spec.name or _new_name(spec.repository)
-        _refuse_existing(api, name, namespace)
+        if isinstance(spec, schema.ExistingEndpointTarget):
+            found = _existing(api, spec.name, namespace)
+            name, repository = spec.name, str(found.repository)
+            finally_, described = AT_REST.get(str(found.status), "leave"), {"existing": True, **_known(found.raw)}
+        else:
+            name, repository, finally_ = spec.name or _new_name(spec.repository), spec.repository, spec.finally_
+            _refuse_existing(api, name, namespace)
+            described = spec.model_dump(mode="json", by_alias=True, exclude={"env", "token_env", "custom_image"})
+            described |= {"custom_image": image["url"]} if (image := spec.custom_image) and "url" in image else {}
         self._lease = lease = Lease(
             name=name,
             namespace=namespace,
-            repository=spec.repository,
-            finally_=spec.finally_,
+            repository=repository,
+            finally_=finally_,
             token_env=spec.token_env,
             created=time.time(),
             usd_per_hour=self._usd_per_hour,
             path=self._results / LEASES / f"{namespace}__{name}.json",
         )
-        with atomic_write(lease.path) as stream:
-            stream.write(lease.model_dump_json(indent=2).encode())
+        if finally_ != "leave":
+            with atomic_write(lease.path) as stream:
+                stream.write(lease.model_dump_json(indent=2).encode())
         try:
-            self._create(api, lease)
-            url = self._wait(api, lease, log, keep_on)
-            self._wait_for_answers(url, headers, log, keep_on)
+            if isinstance(spec, schema.HFEndpointTarget):
+                self._create(api, spec, lease)
+            url = self._wait(api, lease)
         except BaseException:
             self.stop()
             raise
         self._next_check = time.monotonic() + CHECK_S
-        described = spec.model_dump(mode="json", by_alias=True, exclude={"env", "token_env", "custom_image"})
-        image = {"custom_image": spec.custom_image["url"]} if spec.custom_image and "url" in spec.custom_image else {}
-        return Endpoint(
-            url=url, headers=headers, description={"kind": "hf_endpoint", **described, **image, "name": name}
-        )
+        return Endpoint(url=url, headers=self._headers, description={"kind": "hf_endpoint", **described, "name": name})
 
     def check(self) -> None:
         if self._lease is None or time.monotonic() < self._next_check:
             return
-        self._next_check = time.monotonic() + CHECK_S
         lease = self._lease
+        api = api_of(lease.token_env)
         try:
-            state = api_of(lease.token_env).get_inference_endpoint(lease.name, namespace=lease.namespace).status
+            state = str(api.get_inference_endpoint(lease.name, namespace=lease.namespace).status)
         except _http_errors():
-            return  # the API may be away for a moment without the endpoint being so
-        if state not in ("running", *STARTING):
+            state = "running"  # the API may be away for a moment without the endpoint being so
+        if state == SCALED_TO_ZERO:
+            self._wait(api, lease)
+        elif state not in ("running", *STARTING):
             raise TargetError(f"the endpoint '{lease.name}' is {state}")
+        self._next_check = time.monotonic() + CHECK_S
 
     def process_ids(self) -> Sequence[int]:
         return ()
 
     def stop(self) -> None:
         if self._lease is not None:
-            tear_down(self._lease)
+            if self._lease.finally_ != "leave":
+                tear_down(self._lease)
             self._lease = None
 
-    def _create(self, api: HfApi, lease: Lease) -> None:
+    def _create(self, api: HfApi, spec: schema.HFEndpointTarget, lease: Lease) -> None:
         ours = {"repository", "name", "namespace", "finally_", "token_env", "ready_timeout_s"}
-        given = self._spec.model_dump(exclude=ours)
-        options = {name: value for name, value in given.items() if value not in (None, {})}
+        options = {name: value for name, value in spec.model_dump(exclude=ours).items() if value not in (None, {})}
         try:
             api.create_inference_endpoint(lease.name, repository=lease.repository, namespace=lease.namespace, **options)
         except _http_errors() as error:
@@ -158,54 +175,71 @@ class HFEndpoint:
                 self._lease = None
             raise TargetError(f"the endpoint '{lease.name}' could not be created: {_told(error)}") from error
 
-    def _wait(self, api: HfApi, lease: Lease, log: Path, keep_on: Callable[[], None]) -> str:
-        """Wait until the endpoint runs; its URL."""
+    def _wait(self, api: HfApi, lease: Lease) -> str:
+        """Wake the endpoint where it rests, and wait until it runs and the model behind it answers; its URL."""
 
         def url_or_state() -> tuple[str | None, str]:
             try:
                 endpoint = api.get_inference_endpoint(lease.name, namespace=lease.namespace)
             except _http_errors() as error:
                 return None, _told(error)
-            state = str(endpoint.status)
+            state, url = str(endpoint.status), (endpoint.url or "").rstrip("/")
+            if state in AT_REST:
+                return None, self._wake(api, lease, state, url)
             if state not in (*STARTING, "running"):
                 message = endpoint.raw.get("status", {}).get("message") or "no reason is given"
                 raise TargetError(f"the endpoint '{lease.name}' is {state}: {message}")
-            return (endpoint.url.rstrip("/") if state == "running" and endpoint.url else None), state
+            return (url or None) if state == "running" else None, state
 
-        return self._until(url_or_state, f"the endpoint '{lease.name}' was not ready", log, keep_on)
-
-    def _wait_for_answers(self, url: str, headers: dict[str, str], log: Path, keep_on: Callable[[], None]) -> None:
-        """Wait until the model behind the URL answers; a gateway may still say 502 or 503 when the API says running."""
-        import httpx
+        url = self._until(url_or_state, f"the endpoint '{lease.name}' was not ready")
 
         def answer() -> tuple[str | None, str]:
-            try:
-                status = httpx.get(f"{url}/health", headers=headers, timeout=30.0, trust_env=False).status_code
-            except httpx.HTTPError as error:
-                return None, type(error).__name__
-            return (url if status < 500 else None), f"GET /health answers {status}"
+            status, said = self._ask(url)  # a gateway may still say 502 or 503 when the API says running
+            return (url if status < SERVER_ERRORS else None), said
 
-        self._until(answer, f"{url} doesn't answer", log, keep_on)
+        return self._until(answer, f"{url} doesn't answer")
 
-    def _until(
-        self, ask: Callable[[], tuple[str | None, str]], otherwise: str, log: Path, keep_on: Callable[[], None]
-    ) -> str:
-        """Ask for a value until there is one; what is said in its place goes to the *log*."""
+    def _wake(self, api: HfApi, lease: Lease, state: str, url: str) -> str:
+        """A request wakes one that is scaled to zero, and only its owners one that is paused; what was done."""
+        if state == SCALED_TO_ZERO and url:
+            return f"{state}: {self._ask(url)[1]}"
+        try:
+            api.resume_inference_endpoint(lease.name, namespace=lease.namespace)
+        except _http_errors() as error:
+            if (_status(error) or SERVER_ERRORS) < SERVER_ERRORS:
+                raise TargetError(
+                    f"the endpoint '{lease.name}' is {state} and can't be resumed: {_told(error)}"
+                ) from error
+            return _told(error)
+        return f"{state}: resumed"
+
+    def _ask(self, url: str) -> tuple[int, str]:
+        """The status of GET /health, 503 where nothing answers; that in words."""
+        import httpx
+
+        try:
+            status = httpx.get(f"{url}/health", headers=self._headers, timeout=30.0, trust_env=False).status_code
+        except httpx.HTTPError as error:
+            return 503, type(error).__name__
+        return status, f"GET /health answers {status}"
+
+    def _until(self, ask: Callable[[], tuple[str | None, str]], otherwise: str) -> str:
+        """Ask for a value until there is one; what is said in its place goes to the log."""
         timeout_s, said = float(self._spec.ready_timeout_s), ""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             found, state = ask()
             if state != said:
-                with log.open("a", encoding="utf-8") as stream:
+                with self._log.open("a", encoding="utf-8") as stream:
                     stream.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {state}\n")
                 said = state
             if found is not None:
                 return found
-            keep_on()
+            self._keep_on()
             pause_ends = time.monotonic() + POLL_S
             while (left_s := pause_ends - time.monotonic()) > 0:
                 time.sleep(min(left_s, 0.5))
-                keep_on()
+                self._keep_on()
         raise TargetError(f"{otherwise} after {timeout_s:.0f} s: {said}")
 
 
@@ -264,10 +298,12 @@ def _try_to_end(api: HfApi, lease: Lease) -> str | None:
     state = _state(api, lease)
     if state is None:
         return "already gone:"
-    if lease.finally_ == "pause":
+    if lease.finally_ != "delete":
+        ask = api.pause_inference_endpoint if lease.finally_ == "pause" else api.scale_to_zero_inference_endpoint
         if state not in AT_REST:
-            api.pause_inference_endpoint(lease.name, namespace=lease.namespace)
-        return "paused" if _state(api, lease) in (None, *AT_REST) else None
+            ask(lease.name, namespace=lease.namespace)
+        done = "paused" if lease.finally_ == "pause" else "scaled to zero"
+        return done if _state(api, lease) in (None, *AT_REST) else None
     api.delete_inference_endpoint(lease.name, namespace=lease.namespace)
     return "deleted" if _state(api, lease) is None else None
 
@@ -294,7 +330,30 @@ def _refuse_existing(api: HfApi, name: str, namespace: str) -> None:
         if _status(error) == NOT_FOUND:
             return
         raise TargetError(f"the Inference Endpoints of {namespace} can't be used: {_told(error)}") from error
-    raise TargetError(f"there is an endpoint '{name}' in {namespace} already: leave the name out, or choose another")
+    raise TargetError(
+        f"there is an endpoint '{name}' in {namespace} already: leave the name out, choose another, or say that "
+        f"this one may be used: target: {{existing_hf_endpoint: {{name: {name}}}}}"
+    )
+
+
+def _existing(api: HfApi, name: str, namespace: str) -> InferenceEndpoint:
+    try:
+        return api.get_inference_endpoint(name, namespace=namespace)
+    except _http_errors() as error:
+        what = f"there is no endpoint '{name}' in {namespace}" if _status(error) == NOT_FOUND else _told(error)
+        raise TargetError(f"the endpoint '{name}' can't be used: {what}") from error
+
+
+def _known(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What is recorded of an endpoint that was found; its environment and secrets are its owner's."""
+    model, compute, provider = (raw.get(part) or {} for part in ("model", "compute", "provider"))
+    known = {name: model.get(name) for name in ("repository", "revision", "framework", "task")}
+    known |= {"accelerator": compute.get("accelerator"), "instance_type": compute.get("instanceType")}
+    known |= {
+        "instance_size": compute.get("instanceSize"),
+        **{name: provider.get(name) for name in ("vendor", "region")},
+    }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _namespace(api: HfApi) -> str:

@@ -14,9 +14,7 @@ import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..config import Section
 from ..errors import ConfigError, needing
@@ -25,7 +23,8 @@ from . import processes
 from .environment import anonymous
 from .run_directory import UTILIZATION, Point, write_json
 from .run_directory import Outcome as Outcome
-from .schema import Cores, Seconds, Template, Words, fill, named_in
+from .schema import Command, Script, fill, named_in
+from .schema import LoadSection as LoadSection
 from .targets import Endpoint, Target, cores
 
 if TYPE_CHECKING:
@@ -34,23 +33,6 @@ if TYPE_CHECKING:
 
 Window = Mapping[str, float]
 """``start`` and ``end`` of what counts of a run, in seconds since the epoch."""
-
-
-class LoadSection(Section):
-    """The section ``load`` of a benchmark file, of which each load driver has a model of its own.
-
-    Attributes:
-        driver: the load driver's name; the workload's first one is meant where left out.
-    """
-
-    driver: str | None = None
-
-    def check(self) -> None:
-        """Raise ConfigError where a point's load, its settings filled in, can't be."""
-
-    def expected_s(self) -> float | None:
-        """About how long a point takes; None where nothing tells."""
-        return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -190,53 +172,6 @@ class LoadDriver(abc.ABC):
 
 DIRECTORY = "000__script"
 TIMED_OUT = 124
-
-
-class Command(LoadSection):
-    """Any command that measures a point: a load generator on the target, or a benchmark without one.
-
-    Attributes:
-        command: the command and its arguments, with settings, ``{url}``, ``{port}`` and ``{test_dir}`` in braces; one
-            line for a shell if ``shell``.
-        shell: run it by /bin/sh. Settings are quoted for it.
-        directory: where it runs, relative to the benchmark file; the test directory where left out.
-        warm_up: a command that is run before it and isn't measured.
-        warm_up_s: for how long the command itself warms up, which isn't measured either.
-        timeout_s: kill it after so long.
-        duration_s: what a point takes, for the estimate.
-        monitor: watch the machine while it runs.
-        cpus: the cores that it may use.
-        results: files that it has to leave, as names or globs; they are moved to the test directory.
-    """
-
-    command: Words
-    shell: bool = False
-    directory: str | None = None
-    warm_up: Words | None = None
-    warm_up_s: Annotated[float, Field(ge=0)] | Template = 0.0
-    timeout_s: Seconds | None = None
-    duration_s: Seconds | None = None
-    monitor: bool = True
-    cpus: Cores | None = None
-    results: list[str] = Field(default_factory=list)
-
-    def check(self) -> None:
-        for pattern in self.results:
-            if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not Path(pattern).parts:
-                raise ConfigError(f"results: '{pattern}' is no file below the directory that the command runs in")
-
-    def expected_s(self) -> float | None:
-        return None if self.duration_s is None else float(self.duration_s)
-
-
-class Script(Command):
-    """An arbitrary command for each point: the same as a load's, watched only if asked for.
-
-    Attributes:
-        monitor: watch the machine while it runs, as under a load.
-    """
-
-    monitor: bool = False
 
 
 class CommandDriver(LoadDriver):

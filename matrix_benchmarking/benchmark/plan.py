@@ -23,11 +23,11 @@ from .expand import (
     varying,
 )
 from .file import BenchmarkFile
-from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
+from .load_driver import CommandDriver, LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
-from .schema import fill_model, named_in
+from .schema import LoadSection, Script, fill_model, named_in
 
-START_S = {"process": 5.0, "hf_endpoint": 300.0}  # about how long a target takes to start
+START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
 
 Status = Literal["new", "done", "failed", "interrupted"]
@@ -153,7 +153,7 @@ class Plan:
         if self.file.target is None:
             return None
         filled = fill_model(self.file.target, self.context(point), "target", keep=("port",))
-        if filled.hf_endpoint and SEARCHABLE in named_in(self.file.target.model_dump(by_alias=True)):
+        if filled.is_paid and SEARCHABLE in named_in(self.file.target.model_dump(by_alias=True)):
             raise ConfigError(f"target names {{{SEARCHABLE}}}: each number of virtual users would pay for its own")
         return filled
 
@@ -211,7 +211,7 @@ class Plan:
     def _interleaved(self) -> bool:
         if self.file.order is not None:
             return self.file.order == "interleaved"
-        return self.file.target is None or self.file.target.hf_endpoint is None
+        return self.file.target is None or not self.file.target.is_paid
 
     def _check_places(self) -> None:
         """Raise ConfigError where a point's directory holds a finished run of other settings."""
@@ -248,7 +248,9 @@ def measured_by(file: BenchmarkFile) -> tuple[type[LoadDriver], LoadSection]:
 def check_parts(file: BenchmarkFile, driver: type[LoadDriver]) -> None:
     """Raise ConfigError where the file says too much or too little to be run."""
     if driver.needs_target and file.target is None:
-        raise ConfigError("the file has a load and no target to put it on: add url, process or hf_endpoint")
+        raise ConfigError(
+            "the file has a load and no target to put it on: add url, process, hf_endpoint or existing_hf_endpoint"
+        )
     for name in file.derived:
         known = {*file.common_settings, *(key for expe in file.expe.values() for key in expe.settings)}
         if name not in known:

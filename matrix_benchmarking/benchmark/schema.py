@@ -1,4 +1,4 @@
-"""The benchmark file's search and targets as models, and the templates in it.
+"""The benchmark file's search, targets and commands as models, and the templates in it.
 
 ``{name}`` in a text stands for a setting, ``{{`` and ``}}`` for braces. A text that is nothing but ``{name}`` becomes
 the setting itself, so that a number stays a number.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
@@ -118,6 +119,7 @@ class HFEndpointTarget(Section):
         custom_image: a container to run instead of the default one, as that function has it.
         env: environment variables of the container.
         min_replica, max_replica: number of machines; each is paid for.
+        scale_to_zero_timeout: minutes without a request after which the service takes all machines away.
         finally: what happens to the endpoint at the end.
         token_env: the environment variable that holds the token.
         ready_timeout_s: how long it may take to answer.
@@ -137,9 +139,24 @@ class HFEndpointTarget(Section):
     revision: str | None = None
     custom_image: dict[str, Any] | None = None
     env: Environment = Field(default_factory=dict)
-    min_replica: Count = 1
+    min_replica: Annotated[int, Field(ge=0)] | Template = 1
     max_replica: Count = 1
+    scale_to_zero_timeout: Count | None = None
     finally_: Annotated[Literal["delete", "pause"], Field(alias="finally")] = "delete"
+    token_env: str = "HF_TOKEN"  # noqa: S105 - a variable's name
+    ready_timeout_s: Seconds = 1800.0
+
+
+class ExistingEndpointTarget(Section):
+    """An Inference Endpoint that is there: measured as it is, woken if it rests, and left as it was found.
+
+    Attributes:
+        name: the endpoint's name.
+        namespace, token_env, ready_timeout_s: as of one that is created.
+    """
+
+    name: str
+    namespace: str | None = None
     token_env: str = "HF_TOKEN"  # noqa: S105 - a variable's name
     ready_timeout_s: Seconds = 1800.0
 
@@ -154,14 +171,82 @@ class Target(Section):
     url: UrlTarget | str | None = None
     process: ProcessTarget | None = None
     hf_endpoint: HFEndpointTarget | None = None
+    existing_hf_endpoint: ExistingEndpointTarget | None = None
     usd_per_hour: Annotated[float, Field(ge=0)] | Template | None = None
 
     @pydantic.model_validator(mode="after")
     def _exactly_one(self) -> Target:
-        given = [kind for kind in ("url", "process", "hf_endpoint") if getattr(self, kind) is not None]
-        if len(given) != 1:
-            raise ValueError("exactly one of url, process and hf_endpoint")
+        if sum(kind is not None for kind in (self.url, self.process, self.hf_endpoint, self.existing_hf_endpoint)) != 1:
+            raise ValueError("exactly one of url, process, hf_endpoint and existing_hf_endpoint")
         return self
+
+    @property
+    def is_paid(self) -> bool:
+        return self.hf_endpoint is not None or self.existing_hf_endpoint is not None
+
+
+class LoadSection(Section):
+    """The section ``load`` of a benchmark file, of which each load driver has a model of its own.
+
+    Attributes:
+        driver: the load driver's name; the workload's first one is meant where left out.
+    """
+
+    driver: str | None = None
+
+    def check(self) -> None:
+        """Raise ConfigError where a point's load, its settings filled in, can't be."""
+
+    def expected_s(self) -> float | None:
+        """About how long a point takes; None where nothing tells."""
+        return None
+
+
+class Command(LoadSection):
+    """Any command that measures a point: a load generator on the target, or a benchmark without one.
+
+    Attributes:
+        command: the command and its arguments, with settings, ``{url}``, ``{port}`` and ``{test_dir}`` in braces; one
+            line for a shell if ``shell``.
+        shell: run it by /bin/sh. Settings are quoted for it.
+        directory: where it runs, relative to the benchmark file; the test directory where left out.
+        warm_up: a command that is run before it and isn't measured.
+        warm_up_s: for how long the command itself warms up, which isn't measured either.
+        timeout_s: kill it after so long.
+        duration_s: what a point takes, for the estimate.
+        monitor: watch the machine while it runs.
+        cpus: the cores that it may use.
+        results: files that it has to leave, as names or globs; they are moved to the test directory.
+    """
+
+    command: Words
+    shell: bool = False
+    directory: str | None = None
+    warm_up: Words | None = None
+    warm_up_s: Annotated[float, Field(ge=0)] | Template = 0.0
+    timeout_s: Seconds | None = None
+    duration_s: Seconds | None = None
+    monitor: bool = True
+    cpus: Cores | None = None
+    results: list[str] = Field(default_factory=list)
+
+    def check(self) -> None:
+        for pattern in self.results:
+            if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not Path(pattern).parts:
+                raise ConfigError(f"results: '{pattern}' is no file below the directory that the command runs in")
+
+    def expected_s(self) -> float | None:
+        return None if self.duration_s is None else float(self.duration_s)
+
+
+class Script(Command):
+    """An arbitrary command for each point: the same as a load's, watched only if asked for.
+
+    Attributes:
+        monitor: watch the machine while it runs, as under a load.
+    """
+
+    monitor: bool = False
 
 
 def named_in(value: Any) -> set[str]:

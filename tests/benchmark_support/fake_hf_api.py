@@ -23,6 +23,7 @@ class FakeApi:
         polls_to_run: how many looks an endpoint takes to run.
         final_state: what it becomes then.
         hidden: those that are answered with 404, as a token without rights is, and that are still there.
+        is_resumable: whether resuming works; the quota may be used up.
         failures: statuses to answer with, by method, each once, before anything else happens.
     """
 
@@ -33,7 +34,7 @@ class FakeApi:
         self.polls_to_run, self.final_state = 2, "running"
         self.failures: dict[str, list[int]] = {}
         self.gateway_failures = 1
-        self.deletion_works = True
+        self.deletion_works = self.is_resumable = True
         self.hidden: set[str] = set()
         self.message = "out of capacity"
         api = self
@@ -81,10 +82,7 @@ class FakeApi:
         if path == "/api/whoami-v2":
             return 200, {"type": "user", "name": NAMESPACE}
         if path.startswith("/served/"):
-            if self.gateway_failures > 0:
-                self.gateway_failures -= 1
-                return 503, {}
-            return 200, {"data": [{"embedding": [0.6, 0.8]}]}
+            return self._served(path.split("/")[2])
         if self.failures.get(method):
             return self.failures[method].pop(0), {"error": self.message}
         parts = path.removeprefix("/v2/endpoint/").split("/")
@@ -96,7 +94,10 @@ class FakeApi:
         if name in self.hidden or name not in self.endpoints:
             return 404, {"error": "not found"}
         if method == "POST":
-            self.endpoints[name]["state"] = "paused"
+            if parts[2] == "resume" and not self.is_resumable:
+                return 403, {"error": "quota exceeded"}
+            states = {"pause": "paused", "scale-to-zero": "scaledToZero", "resume": "pending"}
+            self.endpoints[name] |= {"state": states[parts[2]], "polls": 0}
         elif method == "DELETE":
             if self.deletion_works:
                 del self.endpoints[name]
@@ -112,6 +113,26 @@ class FakeApi:
         self.endpoints[body["name"]] = {"state": "pending", "polls": 0, "body": body}
         return 200, self._raw(body["name"])
 
+    def exists(self, name: str, state: str) -> None:
+        """Somebody's endpoint, in this state."""
+        body = {"model": {"repository": "a/b"}, "compute": {"instanceType": "nvidia-l4", "instanceSize": "x1"}}
+        body["provider"] = {"vendor": "aws", "region": "eu-west-1"}
+        body["model"]["env"] = {"SECRET": "theirs"}  # type: ignore[assignment]
+        self.endpoints[name] = {"state": state, "polls": 0, "body": body}
+
+    def _served(self, name: str) -> tuple[int, Any]:
+        self._wake(name)
+        if self.gateway_failures > 0:
+            self.gateway_failures -= 1
+            return 503, {}
+        return 200, {"data": [{"embedding": [0.6, 0.8]}]}
+
+    def _wake(self, name: str) -> None:
+        """Any request wakes one that is scaled to zero."""
+        if self.endpoints.get(name, {}).get("state") == "scaledToZero":
+            self.endpoints[name] |= {"state": "initializing", "polls": 0}
+            self.gateway_failures = 1
+
     def _advance(self, name: str) -> None:
         endpoint = self.endpoints[name]
         if endpoint["state"] not in ("pending", "initializing"):
@@ -123,12 +144,13 @@ class FakeApi:
         endpoint = self.endpoints[name]
         model = endpoint["body"].get("model", {})
         status = {"state": endpoint["state"], "createdAt": STAMP, "updatedAt": STAMP, "message": self.message}
-        if endpoint["state"] == "running":
+        if endpoint["state"] in ("running", "scaledToZero"):
             status["url"] = f"{self.url}/served/{name}"
         return {
             "name": name,
             "type": "protected",
             "healthRoute": "/health",
             "model": {"repository": "m", "framework": "pytorch", "revision": None, "task": None, **model},
+            **{part: endpoint["body"][part] for part in ("compute", "provider") if part in endpoint["body"]},
             "status": status,
         }

@@ -17,8 +17,8 @@ from matrix_benchmarking.workload import Workload, load
 
 WITHOUT_RUNS = ("CPU, GPU and memory over the run",)
 """Lines with no mark."""
-SILENT = ("Failed requests", "Accuracy distribution", "KPI history")
-"""No request of the sample failed, it has no labels, and one version."""
+SILENT = ("Failed requests", "Accuracy distribution", "Shapes of the answers", "KPI history")
+"""No request of the sample failed, it has no labels, and one version; shapes are a table."""
 
 
 @pytest.fixture(scope="module")
