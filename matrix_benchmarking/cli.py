@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from .commands import COMMANDS, canonical, load_command
+from .commands import COMMANDS, SHORT, canonical, load_command
 from .commands.options import DEBUG, Invocation, option
 from .commands.printing import printable, silence_stdout
 from .errors import MatbenchError, did_you_mean, os_reason, place, shortened
@@ -38,9 +38,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        args = [*SHORT.get(args[0], args[:1]), *args[1:]]
         name = canonical(args[0])
         if name not in COMMANDS and not ctx.resilient_parsing:
-            raise click.UsageError(f"no command '{args[0]}': {did_you_mean(name, COMMANDS)}", ctx)
+            raise click.UsageError(f"no command '{args[0]}': {did_you_mean(name, [*COMMANDS, *SHORT])}", ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
@@ -54,7 +55,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(
+                [*COMMANDS.items(), *((name, f"Short for {words[0]} --run.") for name, words in SHORT.items())]
+            )
 
 
 @click.group(

@@ -31,6 +31,9 @@ COMMANDS = {
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
 
+SHORT = {"run": ("benchmark", "--run=true")}
+"""What stands for a command with an option."""
+
 
 def canonical(name: str) -> str:
     """The name of a command as it is in :data:`COMMANDS`: ``upload-lts`` is ``upload_lts``."""

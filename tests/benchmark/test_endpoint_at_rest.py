@@ -160,6 +160,22 @@ def test_a_batch_size_a_server_makes_an_endpoint_for_each(api, tmp_path, monkeyp
     assert asked == [{"INFINITY_BATCH_SIZE": size, "INFINITY_PORT": "7997"} for size in ("32", "64")]
 
 
+def test_the_documented_recipes_for_infinity_run(api, tmp_path, repository, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (repository / "docs" / "benchmarking.md").read_text()
+    recipe = yaml.safe_load(page.partition("one for each batch size:\n\n```yaml\n")[2].partition("```")[0])
+    Path("b.yaml").write_text(yaml.safe_dump({**FILE, "expe": {"a": {"vus": 1}}, **recipe}))
+    assert main(["run", "b.yaml", "--results-dirname=r", "--max-usd=1"]) == 0
+    assert [body["model"]["env"]["INFINITY_BATCH_SIZE"] for body in api.bodies] == ["32", "64"]
+    assert {body["compute"]["scaling"]["scaleToZeroTimeout"] for body in api.bodies} == {15}
+    assert api.endpoints == {}
+    api.exists("mine", "scaledToZero")
+    found = yaml.safe_load(page.partition("Or one of yours, as you made it: `target: ")[2].partition("`")[0])
+    Path("b.yaml").write_text(yaml.safe_dump({**FILE, "target": found}))
+    assert main(["run", "b.yaml", "--results-dirname=found", "--max-usd=1"]) == 0
+    assert api.endpoints["mine"]["state"] == "scaledToZero"
+
+
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [

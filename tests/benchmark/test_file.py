@@ -39,10 +39,10 @@ def _problem(tmp_path, text):
         ("expe: {a: {vus: 1}}\nmax_duration: soon", "a duration such as 90s, 30m or 2h"),
         ("expe: {a: {vus: 1}}\nmax_usd: -1", "DIR/benchmark.yaml:2: max_usd: expected a number above 0"),
         ("expe: {a: {vus: 1}}\nrun: true", "DIR/benchmark.yaml:2: run is not for the file"),
-        ("expe: {a: {vus: 1}}\ntarget: {}", "exactly one of url, process and hf_endpoint"),
+        ("expe: {a: {vus: 1}}\ntarget: {}", "exactly one of url, process, hf_endpoint and existing_hf_endpoint"),
         (
             "expe: {a: {vus: 1}}\ntarget: {url: http://x, process: {command: [a]}}",
-            "exactly one of url, process and hf_endpoint",
+            "exactly one of url, process, hf_endpoint and existing_hf_endpoint",
         ),
         ("expe: {a: {vus: 1}}\ntarget:\n  process: {comand: [a]}", "did you mean 'command'?"),
         ("expe: {a: {vus: 1}}\nload: {inputs: t, duration_s: soon}", "a setting in braces, such as {batch_size}"),

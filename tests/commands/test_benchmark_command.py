@@ -74,6 +74,13 @@ def test_a_run_makes_one_test_directory_a_point_that_parse_reads(benchmark, caps
     assert all(e["results"]["rate"] == e["settings"]["size"] for e in entries)
 
 
+def test_run_is_short_for_it(benchmark, capsys: Capture) -> None:
+    assert main(["run", "benchmark.yaml", "--results-dirname=measured"]) == 0
+    assert "8 points measured" in capsys.readouterr().out
+    assert main(["run", "absent.yaml"]) == 2
+    assert "absent.yaml" in capsys.readouterr().err
+
+
 def test_a_point_keeps_its_outputs_its_environment_and_the_command_that_repeats_it(benchmark, capsys: Capture) -> None:
     assert benchmark("--run", "--filters=size=1,colour=red,repeat=1") == 0
     (point,) = finished()
