@@ -404,8 +404,11 @@ class AnswerShapes(Plot):
         text = "All runs of a model answer in one shape."
         if any(len(shapes) > 1 for shapes in by_group.values()):
             text = "Not all runs of one model answer in one shape: those that differ from the reference are doubtful."
-        columns = ["Variant", *(Column(title, numeric=True) for title, _ in SHAPE), Column("Runs", numeric=True)]
-        rows = []
+        columns = [
+            Column("Variant"),
+            *(Column(title, numeric=True) for title in (*(each for each, _ in SHAPE), "Runs")),
+        ]
+        rows: list[list[Cell | str]] = []
         for variant, runs in sorted(by_variant.items()):
             numbers = [_extent(getattr(each, name, None) for each in runs) for _, name in SHAPE]
             rows.append([variant, *numbers, Cell(f"{len(runs)}", sort=len(runs))])
