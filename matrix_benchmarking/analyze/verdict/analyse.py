@@ -172,8 +172,8 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return _sized(_about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE), judgement)
     base = _measured(base, judgement)
     if judgement.is_one_block:
-        return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK)
-    return _sized(dataclasses.replace(base, reruns=judgement.reruns), judgement)
+        return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
+    return _sized(base, judgement)
 
 
 def _too_short(series: SelectedSeries, missing: int) -> str:
@@ -211,6 +211,7 @@ def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
         new_level=of.new_level,
         runs_before=of.runs_before,
         runs_after=of.runs_after,
+        reruns=of.reruns,
     )
 
 
