@@ -87,6 +87,7 @@ class RegressionAnalyses(Section):
     """Regression analysis, unattended."""
 
     enabled: bool = False
+    enabled_on_replot: bool = False
     fail_test_on_regression: bool = False
 
 
@@ -108,6 +109,25 @@ class LTS(Section):
     keep_going: bool = False
     horreum: Horreum = Horreum()
     opensearch: OpenSearch = OpenSearch()
+    regression_analyses: RegressionAnalyses = RegressionAnalyses()
+
+    @property
+    def analyses(self) -> RegressionAnalyses:
+        """Those of TOPSAIL's place where anything is said there, else those below ``opensearch``."""
+        return (
+            self.regression_analyses
+            if self.regression_analyses.model_fields_set
+            else self.opensearch.regression_analyses
+        )
+
+    @pydantic.model_validator(mode="after")
+    def _said_once(self) -> LTS:
+        both = self.regression_analyses, self.opensearch.regression_analyses
+        if all(one.model_fields_set for one in both) and both[0] != both[1]:
+            raise ConfigError(
+                "matbench.lts.regression_analyses and matbench.lts.opensearch.regression_analyses differ: keep one"
+            )
+        return self
 
 
 class MinimumEffect(Section):
@@ -123,6 +143,7 @@ class Config(Section):
     Attributes:
         preset: the preset that is applied.
         workload: name, module or file of the workload.
+        prom_workload: TOPSAIL's second workload, for Prometheus metrics; it has no effect, which is said.
         config_file: which reports are written, such as ``data/plots.yaml``.
         test_directory: the results directory.
         history: location of the history, such as ``sqlite:///matbench.db``.
@@ -138,6 +159,7 @@ class Config(Section):
 
     preset: str | None = None
     workload: str | None = None
+    prom_workload: str | None = None
     config_file: str | None = None
     download: Download = Download()
     test_directory: str | None = None

@@ -22,6 +22,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 BY_FLAG, BY_ENVIRONMENT, BY_FILE = 3, 2, 1
 """How explicitly an option was given. Names that match nothing are errors where a person typed them, by a flag."""
 PATH, PATH_OR_STDOUT = click.Path(path_type=Path), click.Path(path_type=Path, allow_dash=True)
+NO_PROM_WORKLOAD = "it has no effect here, where the parsers of the workload read what Prometheus recorded"
 DIR: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
 FILE: dict[str, Any] = {"type": PATH, "metavar": "FILE"}
 FILE_OR_STDOUT: dict[str, Any] = {"type": PATH_OR_STDOUT, "metavar": "FILE"}
@@ -71,6 +72,8 @@ class Command(click.Command):
 
             known = config.load(Path(path) if path else None, preset=preset, options=in_configuration())
             ctx.ensure_object(Invocation).config = known
+            if known.prom_workload is not None:
+                click.echo(f"warning: matbench.prom_workload: {NO_PROM_WORKLOAD}", err=True)
             ctx.default_map = _defaults(self, known)
         return super().parse_args(ctx, args)
 

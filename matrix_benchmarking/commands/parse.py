@@ -96,7 +96,7 @@ def _unattended(study: Study, selection: RunOptions) -> None:
     the others from being done.
     """
     block = configuration().lts
-    export, analysis = block.opensearch.export, block.opensearch.regression_analyses
+    export, analysis = block.opensearch.export, block.analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
     is_replot = selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
@@ -107,7 +107,7 @@ def _unattended(study: Study, selection: RunOptions) -> None:
     if block.horreum.test_name is not None and not is_replot:
         with _noting(verdicts):
             _post(study, block.horreum.test_name)
-    if analysis.enabled and not is_replot:
+    if analysis.enabled and (analysis.enabled_on_replot or not is_replot):
         with _noting(verdicts):
             _analyse(study, selection, fails=analysis.fail_test_on_regression)
     if verdicts:

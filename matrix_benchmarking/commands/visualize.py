@@ -150,6 +150,7 @@ def command(
     from ..runs.runs import Runs
 
     drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
+    plots_file = found_plots_file(plots_file, workload.source)
     names = names_to_generate(generate, generate_id, plots_file, workload.name)
     if EVERYTHING in generate and names:
         own = (report.name for report in workload.pages()[1])
@@ -210,8 +211,16 @@ def files_label(written: Written) -> str:
     return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])
 
 
+def found_plots_file(named: Path | None, source: Path | None) -> Path | None:
+    """The file that is *named*, looked up in ``data/`` too: here, and where the workload's *source* is."""
+    if named is None or named.is_absolute() or named.exists():
+        return named
+    beside = [] if source is None else [source / "data" / named, *source.glob(f"visualizations/**/data/{named}")]
+    return next((path for path in (Path("data") / named, *beside) if path.is_file()), named)
+
+
 def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:
-    named = [name for name in generate if name != EVERYTHING]
+    named = [part for name in generate if name != EVERYTHING for part in name.removeprefix("stats=").split("&stats=")]
     if named and not ids:
         return named
     if ids and plots_file is None and not DEFAULT_PLOTS_FILE.is_file():

@@ -1,8 +1,9 @@
 """Files of a whole matrix: all entries as JSON, KPIs as OpenMetrics text, a table in Parquet or CSV.
 
-OpenMetrics: one gauge family a KPI, one sample a test. A character that it forbids in names becomes ``_``; a KPI that
-starts with a digit gets ``_`` in front (``1B_cost`` is ``_1B_cost``), and so does a label. A label that starts with
-``__``, which is reserved, gets ``label`` in front. Two names that become the same are an error.
+OpenMetrics: one gauge family a KPI, whose name ends in its unit, one sample a test. A character that it forbids in
+names becomes ``_``; a KPI that starts with a digit gets ``_`` in front (``1B_cost`` is ``_1B_cost_USD``), and so does a
+label. A label that starts with ``__``, which is reserved, gets ``label`` in front. Two names that become the same are
+an error.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 UUID_LABEL = "test_uuid"
 STDOUT = Path("-")
+_UNITS = {
+    "s": "seconds", "ms": "milliseconds", "µs": "microseconds", "us": "microseconds", "ns": "nanoseconds", "h": "hours",
+    "B": "bytes", "KB": "kilobytes", "MB": "megabytes", "GB": "gigabytes", "TB": "terabytes",
+    "W": "watts", "J": "joules", "%": "percent", "×": "ratio", "x": "ratio",
+}  # fmt: skip
 _FORMULA = re.compile(r"[=+\-@\t\n]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -66,7 +72,7 @@ def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> 
     Raises:
         WorkloadError: two KPIs or two labels have the same name in OpenMetrics.
     """
-    families = _names(workload.kpis, metric_name, "KPIs")
+    families = _names(workload.kpis, lambda name: metric_name(name, workload.kpis[name].unit), "KPIs")
     samples: dict[str, list[str]] = {name: [] for name in workload.kpis}
     left_out = []
     for entry in matrix:
@@ -89,10 +95,20 @@ def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> 
     return left_out
 
 
-def metric_name(name: str) -> str:
-    """The name of a KPI in OpenMetrics."""
+def metric_name(name: str, unit: str = "") -> str:
+    """The name of a KPI in OpenMetrics, which ends in its unit."""
     allowed = re.sub(r"[^a-zA-Z0-9_:]", "_", name)
-    return allowed if re.match(r"[a-zA-Z_:]", allowed) else f"_{allowed}"
+    allowed = allowed if re.match(r"[a-zA-Z_:]", allowed) else f"_{allowed}"
+    ending = unit_name(unit)
+    return f"{allowed}_{ending}" if ending and not allowed.endswith(f"_{ending}") else allowed
+
+
+def unit_name(unit: str) -> str:
+    """A KPI's unit in OpenMetrics: ``ms`` is milliseconds, ``requests/s`` requests_per_second; empty for none."""
+    what, *per = [part.strip() for part in unit.split("/")]
+    words = ["" if per and what == "1" else _UNITS.get(what, what)]
+    words += [_UNITS.get(part, part).removesuffix("s") for part in per]
+    return re.sub(r"[^a-zA-Z0-9]+", "_", "_per_".join(words)).strip("_")
 
 
 def label_name(name: str) -> str:
@@ -111,7 +127,9 @@ def escape(text: str) -> str:
 
 def _write_family(stream: IO[bytes], name: str, definition: KPIDefinition, samples: Iterable[str]) -> None:
     unit = f" ({definition.unit})" if definition.unit else ""
-    stream.write(f"# TYPE {name} gauge\n# HELP {name} {escape(definition.help + unit)}\n".encode())
+    ending = unit_name(definition.unit)
+    line = f"# UNIT {name} {ending}\n" if ending else ""
+    stream.write(f"# TYPE {name} gauge\n{line}# HELP {name} {escape(definition.help + unit)}\n".encode())
     for sample in samples:
         stream.write(f"{name}{sample}".encode())
 

@@ -41,9 +41,9 @@ def with_labels(workload: Workload, labels: dict[str, Any]) -> Workload:
 def test_each_kpi_is_a_gauge_family_with_help_unit_and_time(strict: Workload, make_entry: MakeEntry) -> None:
     entry = make_entry()
     families = families_of(strict, entry)
-    assert set(families) == {"throughput", "_1B_cost"}
-    family = families["_1B_cost"]
-    assert (family.type, family.documentation) == ("gauge", "Cost of a billion (USD)")
+    assert set(families) == {"throughput_per_second", "_1B_cost_USD"}
+    family = families["_1B_cost_USD"]
+    assert (family.type, family.documentation, family.unit) == ("gauge", "Cost of a billion (USD)", "USD")
     (sample,) = family.samples
     assert sample.labels == {"batch_size": "32", "hw_type": "cpu-1", "test_uuid": entry.test_uuid}
     assert sample.value == 250_000_000.0
@@ -51,18 +51,18 @@ def test_each_kpi_is_a_gauge_family_with_help_unit_and_time(strict: Workload, ma
 
 
 def test_repeats_are_series_of_their_own(strict: Workload, make_entry: MakeEntry) -> None:
-    samples = families_of(strict, make_entry("a"), make_entry("b", repeat=1))["throughput"].samples
+    samples = families_of(strict, make_entry("a"), make_entry("b", repeat=1))["throughput_per_second"].samples
     assert len({sample.labels["test_uuid"] for sample in samples}) == 2
 
 
 def test_an_unknown_time_gives_no_timestamp(strict: Workload, make_entry: MakeEntry) -> None:
-    (sample,) = families_of(strict, make_entry(metadata={"end": None}))["throughput"].samples
+    (sample,) = families_of(strict, make_entry(metadata={"end": None}))["throughput_per_second"].samples
     assert sample.timestamp is None
 
 
 def test_an_unknown_label_is_omitted_and_a_truth_value_is_lower_case(lenient: Workload, make_entry: MakeEntry) -> None:
     entry = make_entry(settings={"a": None, "b": True, "c": 1.5, "d": "x"})
-    (sample,) = families_of(lenient, entry)["throughput"].samples
+    (sample,) = families_of(lenient, entry)["throughput_per_second"].samples
     assert sample.labels == {"b": "true", "c": "1.5", "d": "x", "test_uuid": entry.test_uuid}
 
 
@@ -70,7 +70,7 @@ def test_failed_tests_are_left_out_and_said_to_be(strict: Workload, make_entry: 
     stream = io.BytesIO()
     notes = write_openmetrics(strict, Matrix([make_entry("bad", exit_code=1)]), stream)
     assert notes == ["bad: failed, and so left out of the metrics"]
-    assert stream.getvalue().decode().count("\n") == 5
+    assert stream.getvalue().decode().count("\n") == 7
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,23 @@ def test_failed_tests_are_left_out_and_said_to_be(strict: Workload, make_entry: 
 )
 def test_forbidden_kpi_names_are_mapped(name: str, mapped: str) -> None:
     assert metric_name(name) == mapped
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "mapped"),
+    [
+        ("p95", "ms", "p95_milliseconds"),
+        ("train_tokens", "tokens/s", "train_tokens_tokens_per_second"),
+        ("run_seconds", "s", "run_seconds"),
+        ("error", "%", "error_percent"),
+        ("rate", "1/s", "rate_per_second"),
+        ("speedup", "×", "speedup_ratio"),
+        ("odd", "°", "odd"),
+        ("layers", "", "layers"),
+    ],
+)
+def test_a_name_ends_in_its_unit(name: str, unit: str, mapped: str) -> None:
+    assert metric_name(name, unit) == mapped
 
 
 @pytest.mark.parametrize(
@@ -93,7 +110,7 @@ def test_kpis_that_become_the_same_name_are_an_error(make_entry: MakeEntry, leni
     definition = lenient.kpis["throughput"]
     twins = {name: dataclasses.replace(definition, name=name) for name in ("a-b", "a.b")}
     workload = dataclasses.replace(lenient, store=dataclasses.replace(lenient.store, models_kpis=twins))
-    with pytest.raises(WorkloadError, match=r"the KPIs 'a-b' and 'a\.b' are both 'a_b' in OpenMetrics"):
+    with pytest.raises(WorkloadError, match=r"the KPIs 'a-b' and 'a\.b' are both 'a_b_per_second' in OpenMetrics"):
         text_of(workload, make_entry())
 
 
@@ -120,7 +137,7 @@ def test_any_label_and_any_value_come_back_from_the_parser(
 ) -> None:
     test = make_entry(settings={"label": text}, kpis={"throughput": value, "1B_cost": whole})
     families = families_of(lenient, test)
-    (sample,) = families["throughput"].samples
+    (sample,) = families["throughput_per_second"].samples
     assert sample.labels["label"] == text
     assert sample.value == value
-    assert families["_1B_cost"].samples[0].value == whole
+    assert families["_1B_cost_USD"].samples[0].value == whole
