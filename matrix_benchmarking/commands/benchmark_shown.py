@@ -41,7 +41,10 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
     click.echo(f"\n{', '.join(parts)}; into {plan.results}")
     seconds, usd = plan.estimate()
-    click.echo(f"time: {duration(seconds)}; cost: {_usd(usd, bool(targets))}")
+    cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)" if targets else "nothing that is paid for"
+    if usd is not None:
+        cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
+    click.echo(f"time: {duration(seconds)}; cost: {cost}")
     if to_do or plan.searches:
         click.echo(f"Nothing was started. Run it: {shlex.join(again)}")
     else:
@@ -70,12 +73,6 @@ def _row(plan: Plan, experiment: str) -> list[str]:
     shown = [" + ".join(filter(None, [f"{len(points):,}" if points else "", searching]))]
     shown += [f"{counts[0] + measured:,}", *(f"{count:,}" if count else "–" for count in counts[1:])]
     return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", searching]))]
-
-
-def _usd(usd: float | None, has_target: bool) -> str:
-    if usd is not None:
-        return "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
-    return "unknown (give --price HW_TYPE=USD_PER_HOUR)" if has_target else "nothing that is paid for"
 
 
 class Lines:

@@ -31,9 +31,9 @@ from ..matrix import typed
 from . import clicks
 from .base import Plot, View
 from .controls import Choice, Control
-from .series_frames import BETTER as NEWEST_BETTER
-from .series_frames import DOUBTFUL, LOOKS, changes_frame, point_values
-from .series_frames import WORSE as NEWEST_WORSE
+from .series_chart import BETTER as NEWEST_BETTER
+from .series_chart import DOUBTFUL, LOOKS, changes_frame, point_values
+from .series_chart import WORSE as NEWEST_WORSE
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
-from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
+from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
 from .tags import Node, html
 from .template import short

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, plural
-from . import series_chart, series_frames
+from . import series_chart
 from .base import Report, View
 from .plot_history import why_nothing
 from .regression_tables import (
@@ -148,18 +148,14 @@ def verdict_box(analysis: Analysis) -> Node:
     if failing:
         lines.append(bullets(verdicts.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
     if len(failing) > FAILING_NAMED:
+        counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
+        since = [f"{number} since {cut_inside(version, LONGEST_VERSION)}" for version, number in counts.most_common(3)]
+        since += [f"and others since {len(counts) - 3} more versions"] if len(counts) > 3 else []
         more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
-        lines.append(html.P(f"{more} {_since(failing)}"))
+        lines.append(html.P(f"{more} Of all {len(failing)}, {', '.join(since)}." if since else f"{more} "))
     if others:
         lines.append(html.P(" ".join(others)))
     return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
-
-
-def _since(failing: Sequence[SeriesVerdict]) -> str:
-    counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
-    named = [f"{number} since {cut_inside(version, LONGEST_VERSION)}" for version, number in counts.most_common(3)]
-    more = f", and others since {len(counts) - 3} more versions" if len(counts) > 3 else ""
-    return f"Of all {len(failing)}, {', '.join(named)}{more}." if named else ""
 
 
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
@@ -190,10 +186,10 @@ def _scope(analysis: Analysis) -> str:
 
 
 def _chart(verdict: SeriesVerdict) -> list[Node]:
-    points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
+    points, levels = series_chart.points_frame(verdict), series_chart.levels_frame(verdict)
     if points.empty:
         return []
-    figure = series_chart.series_figure(points, levels, series_frames.changes_frame(verdict), verdict)
+    figure = series_chart.series_figure(points, levels, series_chart.changes_frame(verdict), verdict)
     left = len(verdict.points) - len(points)
     outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
     said = []

@@ -10,7 +10,7 @@ import pytest
 from plotting_support.analyses import analysis_of, series, versions
 
 from matrix_benchmarking.analyze.verdict.model import SeriesVerdict
-from matrix_benchmarking.plotting import series_chart, series_frames
+from matrix_benchmarking.plotting import series_chart
 from matrix_benchmarking.plotting.template import COLOURS
 
 
@@ -21,23 +21,23 @@ def verdict(count: int = 14, steps: dict[int, float] | None = None, **options: A
 
 
 def figure(of: SeriesVerdict) -> Any:
-    points, levels = series_frames.points_frame(of), series_frames.levels_frame(of)
-    return series_chart.series_figure(points, levels, series_frames.changes_frame(of), of)
+    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
+    return series_chart.series_figure(points, levels, series_chart.changes_frame(of), of)
 
 
 def test_points_levels_and_changes_are_in_the_frames() -> None:
     of = verdict(steps={10: 1.2})
-    points = series_frames.points_frame(of)
+    points = series_chart.points_frame(of)
     assert points["place"].tolist() == list(range(14))
     assert points["is_new"].tolist() == [False] * 10 + [True] * 4
     assert (points["minimum"] < points["mean"]).all()
     assert "<b>" in points["hover"][0]
     assert "mean of 3 runs from" in points["hover"][0]
     assert "2025-10-09 08:53 UTC" in points["hover"][0]
-    levels = series_frames.levels_frame(of)
+    levels = series_chart.levels_frame(of)
     assert levels[["start", "end", "role"]].values.tolist() == [[0, 9, "old"], [10, 13, "new"]]
     assert levels["level"].tolist() == pytest.approx([20.0, 24.0], rel=0.02)
-    (change,) = series_frames.changes_frame(of).itertuples()
+    (change,) = series_chart.changes_frame(of).itertuples()
     assert change.place == 9.5
     assert change.is_open
     assert change.label.startswith("▲ +")
@@ -46,10 +46,10 @@ def test_points_levels_and_changes_are_in_the_frames() -> None:
 
 def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
     of = verdict(60, {20: 1.3, 40: 1 / 1.3})
-    levels = series_frames.levels_frame(of)
+    levels = series_chart.levels_frame(of)
     assert levels["role"].tolist() == ["earlier", "old", "new"]
-    assert series_frames.kind_of(of) == series_frames.BETTER
-    changes = series_frames.changes_frame(of)
+    assert series_chart.kind_of(of) == series_chart.BETTER
+    changes = series_chart.changes_frame(of)
     assert changes["is_open"].tolist() == [False, False]
     assert changes["label"].tolist()[0].endswith("worse since 1.20, fixed")
     assert changes["label"].tolist()[1].endswith("better since 1.40")
@@ -58,15 +58,15 @@ def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
 def test_against_one_version_the_old_level_begins_there() -> None:
     of = verdict(steps={10: 1.2})
     change = dataclasses.replace(of.changes[0], first=13, last_before=6)
-    levels = series_frames.levels_frame(dataclasses.replace(of, changes=[change], first_bad=13, last_good=6))
+    levels = series_chart.levels_frame(dataclasses.replace(of, changes=[change], first_bad=13, last_good=6))
     assert levels[["start", "end", "role"]].values.tolist() == [[6, 6, "old"], [13, 13, "new"]]
 
 
 def test_a_doubtful_level_is_drawn_where_it_would_begin() -> None:
     same = verdict()
     of = dataclasses.replace(same, reruns=3, runs_before=36, runs_after=6, old_level=20.0, new_level=20.4)
-    assert series_frames.kind_of(of) == series_frames.DOUBTFUL
-    assert series_frames.levels_frame(of)[["start", "end"]].values.tolist() == [[0, 11], [12, 13]]
+    assert series_chart.kind_of(of) == series_chart.DOUBTFUL
+    assert series_chart.levels_frame(of)[["start", "end"]].values.tolist() == [[0, 11], [12, 13]]
     marks = [trace.marker.symbol for trace in figure(of).data if trace.mode == "markers"]
     assert marks == ["circle", "diamond"]
 
@@ -113,8 +113,8 @@ def test_times_are_shown_as_days_where_the_days_differ() -> None:
 
 def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> None:
     of = verdict(3000, {2000: 1.2}, repeats=1, spikes=(777,))
-    places = series_frames.drawn_places(of)
-    assert len(places) <= series_frames.MOST_POINTS
+    places = series_chart.drawn_places(of)
+    assert len(places) <= series_chart.MOST_POINTS
     assert {0, 777, 2999, *range(2980, 3000)} <= set(places)
     assert {of.first_bad, of.last_good} <= set(places)
     assert places == sorted(set(places))
@@ -122,7 +122,7 @@ def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> N
 
 def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
     of = verdict(100, {70: 1.2}, repeats=1, noise=0.01, spikes=(30,))
-    points, levels = series_frames.points_frame(of), series_frames.levels_frame(of)
+    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
     ends = series_chart.limits(points, levels)
     assert ends is not None
     assert ends[1] < 80 < points["maximum"].max()
@@ -135,10 +135,10 @@ def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
 
 def test_noise_without_much_of_a_step_looks_like_noise_and_a_small_step_can_be_seen() -> None:
     quiet = verdict(noise=0.0001)
-    low, high = series_chart.limits(series_frames.points_frame(quiet), series_frames.levels_frame(quiet)) or (0, 0)
+    low, high = series_chart.limits(series_chart.points_frame(quiet), series_chart.levels_frame(quiet)) or (0, 0)
     assert high - low > 0.2 * 20
     small = verdict(steps={9: 1.02}, noise=0.0005)
-    low, high = series_chart.limits(series_frames.points_frame(small), series_frames.levels_frame(small)) or (0, 0)
+    low, high = series_chart.limits(series_chart.points_frame(small), series_chart.levels_frame(small)) or (0, 0)
     assert (0.02 * 20) / (high - low) > 0.15
 
 
