@@ -6,6 +6,7 @@ import json
 import shutil
 from typing import Any
 
+import numpy
 import pytest
 
 from matrix_benchmarking import store
@@ -14,6 +15,7 @@ from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import load
+from projects.encoder_bench.answers import Answer, ReferenceAnswers, compare
 
 RUN = "cpu-1/onnx-int8/batch_8/vus_16__repeat_0"
 SUMMARY = "002__k6__run/summary.json"
@@ -47,6 +49,26 @@ def doubts(entry: Entry) -> str:
 
 def test_a_run_as_it_was_recorded_raises_no_doubt(run):
     assert run().warnings == ()
+
+
+def several(*counts: int) -> list[Answer]:
+    return [Answer(vector=numpy.ones((count, 128), dtype=numpy.float32)) for count in counts]
+
+
+def test_another_number_of_vectors_than_the_reference_makes_a_run_doubtful(run):
+    reference = ReferenceAnswers("exact", several(700, 731, 760))
+    same = compare(several(700, 731, 760), [None] * 3, reference, classification=False)
+    entry = run(FIDELITY=lambda content: (content.clear(), content.update(same)))
+    assert (entry.warnings, entry.kpis["fidelity"]) == ((), 1.0)
+    results = entry.lts.results
+    assert (results.vectors_per_input_least, results.vectors_per_input_most, results.embedding_size) == (700, 760, 128)
+    assert results.vectors_per_input == pytest.approx(730.333333)
+    other = compare(several(700, 731, 759), [None] * 3, reference, classification=False)
+    entry = run(FIDELITY=lambda content: (content.clear(), content.update(other)))
+    assert doubts(entry) == (
+        "in 1 of the embeddings that were checked the length or number of vectors isn't that of the reference"
+    )
+    assert "fidelity" not in entry.kpis
 
 
 def test_k6_that_uses_up_its_cores_may_be_the_limit(run):

@@ -181,8 +181,8 @@ def warnings(lts_payload: Any) -> list[str]:
     if results.invalid_answers:
         sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
     if results.other_shapes:
-        what = "have another length or number of vectors than those of the reference"
-        sentences.append(f"{results.other_shapes:,} of the embeddings that were checked {what}")
+        what = "the length or number of vectors isn't that of the reference"
+        sentences.append(f"in {results.other_shapes:,} of the embeddings that were checked {what}")
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
         share = "an unknown share" if cores is None else as_percent(cores)
