@@ -100,7 +100,7 @@ def metric_name(name: str, unit: str = "") -> str:
     allowed = re.sub(r"[^a-zA-Z0-9_:]", "_", name)
     allowed = allowed if re.match(r"[a-zA-Z_:]", allowed) else f"_{allowed}"
     ending = unit_name(unit)
-    return f"{allowed}_{ending}" if ending and not allowed.endswith(f"_{ending}") else allowed
+    return allowed if not ending or f"_{allowed}".endswith(f"_{ending}") else f"{allowed}_{ending}"
 
 
 def unit_name(unit: str) -> str:
@@ -128,7 +128,7 @@ def escape(text: str) -> str:
 def _write_family(stream: IO[bytes], name: str, definition: KPIDefinition, samples: Iterable[str]) -> None:
     unit = f" ({definition.unit})" if definition.unit else ""
     ending = unit_name(definition.unit)
-    line = f"# UNIT {name} {ending}\n" if ending else ""
+    line = f"# UNIT {name} {ending}\n" if ending and name != ending else ""
     stream.write(f"# TYPE {name} gauge\n{line}# HELP {name} {escape(definition.help + unit)}\n".encode())
     for sample in samples:
         stream.write(f"{name}{sample}".encode())

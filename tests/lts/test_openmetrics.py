@@ -87,6 +87,7 @@ def test_forbidden_kpi_names_are_mapped(name: str, mapped: str) -> None:
         ("p95", "ms", "p95_milliseconds"),
         ("train_tokens", "tokens/s", "train_tokens_tokens_per_second"),
         ("run_seconds", "s", "run_seconds"),
+        ("tokens_per_second", "tokens/s", "tokens_per_second"),
         ("error", "%", "error_percent"),
         ("rate", "1/s", "rate_per_second"),
         ("speedup", "×", "speedup_ratio"),

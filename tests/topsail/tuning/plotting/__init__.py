@@ -1,0 +1,6 @@
+from . import report, speed
+
+
+def register():
+    speed.register()
+    report.register()
