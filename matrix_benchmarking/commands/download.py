@@ -32,7 +32,8 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
     "--url",
     config_key="download.url",
     metavar="ADDRESS",
-    help="What to fetch: a directory or an archive, as a path, file://, http://, https:// or s3://bucket/prefix.",
+    help="What to fetch: a directory or an archive, as a path, file://, http://, https://, s3://bucket/prefix "
+    "or hf://datasets/OWNER/NAME/PATH.",
 )
 @option(
     "--url-file",
@@ -73,7 +74,7 @@ def command(
     max_bytes: int,
     save_to_artifacts: bool,
 ) -> None:
-    """Fetch results: from a directory, a web server, S3 or an archive.
+    """Fetch results: from a directory, a web server, S3, the Hugging Face Hub or an archive.
 
     A second call fetches only what is missing or has changed. Credentials come from the environment, ~/.netrc or
     ~/.aws, never from the address.

@@ -10,11 +10,12 @@ import urllib.parse
 from pathlib import Path
 
 from ..errors import ConfigError, os_reason
+from . import hub
 from .source import shown, unsafe
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tzst")
-SCHEMES = ("file", "http", "https", "s3")
-KNOWN = "a directory or an archive, by its path or at file://, http://, https:// or s3://"
+SCHEMES = ("file", "http", "https", "s3", "hf")
+KNOWN = "a directory or an archive, by its path or at file://, http://, https://, s3:// or hf://datasets/"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Address:
     """Where a tree is.
 
     Attributes:
-        scheme: ``file``, ``http``, ``https`` or ``s3``.
+        scheme: ``file``, ``http``, ``https``, ``s3`` or ``hf``.
         location: what is opened: a path, a URL, or bucket and key. It may be signed, so it is never shown.
         public: the address without what may be secret.
         archive: the suffix of an archive's name; empty for a directory.
@@ -71,6 +72,9 @@ def parse(text: str) -> Address:
             raise ConfigError("a file:// address is file:///absolute/path")
         return _local(urllib.parse.unquote(f"/{path}"))
     _refuse_credentials(scheme, rest)
+    if scheme == "hf":
+        hub.parts(text)
+        return Address("hf", text, text.rstrip("/"))
     return _s3(rest) if scheme == "s3" else _http(scheme, rest)
 
 

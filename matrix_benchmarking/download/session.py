@@ -18,6 +18,7 @@ from ..workload import is_index
 from .addresses import Address, Place, overlap
 from .archive import ArchiveSource
 from .fetch import Budget, Destination, Means, Outcome, Progress, described, fetch_all, fetch_one
+from .hub import HubSource
 from .s3 import S3Source
 from .source import OWN_DIRECTORY, File, LocalSource, Source, join, shown
 from .wanted import OfTests, Wish, walk
@@ -297,6 +298,8 @@ def _remote(address: Address) -> Source:
         return LocalSource(Path(address.location))
     if address.scheme == "s3":
         return S3Source(address)
+    if address.scheme == "hf":
+        return HubSource(address.location)
     from . import http  # requests takes a third of a second
 
     return http.HttpSource(address)

@@ -22,7 +22,7 @@ from .documents import (
     understood,
 )
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
-from .readers import Part, Reader, reader_store
+from .readers import Part, Reader, ReaderLayout, reader_store
 from .table_reader import TableReader
 from .tree import clean, parse_tree
 from .tree_index import IndexedTree, read_index
@@ -39,6 +39,7 @@ __all__ = [
     "NativeLayout",
     "Part",
     "Reader",
+    "ReaderLayout",
     "TableReader",
     "TestDirectory",
     "can_read_cache",

@@ -26,7 +26,8 @@ from matrix_benchmarking.errors import ConfigError, did_you_mean
 from matrix_benchmarking.filters import Scalar
 
 from . import answers, k6
-from .k6 import TASKS, Input, Task, digest, read_inputs, write_inputs
+from .inputs import Input, InputsFile, digest, name_of, read_source, write_inputs
+from .k6 import TASKS, Task
 
 LoadSeconds = Annotated[float, Field(ge=1)] | schema.Template
 """k6 runs nothing for less than a second."""
@@ -42,7 +43,8 @@ class Load(LoadSection):
         task: ``embedding``, ``classification`` or ``vision_embedding``.
         route: where requests are posted to; the task's usual route where left out.
         model: name of the model in the requests.
-        inputs: file of texts (one a line), .jsonl of ``{"input": …, "label": …}``, or directory of images.
+        inputs: file of texts (one a line), .jsonl of ``{"input": …, "label": …}``, directory of images, or ``{file: …,
+            column: …, label: …}``, a .parquet, .csv or .jsonl; ``hf://datasets/owner/name/path`` is fetched.
         inputs_per_request: texts or images in a request.
         vus: virtual users, each with one request in flight; with a rate, the most that may be used.
         duration_s: how long the load is, not counting the warm-up; at least a second.
@@ -57,7 +59,7 @@ class Load(LoadSection):
     task: str = "{task}"
     route: str | None = None
     model: str = "{model}"
-    inputs: str
+    inputs: str | InputsFile
     inputs_per_request: schema.Count | None = None
     vus: schema.Count = "{vus}"
     duration_s: LoadSeconds = 30.0
@@ -130,7 +132,7 @@ class K6Driver(LoadDriver):
         check_extra()
         self.k6 = k6.find_k6()
         self.versions = {"k6": k6.k6_version(self.k6)}
-        self._inputs: dict[Path, tuple[Sequence[Input], str]] = {}
+        self._inputs: dict[str | InputsFile, tuple[Sequence[Input], str]] = {}
         self._answers = _answers(plan)
         self._references = _References(plan, limits, self._answers.reference)
         for point in plan.samples():
@@ -160,11 +162,10 @@ class K6Driver(LoadDriver):
 
     def inputs(self, load: Load) -> tuple[Sequence[Input], str]:
         """The inputs of *load*, read once, and their digest."""
-        path = self.plan.base / load.inputs
-        if path not in self._inputs:
-            found = read_inputs(path)
-            self._inputs[path] = found, digest(found)
-        return self._inputs[path]
+        if load.inputs not in self._inputs:
+            found = read_source(load.inputs, self.plan.base)
+            self._inputs[load.inputs] = found, digest(found)
+        return self._inputs[load.inputs]
 
     def _asked(self, load: Load) -> Sequence[Input]:
         """Those that are asked again, to see whether the answers are right."""
@@ -189,8 +190,7 @@ class _LoadRun:
         samples, summary, log = output / SAMPLES_FILE, output / "summary.json", output / "k6.log"
         load = self._k6_load("load", float(self._load.duration_s))
         inputs, known_by = self._driver.inputs(self._load)
-        source = self._driver.plan.base / self._load.inputs
-        recorded = k6.recorded(load, self._driver.versions["k6"], source, len(inputs), known_by)
+        recorded = k6.recorded(load, self._driver.versions["k6"], name_of(self._load.inputs), len(inputs), known_by)
         competes = {"cpus": self._cores, "competes_with_server": self._run.competes(self._cores)}
         write_json(output / "load_generator.json", recorded | competes)
         windows: list[Window] = []

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from projects.encoder_bench.k6 import Input, InputsError, digest, read_inputs, write_inputs
+from matrix_benchmarking.errors import MatbenchError
+from projects.encoder_bench.inputs import Input, InputsError, InputsFile, digest, read_inputs, read_source, write_inputs
+from projects.encoder_bench.load import Load
 
 
 def test_a_text_file_has_a_text_a_line(tmp_path):
@@ -63,3 +69,75 @@ def test_what_is_written_for_k6_is_what_was_read(tmp_path_factory, pairs):
     assert read_inputs(path) == inputs
     assert digest(read_inputs(path)) == digest(inputs)
     assert len([json.loads(line) for line in path.read_bytes().split(b"\n") if line]) == len(inputs)
+
+
+ROWS = [('Fine, "really"', "joy"), ("two\nlines", "anger"), ("", "joy"), ("über", None)]
+
+
+def written(path: Path) -> Path:
+    frame = pandas.DataFrame([{"text": text or None, "mood": mood, "rest": 3} for text, mood in ROWS])
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+def test_a_column_of_a_dataset_is_read_with_its_labels(tmp_path, name):
+    path = written(tmp_path / name)
+    wanted = [Input(text, mood) for text, mood in ROWS if text]
+    assert read_inputs(path, "text", "mood") == wanted
+    assert read_source(InputsFile(file=name, column="text"), tmp_path) == [Input(each.input) for each in wanted]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+def test_a_wrong_column_is_a_sentence_with_those_that_are_there(tmp_path, name):
+    path = written(tmp_path / name)
+    for column, label, missing in [("txet", None, "txet"), ("text", "laber", "laber"), (None, None, "input")]:
+        with pytest.raises(InputsError, match=f"it has no column '{missing}', but text, mood, rest$"):
+            read_inputs(path, column, label)
+
+
+def test_images_of_a_dataset_become_data_uris(tmp_path):
+    rows = [{"image": {"bytes": b"\x89PNG1", "path": None}}, {"image": {"bytes": b"\xff\xd8\xff2", "path": "x"}}]
+    pandas.DataFrame(rows).to_parquet(tmp_path / "a.parquet")
+    assert [each.input[:15] for each in read_inputs(tmp_path / "a.parquet", "image")] == [
+        "data:image/png;", "data:image/jpeg",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "column", "sentence"),
+    [
+        ("a.csv", b"", None, "are empty"),
+        ("a.csv", b"text\n", "text", "are empty"),
+        ("a.csv", b"a\nb,c\n1,2,3\n", "a", "are no CSV"),
+        ("a.csv", b"a\n\xff\n", "a", "are not UTF-8 text"),
+        ("a.parquet", b"PAR1 and no more", "a", "are no Parquet that can be read"),
+        ("a.txt", b"one", "text", "only .parquet, .csv and .jsonl have columns"),
+        ("a.jsonl", b'{"n": 3}', "n", "'n' is neither text nor an image: 3"),
+    ],
+)
+def test_a_dataset_that_cannot_be_used_is_a_sentence(tmp_path, name, content, column, sentence):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputsError, match=sentence) as raised:
+        read_inputs(tmp_path / name, column)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_empty_table_and_a_missing_pyarrow_are_sentences(tmp_path, monkeypatch):
+    pandas.DataFrame({"text": []}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputsError, match="are empty"):
+        read_inputs(tmp_path / "a.parquet", "text")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MatbenchError, match=r"needs pyarrow: pip install 'matrix-benchmarking\[parquet\]'"):
+        read_inputs(tmp_path / "a.parquet", "text")
+
+
+def test_an_unknown_key_of_inputs_is_a_sentence():
+    with pytest.raises(ValidationError, match="colunm"):
+        Load.model_validate({"inputs": {"file": "a.csv", "colunm": "text"}})

@@ -17,7 +17,8 @@ from requirements import missing
 
 from matrix_benchmarking.benchmark import processes
 from projects.encoder_bench import k6
-from projects.encoder_bench.k6 import TASKS, Input, quantile, read_samples, time_series, write_inputs
+from projects.encoder_bench.inputs import Input, write_inputs
+from projects.encoder_bench.k6 import TASKS, quantile, read_samples, time_series
 
 pytestmark = pytest.mark.xdist_group("load")
 

@@ -15,6 +15,7 @@ from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
     NativeLayout,
+    ReaderLayout,
     TestDirectory,
     ignore_file_not_found,
     parse_test_config,
@@ -27,7 +28,9 @@ from matrix_benchmarking.store import (
 
 from .. import analyze, models
 from . import artifacts
-from .artifacts import EncoderAnalysisLayout
+from .artifacts import EncoderAnalysisLayout, StudyTable
+
+STUDY_TABLES = ReaderLayout([StudyTable()])
 
 artifact_dirnames = types.SimpleNamespace()
 artifact_dirnames.SERVER_DIR = "*__server"
@@ -50,7 +53,10 @@ OPTIONAL_FILES = ["config.yaml", "environment.json", f"{artifact_dirnames.K6_RUN
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     """Read all artifacts; what is missing or damaged becomes None."""
     if test_dir.is_file():
-        results.study = artifacts.parse_run(test_dir)
+        if test_dir.path.suffix == ".parquet":
+            STUDY_TABLES.parse_file(results, test_dir)
+        else:
+            results.study = artifacts.parse_run(test_dir)
         return
     directories = test_dir.artifact_paths
     results.test_config = parse_test_config(test_dir)
@@ -319,7 +325,7 @@ local_store = BaseStore(
     important_files=IMPORTANT_FILES,
     optional_files=OPTIONAL_FILES,
     artifact_dirnames=artifact_dirnames,
-    layouts=(NativeLayout(), EncoderAnalysisLayout()),
+    layouts=(NativeLayout(), EncoderAnalysisLayout(), STUDY_TABLES),
     parse_always=parse_always,
     parse_once=parse_once,
     lts_payload_model=models.Payload,

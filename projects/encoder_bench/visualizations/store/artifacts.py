@@ -26,14 +26,26 @@ from __future__ import annotations
 import itertools
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matrix_benchmarking.errors import ArtifactError, SettingsError, explained, os_reason
+from matrix_benchmarking.errors import ArtifactError, SettingsError, explained, needing, os_reason
 from matrix_benchmarking.files import read_regular
 from matrix_benchmarking.plausible import is_number
-from matrix_benchmarking.store import ArtifactPath, FoundTest, Listing, ignore_file_not_found, load_json, read_json
+from matrix_benchmarking.store import (
+    ArtifactPath,
+    FoundTest,
+    Listing,
+    Part,
+    ignore_file_not_found,
+    load_json,
+    read_json,
+)
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 Values = Mapping[str, Any]
 
@@ -288,6 +300,7 @@ _TASK_FIELDS = {
     "avg_num_vectors": "vision_embedding",
 }
 _STUDY_SETTINGS = ("vendor", "hw_type", "image", "engine", "batch_size", "vus")
+_WHOLE = {"batch_size", "vus", "total_requests", "successful_requests", "invalid_embeddings", "avg_embedding_size"}
 _STUDY_NUMBERS = ("total_requests", "successful_requests", "test_duration_sec")
 
 
@@ -342,14 +355,64 @@ def short_image(image: object) -> object:
     return "default" if name.endswith("/infinity") else image
 
 
+class StudyTable:
+    """A reader of the study's published table: Parquet with the fields of its files as columns, one row a run."""
+
+    name = "the encoder-analysis study's table"
+    file_names = ("*.parquet",)
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if not head.startswith(b"PAR1"):
+            return True  # damaged: said by :meth:`read`
+        with needing("a table in Parquet", "parquet"):
+            from pyarrow import ArrowException, parquet
+        try:
+            return not {*_STUDY_NUMBERS, *_TASK_FIELDS}.isdisjoint(parquet.read_schema(name).names)
+        except (ArrowException, OSError):
+            return True
+
+    def read(self, file: ArtifactPath) -> Iterator[Part]:
+        from pyarrow import ArrowException, parquet
+
+        counts: Counter[tuple[object, ...]] = Counter()
+        try:
+            with file.open("rb") as stream:
+                rows = parquet.ParquetFile(stream).iter_batches(1024)
+                for number, row in enumerate(itertools.chain.from_iterable(map(_rows, rows)), 1):
+                    settings = settings_of(row)
+                    key = tuple(settings.items())
+                    yield f"row {number}", {**settings, "repeat": counts[key]}, {"study": run_of(row, file)}
+                    counts[key] += 1
+        except ArrowException as error:
+            raise ArtifactError(file, f"is no Parquet that can be read: {error}") from error
+        except SettingsError as error:
+            raise ArtifactError(file, f"row {number}: {error}") from error
+
+
+def _rows(batch: RecordBatch) -> list[dict[str, Any]]:
+    """Rows as the files have them: without empty cells, and counts whole, which a column with empty cells hasn't."""
+    return [
+        {
+            name: int(cell) if name in _WHOLE and isinstance(cell, float) and cell.is_integer() else cell
+            for name, cell in row.items()
+            if cell is not None and cell == cell
+        }
+        for row in batch.to_pylist()
+    ]
+
+
 @ignore_file_not_found
 def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
+    """One run, of the file that it has to itself."""
+    return run_of(read_json(test_file), test_file)
+
+
+def run_of(content: dict[str, Any], test_file: ArtifactPath) -> types.SimpleNamespace:
     """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown).
 
     ``counts_failures`` is False where all requests are said to have succeeded only because the study's
     script could not tell; ``counts_wrong`` is False where no wrong answer was seen then.
     """
-    content = read_json(test_file)
     for name in _STUDY_NUMBERS:
         if not is_number(content.get(name)) or content[name] < 0:
             raise ArtifactError(test_file, f"'{name}' is {content.get(name)!r}, not a number of at least 0")
