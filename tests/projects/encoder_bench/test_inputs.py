@@ -139,5 +139,5 @@ def test_an_empty_table_and_a_missing_pyarrow_are_sentences(tmp_path, monkeypatc
 
 
 def test_an_unknown_key_of_inputs_is_a_sentence():
-    with pytest.raises(ValidationError, match="colunm"):
-        Load.model_validate({"inputs": {"file": "a.csv", "colunm": "text"}})
+    with pytest.raises(ValidationError, match="colum_n"):
+        Load.model_validate({"inputs": {"file": "a.csv", "colum_n": "text"}})
