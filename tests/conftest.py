@@ -14,6 +14,7 @@ from typing import Any
 import forked
 import hypothesis
 import pytest
+from download_support import hub
 from history_support.opensearch_server import OpenSearchServer
 from history_support.postgresql_server import PostgreSQLServer
 from plotting_support import app_process
@@ -65,6 +66,14 @@ def sample() -> Path:
 def foreign_samples() -> Path:
     """Real data from elsewhere; its README says whose."""
     return REPOSITORY / "tests" / "data" / "elsewhere"
+
+
+@pytest.fixture
+def hub_tree(tmp_path: Path) -> Iterator[Path]:
+    """The files of the dataset ``lab/runs`` on a local Hugging Face Hub."""
+    pytest.importorskip("huggingface_hub")
+    with hub.served(tmp_path) as tree:
+        yield tree
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ COMMANDS = {
     "analyze_lts": "Judge the newest runs against their history: is something worse?",
     "compare": "Compare two results trees, or two versions: is the second one worse?",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
+    "inputs": "Prepare the inputs of a load: filter, sample, see what is left.",
     "import": "Read a table with a row a run, such as a CSV, without writing code.",
     "new": "Start a workload: parser, KPIs, benchmark file, sample, test.",
 }
@@ -33,6 +34,8 @@ COMMANDS = {
 
 SHORT = {"run": ("benchmark", "--run=true")}
 """What stands for a command with an option."""
+ELSEWHERE = {"inputs": "matbench_projects.encoder_bench.prepare"}
+"""The modules of commands that live with the workload whose files they make."""
 
 
 def canonical(name: str) -> str:
@@ -41,7 +44,8 @@ def canonical(name: str) -> str:
 
 
 def load_command(name: str) -> click.Command:
-    module = importlib.import_module(f".{name}_" if keyword.iskeyword(name) else f".{name}", __name__)
+    own = f".{name}_" if keyword.iskeyword(name) else f".{name}"
+    module = importlib.import_module(ELSEWHERE.get(name, own), __name__)
     command: click.Command = module.command
     return command
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import csv
 import dataclasses
 import hashlib
+import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -131,16 +133,15 @@ def _json_lines(path: Path) -> Iterator[Row]:
 
 
 def _csv(path: Path) -> Iterator[Row]:
-    import pandas  # takes half a second
-
     try:
-        frame = pandas.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except pandas.errors.EmptyDataError:
-        return
-    except pandas.errors.ParserError as error:
-        raise InputsError(f"the inputs {path} are no CSV: {str(error).strip()}") from error
-    for number, row in enumerate(frame.to_dict("records"), 1):
-        yield f"{path}: row {number}", {str(name): cell or None for name, cell in row.items()}
+        rows = csv.reader(io.StringIO(read_regular(path).decode("utf-8-sig"), newline=""), strict=True)
+        names = next(rows, [])
+        for number, row in enumerate(filter(None, rows), 1):
+            if len(row) != len(names):
+                raise InputsError(f"{path}: row {number} has {len(row)} cells, and the first row {len(names)} names")
+            yield f"{path}: row {number}", {name: cell or None for name, cell in zip(names, row, strict=True)}
+    except csv.Error as error:
+        raise InputsError(f"the inputs {path} are no CSV: {error}") from error
 
 
 def _parquet(path: Path) -> Iterator[Row]:

@@ -40,6 +40,9 @@ def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(REPOSITORY / name, place / name)
     shutil.copy(REPOSITORY / "setup.cfg", place)
     (place / "runs.csv").write_text("image,batch_size,throughput,p95\na,1,100,12\nb,1,90,11\n")
+    (place / "reviews.csv").write_text(
+        "text\n" + "It is as good as the last one and cheaper than many a better one I had before.\n" * 1000
+    )
     upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
     releases = "data/samples/encoder_history/history.jsonl.gz"
     with contextlib.chdir(place):

@@ -115,7 +115,8 @@ def test_images_of_a_dataset_become_data_uris(tmp_path):
     [
         ("a.csv", b"", None, "are empty"),
         ("a.csv", b"text\n", "text", "are empty"),
-        ("a.csv", b"a\nb,c\n1,2,3\n", "a", "are no CSV"),
+        ("a.csv", b'a\n"b\n', "a", "are no CSV"),
+        ("a.csv", b"text\ngood, and cheap\n", "text", "row 1 has 2 cells, and the first row 1 names"),
         ("a.csv", b"a\n\xff\n", "a", "are not UTF-8 text"),
         ("a.parquet", b"PAR1 and no more", "a", "are no Parquet that can be read"),
         ("a.txt", b"one", "text", "only .parquet, .csv and .jsonl have columns"),
