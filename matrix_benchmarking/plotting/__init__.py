@@ -4,8 +4,15 @@ A workload's author needs :class:`Plot`, :class:`Report` or :class:`PlotsReport`
 ``tables`` and ``template``; a plot or a report is a class with a ``name`` and a ``draw(self, view)``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .base import Arguments, Plot, PlotsReport, Report, View, set_config
 from .controls import Choice, Control, Number, RunChoice
+
+if TYPE_CHECKING:
+    from .base import Drawn as Drawn
 
 __all__ = [
     "Arguments",

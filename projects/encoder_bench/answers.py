@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.errors import MatbenchError, os_reason
 from matrix_benchmarking.files import atomic_write, read_regular
+from matrix_benchmarking.plausible import is_number
 
 from .k6 import Task
 
@@ -41,7 +42,7 @@ class Answer:
     invalid: str | None = None
 
 
-def read_answers(body: Any, count: int, classification: bool) -> list[Answer]:
+def read_answers(body: object, count: int, classification: bool) -> list[Answer]:
     """The answers in the decoded *body* of a request for *count* inputs; all invalid if their number is wrong."""
     listed = body.get("data") if isinstance(body, dict) else body
     if not isinstance(listed, list) or len(listed) != count:
@@ -50,12 +51,12 @@ def read_answers(body: Any, count: int, classification: bool) -> list[Answer]:
     return [_classification(item) if classification else _embedding(item) for item in listed]
 
 
-def kept(answers: Sequence[Answer], keep: int) -> dict[str, Any]:
+def kept(answers: Sequence[Answer], keep: int) -> dict[str, object]:
     """The first *keep* answers, as ``answers.json`` holds them."""
     return {"encoding": ENCODING, "answers": [encode(answer) for answer in answers[:keep]]}
 
 
-def encode(answer: Answer) -> dict[str, Any]:
+def encode(answer: Answer) -> dict[str, object]:
     """*answer* as JSON; an embedding as base64 of little-endian float32, which is exact and short."""
     if answer.invalid is not None:
         return {"invalid": answer.invalid}
@@ -65,7 +66,7 @@ def encode(answer: Answer) -> dict[str, Any]:
     return {"label": answer.label, "scores": dict(answer.scores)}
 
 
-def decode(content: Any) -> Answer:
+def decode(content: object) -> Answer:
     """What :func:`encode` gave; ValueError for something else."""
     import numpy
 
@@ -91,14 +92,14 @@ def decode(content: Any) -> Answer:
     raise ValueError("an answer is neither an embedding nor a label")
 
 
-def _embedding(item: Any) -> Answer:
+def _embedding(item: object) -> Answer:
     import numpy
 
     values = item.get("embedding") if isinstance(item, dict) else None
     if not isinstance(values, list) or not values:
         return Answer(invalid="there is no embedding in it")
     vectors = values if isinstance(values[0], list) else [values]
-    if not all(isinstance(each, list) and each and all(map(_is_number, each)) for each in vectors):
+    if not all(isinstance(each, list) and each and all(map(is_number, each)) for each in vectors):
         return Answer(invalid="the embedding holds something that is no finite number")
     if len({len(each) for each in vectors}) > 1:
         return Answer(invalid="the embedding's vectors are of different lengths")
@@ -108,7 +109,7 @@ def _embedding(item: Any) -> Answer:
     return Answer(vector=vector)
 
 
-def _classification(item: Any) -> Answer:
+def _classification(item: object) -> Answer:
     """Infinity's list of ``{label, score}``, or vLLM's ``{label, probs}``."""
     if isinstance(item, dict) and isinstance(item.get("probs"), list) and "label" in item:
         return Answer(label=str(item["label"]))
@@ -118,14 +119,10 @@ def _classification(item: Any) -> Answer:
         for each in listed
         if isinstance(each, dict) and {"label", "score"} <= each.keys()
     ]
-    if not pairs or len(pairs) != len(listed) or not all(_is_number(score) for _, score in pairs):
+    if not pairs or len(pairs) != len(listed) or not all(is_number(score) for _, score in pairs):
         return Answer(invalid="there are no labels with scores in it")
     pairs.sort(key=lambda pair: -pair[1])
     return Answer(label=str(pairs[0][0]), scores={str(label): float(score) for label, score in pairs[:MOST_SCORES]})
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 VERSION = 1
@@ -169,7 +166,7 @@ def read_reference(path: Path, inputs: Sequence[str]) -> ReferenceAnswers:
         UnusableReference: the file is missing, broken, newer than this matbench, or answers other inputs.
     """
     try:
-        content: Any = json.loads(read_regular(path))
+        content: object = json.loads(read_regular(path))
     except OSError as error:
         raise UnusableReference(f"the reference answers {path} can't be read: {os_reason(error).lower()}") from error
     except (ValueError, RecursionError) as error:
@@ -220,7 +217,7 @@ def ask(
         return [answer for answers in answered for answer in answers]
 
 
-def _ask(client: Any, url: str, task: Task, body: Mapping[str, Any], count: int) -> list[Answer]:
+def _ask(client: Any, url: str, task: Task, body: Mapping[str, object], count: int) -> list[Answer]:
     import httpx
 
     try:
@@ -239,14 +236,14 @@ DIGITS = 6
 
 def compare(
     answers: Sequence[Answer], labels: Sequence[str | None], reference: ReferenceAnswers | None, classification: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What ``fidelity.json`` holds of *answers*, with what is known of the right labels; what is unknown is None."""
     if classification:
         return _labels(answers, labels, reference)
     return _embeddings(answers, reference)
 
 
-def cosine(one: Any, other: Any) -> float:
+def cosine(one: NDArray[numpy.floating], other: NDArray[numpy.floating]) -> float:
     """The cosine between two embeddings of one shape, in float64; the mean over their vectors, where they have several.
 
     Padding, which is zero in both, is left out.
@@ -269,10 +266,10 @@ def standard_error(right: int, count: int) -> float:
     return math.sqrt(p * (1 - p) / (count + 4))
 
 
-def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -> dict[str, Any]:
+def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -> dict[str, object]:
     vectors = [answer.vector for answer in answers if answer.vector is not None]
     sizes, counts = {vector.shape[-1] for vector in vectors}, [len(vector) for vector in vectors if vector.ndim > 1]
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "metric": "cosine",
         "reference": reference.name if reference else None,
         "mean": None,
@@ -308,11 +305,11 @@ def _embeddings(answers: Sequence[Answer], reference: ReferenceAnswers | None) -
 
 def _labels(
     answers: Sequence[Answer], labels: Sequence[str | None], reference: ReferenceAnswers | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """An invalid answer is a wrong one."""
     known = [at for at, label in enumerate(labels) if label is not None]
     right = _right(answers, labels)
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "metric": "accuracy",
         "reference": reference.name if reference else None,
         "accuracy": round(right / len(known), DIGITS) if known else None,

@@ -30,7 +30,7 @@ class Task:
     route: str
     modality: str | None = None
 
-    def body(self, model: str, inputs: Sequence[str]) -> dict[str, Any]:
+    def body(self, model: str, inputs: Sequence[str]) -> dict[str, object]:
         """The JSON body of a request for *inputs*."""
         extra = {"modality": self.modality} if self.modality else {}
         return {"model": model, "input": list(inputs), **extra}
@@ -138,7 +138,7 @@ def environment(load: K6Load, summary: Path | None) -> dict[str, str]:
     }
 
 
-def recorded(load: K6Load, version: str, source: str, count: int, digest: str) -> dict[str, Any]:
+def recorded(load: K6Load, version: str, source: str, count: int, digest: str) -> dict[str, object]:
     """What ``load_generator.json`` holds of a run with *count* inputs from *source*; the headers are no part of it."""
     return {
         "command": ["k6", "run", (load.script or SCRIPT).name],
@@ -208,7 +208,7 @@ def _settings(load: K6Load) -> dict[str, str]:
     }
 
 
-def _users(load: K6Load) -> tuple[dict[str, Any], dict[str, str]]:
+def _users(load: K6Load) -> tuple[dict[str, object], dict[str, str]]:
     """How many ask and when: as it is recorded, and in the script's environment."""
     vus, seconds = load.vus, load.duration_s
     if load.rate is not None:
@@ -244,7 +244,7 @@ def read_samples(path: Path) -> Iterator[Row]:
             yield row["metric_name"], at, value, row.get("expected_response") == "true"
 
 
-def time_series(samples: Iterable[Row], window: Mapping[str, float]) -> dict[str, Any]:
+def time_series(samples: Iterable[Row], window: Mapping[str, float]) -> dict[str, object]:
     """The series over the load's *window*; what k6 still waited for after it counts into its last second.
 
     Returns:

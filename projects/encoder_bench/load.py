@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
@@ -398,7 +398,7 @@ def _ask(
     )
 
 
-def _outcome(status: int | None, summary: Any, log: str) -> Outcome:
+def _outcome(status: int | None, summary: object, log: str) -> Outcome:
     """How the load ended: k6's own status, and whether anything was answered at all."""
     if status is None:
         return Outcome(1, problem="k6 did not end in time and was stopped")
@@ -421,7 +421,7 @@ def _last_line(log: str) -> str:
     return (log.strip().splitlines() or ["no output"])[-1][:200]
 
 
-def _read_json(path: Path) -> Mapping[str, Any] | None:
+def _read_json(path: Path) -> Mapping[str, object] | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

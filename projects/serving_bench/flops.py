@@ -58,7 +58,7 @@ def flops_of_onnx(path: Path | str, sizes: Mapping[str, int] | None = None) -> i
     return flops_of_model(model, sizes)
 
 
-def flops_of_model(model: Any, sizes: Mapping[str, int] | None = None) -> int:
+def flops_of_model(model: object, sizes: Mapping[str, int] | None = None) -> int:
     """As :func:`flops_of_onnx`, of a loaded model, which is left as it is."""
     import onnx.inliner
 

@@ -10,8 +10,8 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import load_yaml
 
@@ -46,7 +46,7 @@ def devices() -> Mapping[str, Device]:
     return {name: Device(row["title"], row["flops"], row["source"]) for row in rows for name in row["names"]}
 
 
-def roofline(settings: Mapping[str, Any]) -> Roofline:
+def roofline(settings: Mapping[str, Scalar]) -> Roofline:
     """The theoretical maximum of a run with these *settings*.
 
     ``model_flops`` are the operations of one request, ``precision`` is what they are computed in, and ``device``,
@@ -75,5 +75,5 @@ def roofline(settings: Mapping[str, Any]) -> Roofline:
     return Roofline(flops / per_request, source=device.source)
 
 
-def _positive(value: Any) -> float | None:
+def _positive(value: object) -> float | None:
     return float(value) if is_number(value) and value > 0 else None

@@ -1,27 +1,34 @@
 """The encoder_bench workload: its store, models, plots and regression keys, tied together."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.workload import Gate, Workload
 
 from . import analyze
 from .store import implausible, local_store, warnings
 
+if TYPE_CHECKING:
+    from matrix_benchmarking.benchmark.load_driver import LoadDriver
+    from matrix_benchmarking.plotting import Report
 
-def _reports() -> Sequence[type[Any]]:
+
+def _reports() -> Sequence[type[Report]]:
     from . import plotting
 
     return plotting.REPORTS
 
 
-def _k6() -> type[Any]:
+def _k6() -> type[LoadDriver]:
     from ..load import K6Driver
 
     return K6Driver
 
 
-def _price(settings: Mapping[str, Any]) -> float | None:
+def _price(settings: Mapping[str, Scalar]) -> float | None:
     price = analyze.price_of(settings.get("vendor"), settings.get("hw_type"))
     return price.usd_per_hour if price else None
 

@@ -6,7 +6,7 @@ What a tree that matbench didn't write can't know is optional.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Le
 
@@ -65,7 +65,7 @@ class Metadata(BaseMetadata):
     """The engine's metadata, where the price comes from, and where and with which versions the run took place."""
 
     price_source: str | None = None
-    environment: dict[str, Any] | None = None
+    environment: dict[str, object] | None = None
 
 
 class Results(ExclusiveModel):
@@ -112,7 +112,7 @@ SECONDS_PER_HOUR = 3600
 @LowerBetter
 @Format("{:,.2f}")
 @KPIMetadata(name="1B_cost", help="Cost of 10⁹ inputs answered with the right status and shape", unit="USD")
-def cost_of_a_billion(lts_payload: Any) -> float:
+def cost_of_a_billion(lts_payload: Payload) -> float:
     """``10⁹ / answered inputs per second × USD per hour / 3600``."""
     results = lts_payload.results
     if results.price_usd_per_hour is None:
@@ -130,17 +130,17 @@ def cost_of_a_billion(lts_payload: Any) -> float:
 @HigherBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="Inputs answered with the right status and shape", unit="inputs/s")
-def throughput(lts_payload: Any) -> Any:
+def throughput(lts_payload: Payload) -> float:
     results = lts_payload.results
     if results.throughput is None:
         raise UnknownKPI(_untold("throughput")(results))
     return results.throughput
 
 
-def _untold(what: str) -> Callable[[Any], str]:
+def _untold(what: str) -> Callable[[Results], str]:
     """Why k6's summary doesn't tell *what*."""
 
-    def why(results: Any) -> str:
+    def why(results: Results) -> str:
         seen = results.requests is not None
         return f"{what} was not measured{'' if seen else ': no *__k6__run/summary.json could be read'}"
 
@@ -176,7 +176,7 @@ error_rate = field_kpi(
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the GPUs during the load window", unit="")
-def gpu_util(lts_payload: Any) -> Any:
+def gpu_util(lts_payload: Payload) -> float:
     return known(lts_payload.results.gpu_util, "GPU load")
 
 
@@ -220,7 +220,7 @@ fidelity_minimum = field_kpi(
 @IgnoredForRegression
 @Format("{:.2f}")
 @KPIMetadata(help="How far the accuracy is below that of the reference, in standard errors of the latter", unit="")
-def accuracy_loss(lts_payload: Any) -> float:
+def accuracy_loss(lts_payload: Payload) -> float:
     """``(reference accuracy − accuracy) / standard error``; 0 for one that is at least as high."""
     results = lts_payload.results
     loss = known(results.reference_accuracy, "accuracy of a reference") - known(results.accuracy, "accuracy")

@@ -1,9 +1,9 @@
 """micro_bench: the KPIs of what small things cost, from the result files of the tools that developers use daily."""
 
 import functools
-from typing import Any
 
 from matrix_benchmarking import kpi, plausible
+from matrix_benchmarking.models import Payload
 from matrix_benchmarking.store import reader_store
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
@@ -49,7 +49,7 @@ KPIS = [
 ]
 
 
-def implausible(lts_payload: Any) -> list[str]:
+def implausible(lts_payload: Payload) -> list[str]:
     """Values that can't be, a sentence each."""
     found = {name: getattr(lts_payload.results, name, None) for name in NEVER_NEGATIVE}
     known = {name: value for name, value in found.items() if plausible.is_number(value)}

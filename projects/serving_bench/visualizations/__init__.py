@@ -1,15 +1,20 @@
 """The serving_bench workload: its store, models, plots and regression keys, tied together."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from matrix_benchmarking.workload import Workload
 
 from . import analyze
 from .store import implausible, local_store, warnings
 
+if TYPE_CHECKING:
+    from matrix_benchmarking.plotting import Report
 
-def _reports() -> Sequence[type[Any]]:
+
+def _reports() -> Sequence[type[Report]]:
     from . import plotting
 
     return (plotting.ThroughputReport, plotting.BottleneckReport, plotting.StepsReport)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol, TypeVar
 
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
@@ -41,7 +41,26 @@ def bottleneck(cpu: float | None, gpu: float | None, saturated: float = SATURATE
     return Bottleneck.NOT_CPU if gpu is None else Bottleneck.WAITING
 
 
-def points(results: Any, name: str) -> list[Any]:
+class APIPoint(Protocol):
+    """What is known at a concurrency: requests/s, and loads from 0 to 1."""
+
+    concurrency: int
+    throughput: float
+    cpu: float | None
+    gpu: float | None
+
+
+class BaselinePoint(Protocol):
+    """What is known at a batch size: requests/s."""
+
+    batch_size: int
+    throughput: float
+
+
+P = TypeVar("P", APIPoint, BaselinePoint)
+
+
+def points(results: object, name: str) -> list[types.SimpleNamespace]:
     """The points of the curve *name*, leniently: a payload of another form than today's may hold them as mappings."""
     found = getattr(results, name, None) or []
     return [
@@ -49,12 +68,12 @@ def points(results: Any, name: str) -> list[Any]:
     ]
 
 
-def best(points: Sequence[Any] | None) -> Any:
+def best(points: Sequence[P] | None) -> P | None:
     """The point with the highest throughput, the first of several; None of nothing."""
     return max(points or (), key=lambda point: point.throughput, default=None)
 
 
-def at_concurrency(points: Sequence[Any] | None, concurrency: int) -> Any:
+def at_concurrency(points: Sequence[APIPoint] | None, concurrency: int) -> APIPoint | None:
     """The point at this concurrency; None where it wasn't measured."""
     return next((point for point in points or () if point.concurrency == concurrency), None)
 

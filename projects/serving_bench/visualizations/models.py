@@ -7,7 +7,7 @@ other, and look at the curve before believing one alone.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
@@ -23,6 +23,7 @@ from matrix_benchmarking.kpi import (
 )
 from matrix_benchmarking.models import ExclusiveModel, Metadata, SemVer, getKPIsModel, labels_from
 
+from . import analyze
 from .analyze import at_concurrency, best
 
 KPI_SETTINGS_VERSION = "1.0"
@@ -92,7 +93,7 @@ class Results(ExclusiveModel):
 @HigherBetter
 @Format("{:,.2f}")
 @KPIMetadata(help="Best throughput through the API over all concurrencies", unit="requests/s")
-def best_api_throughput(lts_payload: Any) -> Any:
+def best_api_throughput(lts_payload: Payload) -> float:
     return _best_api(lts_payload).throughput
 
 
@@ -100,7 +101,7 @@ def best_api_throughput(lts_payload: Any) -> Any:
 @IgnoredForRegression
 @Format("{:g}")
 @KPIMetadata(help="Concurrency at which the API throughput was best", unit="clients")
-def best_concurrency(lts_payload: Any) -> Any:
+def best_concurrency(lts_payload: Payload) -> float:
     """Where the curve is flat it jumps from run to run, so no regression is concluded from it.
 
     Lower is better as far as a direction is asked for: the same throughput with fewer clients waits less.
@@ -111,21 +112,21 @@ def best_concurrency(lts_payload: Any) -> Any:
 @HigherBetter
 @Format("{:,.2f}")
 @KPIMetadata(help="Best throughput of the model by itself over all batch sizes", unit="requests/s")
-def best_baseline_throughput(lts_payload: Any) -> Any:
+def best_baseline_throughput(lts_payload: Payload) -> float:
     return known(best(lts_payload.results.baseline), "throughput over batch size (benchmark.log)").throughput
 
 
 @HigherBetter
 @Format("{:.1%}")
 @KPIMetadata(help="Best API throughput over best throughput of the model by itself", unit="")
-def serving_efficiency(lts_payload: Any) -> Any:
+def serving_efficiency(lts_payload: Payload) -> float:
     return best_api_throughput(lts_payload) / best_baseline_throughput(lts_payload)
 
 
 @HigherBetter
 @Format("{:,.2f}")
 @KPIMetadata(help="API throughput of one client that waits for each answer", unit="requests/s")
-def throughput_at_1(lts_payload: Any) -> Any:
+def throughput_at_1(lts_payload: Payload) -> float:
     return known(at_concurrency(lts_payload.results.api, 1), "throughput at concurrency 1 (benchmark.log)").throughput
 
 
@@ -133,7 +134,7 @@ def throughput_at_1(lts_payload: Any) -> Any:
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="CPU load where the API throughput was best", unit="")
-def cpu_at_best(lts_payload: Any) -> Any:
+def cpu_at_best(lts_payload: Payload) -> float:
     return known(_best_api(lts_payload).cpu, "CPU load")
 
 
@@ -141,21 +142,21 @@ def cpu_at_best(lts_payload: Any) -> Any:
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="GPU load where the API throughput was best", unit="")
-def gpu_at_best(lts_payload: Any) -> Any:
+def gpu_at_best(lts_payload: Payload) -> float:
     return known(_best_api(lts_payload).gpu, "GPU load")
 
 
 @HigherBetter
 @Format("{:.2%}")
 @KPIMetadata(help="Best API throughput over what the device could compute at most", unit="")
-def share_of_maximum(lts_payload: Any) -> Any:
+def share_of_maximum(lts_payload: Payload) -> float:
     results = lts_payload.results
     if results.theoretical_max is None:
         raise UnknownKPI(f"the theoretical maximum is unknown: {results.theoretical_max_unknown}")
     return best_api_throughput(lts_payload) / results.theoretical_max
 
 
-def _best_api(lts_payload: Any) -> Any:
+def _best_api(lts_payload: Payload) -> analyze.APIPoint:
     return known(best(lts_payload.results.api), "throughput over concurrency (benchmark.log)")
 
 

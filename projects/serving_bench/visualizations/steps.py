@@ -10,20 +10,20 @@ import collections
 import dataclasses
 import functools
 import itertools
+import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from matrix_benchmarking.analyze.best import Best, among, rank
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import Point, by_point, part, varying
 from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks, Side, compare_sides
 from matrix_benchmarking.analyze.words import tuning_label, value_label, variant_label
-from matrix_benchmarking.filters import show
+from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, order, typed
 from matrix_benchmarking.workload import Workload
 
 from . import models
-from .analyze import points
+from .analyze import APIPoint, BaselinePoint, points
 
 Identity = frozenset[tuple[str, tuple[str, object]]]
 
@@ -49,12 +49,12 @@ class Step:
     """
 
     label: str
-    settings: Mapping[str, Any]
-    group: Mapping[str, Any]
+    settings: Mapping[str, Scalar]
+    group: Mapping[str, object]
     runs: tuple[Entry, ...]
     best: Point | None
-    api: Mapping[int, Sequence[Any]]
-    baseline: Mapping[int, Sequence[Any]]
+    api: Mapping[int, Sequence[APIPoint]]
+    baseline: Mapping[int, Sequence[BaselinePoint]]
     maximum: float | None
     maximum_source: str | None
     maximum_unknown: str | None
@@ -186,7 +186,7 @@ def _side(step: Step, concurrency: int) -> Side:
     ]
 
 
-def _what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def _what_changed(old: Mapping[str, Scalar], new: Mapping[str, Scalar]) -> str:
     """The settings that differ; the server, which is in the steps' names, only where nothing else does."""
     changed = [
         (name, f"{name} {_shown(before)} → {_shown(after)}")
@@ -214,18 +214,18 @@ def _labels(entries: Iterable[Entry]) -> dict[Identity, str]:
     return {_identity(one): label or "the only configuration" for one, label in zip(settings, labels, strict=True)}
 
 
-def _identity(settings: Mapping[str, Any]) -> Identity:
+def _identity(settings: Mapping[str, Scalar]) -> Identity:
     return frozenset((name, typed(value)) for name, value in settings.items())
 
 
-def _by_place(curves: Sequence[Sequence[Any]], name: str) -> dict[int, list[Any]]:
-    places: dict[int, list[Any]] = {}
+def _by_place(curves: Sequence[Sequence[types.SimpleNamespace]], name: str) -> dict[int, list[types.SimpleNamespace]]:
+    places: dict[int, list[types.SimpleNamespace]] = {}
     for record in (record for curve in curves for record in curve):
         places.setdefault(getattr(record, name), []).append(record)
     return dict(sorted(places.items()))
 
 
-def _key(group: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+def _key(group: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     return tuple(typed(value) for value in group.values())
 
 

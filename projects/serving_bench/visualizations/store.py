@@ -111,7 +111,7 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import
     results.theoretical_max_unknown = found.reason
 
 
-def warnings(lts_payload: Any) -> list[str]:
+def warnings(lts_payload: models.Payload) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results = lts_payload.results
     api, baseline = results.api or [], results.baseline or []
@@ -123,14 +123,14 @@ def warnings(lts_payload: Any) -> list[str]:
         clients = api[-1].concurrency
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")
     maximum = results.theoretical_max
-    if maximum is not None and any(point.throughput > maximum for point in [*baseline, *api]):
+    if maximum is not None and max(rates + [point.throughput for point in baseline], default=0) > maximum:
         sentences.append(
             "throughput is beyond the theoretical maximum: device, precision or model_flops is not what ran"
         )
     return sentences
 
 
-def implausible(lts_payload: Any) -> list[str]:
+def implausible(lts_payload: models.Payload) -> list[str]:
     """Values that can't be, a sentence each."""
     results = lts_payload.results
     sentences = plausible.shares(client_cpu=results.client_cpu)

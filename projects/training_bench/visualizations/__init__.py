@@ -1,7 +1,9 @@
 """The training_bench workload: its store, models, plots and regression keys, tied together."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from matrix_benchmarking.workload import Workload
 
@@ -9,8 +11,11 @@ from . import analyze
 from .store import OPTIONS, local_store
 from .store.payload import implausible, warnings
 
+if TYPE_CHECKING:
+    from matrix_benchmarking.plotting import Report
 
-def _reports() -> Sequence[type[Any]]:
+
+def _reports() -> Sequence[type[Report]]:
     from . import plotting
 
     return [plotting.DataLoading]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 from pydantic import Field
@@ -57,7 +57,7 @@ class Settings(ExclusiveModel):
 class Metadata(BaseMetadata):
     """The engine's metadata, and where and with which versions the run took place."""
 
-    environment: dict[str, Any] | None = None
+    environment: dict[str, object] | None = None
 
 
 class Results(ExclusiveModel):
@@ -106,14 +106,14 @@ class Results(ExclusiveModel):
 @LowerBetter
 @Format("{:,.2f}")
 @KPIMetadata(help="Mean duration of the epochs after the warm-up", unit="s")
-def epoch_duration(lts_payload: Any) -> Any:
+def epoch_duration(lts_payload: Payload) -> float:
     return _of_epochs(lts_payload.results, lts_payload.results.epoch_duration_s, "duration")
 
 
 @HigherBetter
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the GPUs during the epochs after the warm-up", unit="")
-def gpu_load(lts_payload: Any) -> Any:
+def gpu_load(lts_payload: Payload) -> float:
     return _load(lts_payload.results, lts_payload.results.gpu_load, "GPU")
 
 
@@ -121,14 +121,14 @@ def gpu_load(lts_payload: Any) -> Any:
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Share of the time in which no kernel ran on the GPUs: 1 − gpu_load", unit="")
-def gpu_wait(lts_payload: Any) -> Any:
+def gpu_wait(lts_payload: Payload) -> float:
     return 1.0 - gpu_load(lts_payload)
 
 
 @LowerBetter
 @Format("{:.1%}")
 @KPIMetadata(help="Share of an epoch in which the training waited for its data, as its loop recorded it", unit="")
-def data_wait(lts_payload: Any) -> float:
+def data_wait(lts_payload: Payload) -> float:
     results = lts_payload.results
     duration = _of_epochs(results, results.epoch_duration_s, "duration")
     if results.wait_s is None:
@@ -140,7 +140,7 @@ def data_wait(lts_payload: Any) -> float:
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of all cores during the epochs after the warm-up", unit="")
-def cpu_load(lts_payload: Any) -> Any:
+def cpu_load(lts_payload: Payload) -> float:
     return _load(lts_payload.results, lts_payload.results.cpu_load, "CPU")
 
 
@@ -157,14 +157,14 @@ process_load = field_kpi(
 @HigherBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="Samples that the training used, per second of an epoch", unit="samples/s")
-def sample_rate(lts_payload: Any) -> float:
+def sample_rate(lts_payload: Payload) -> float:
     return _rate(lts_payload.results, lts_payload.results.samples_per_epoch, "samples")
 
 
 @HigherBetter
 @FormatDivisor(1e6, unit="MB/s", format="{:,.1f}")
 @KPIMetadata(help="Bytes of decoded data that the training used, per second of an epoch", unit="bytes/s")
-def data_rate(lts_payload: Any) -> float:
+def data_rate(lts_payload: Payload) -> float:
     return _rate(lts_payload.results, lts_payload.results.bytes_per_epoch, "bytes")
 
 
@@ -172,7 +172,7 @@ def data_rate(lts_payload: Any) -> float:
 @IgnoredForRegression
 @FormatDivisor(1e6, unit="MB/s", format="{:,.1f}")
 @KPIMetadata(help="Bytes that were read from storage, per second of an epoch", unit="bytes/s")
-def read_rate(lts_payload: Any) -> float:
+def read_rate(lts_payload: Payload) -> float:
     return _rate(lts_payload.results, lts_payload.results.read_bytes, "bytes read from storage")
 
 
@@ -202,14 +202,14 @@ process_memory = field_kpi(
 )
 
 
-def _rate(results: Any, per_epoch: float | None, what: str) -> float:
+def _rate(results: Results, per_epoch: float | None, what: str) -> float:
     duration = _of_epochs(results, results.epoch_duration_s, "duration")
     if per_epoch is None:
         raise UnknownKPI(f"the run does not say how many {what} an epoch has")
     return float(per_epoch / duration)
 
 
-def _of_epochs(results: Any, value: float | None, what: str) -> float:
+def _of_epochs(results: Results, value: float | None, what: str) -> float:
     """*value*, a mean over the counted epochs."""
     if value is not None:
         return value
@@ -218,7 +218,7 @@ def _of_epochs(results: Any, value: float | None, what: str) -> float:
     raise UnknownKPI(f"all {results.epochs} epochs are warm-up")
 
 
-def _load(results: Any, value: float | None, device: str) -> float:
+def _load(results: Results, value: float | None, device: str) -> float:
     if value is not None:
         return value
     _of_epochs(results, results.epoch_duration_s, "duration")

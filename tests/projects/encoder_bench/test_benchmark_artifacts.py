@@ -229,3 +229,13 @@ def test_values_that_cannot_be_are_said_and_are_no_problem_of_the_run(run):
         -1
     ] == ("main_memory is 2, and a share is from 0 to 1")
     assert entry.problems == ()
+
+
+@pytest.mark.parametrize("given", ["many", "0", "-2", "1.5", "null", "true"])
+def test_inputs_per_request_that_are_no_number_of_inputs_are_said_and_multiply_nothing(run, tmp_path, given):
+    run()
+    with (tmp_path / "results" / "run" / "settings.yaml").open("a") as settings:
+        settings.write(f"inputs_per_request: {given}\n")
+    entry = run()
+    assert [sentence.rpartition(", which")[2] for sentence in entry.implausible] == [" is no number of inputs"]
+    assert entry.problems == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.plotting import PlotsReport, View
 from matrix_benchmarking.plotting.report_best import BestReport
@@ -11,6 +11,9 @@ from .cost import CostAgainstLatency, CostOverVUs, LatencyAgainstThroughput, Thr
 from .maps import BestImageBySavings, CostMap
 from .sanity import AccuracyDistribution, AnswerShapes, EnoughVUs, FailedRequests, FidelityDistribution
 from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
+
+if TYPE_CHECKING:
+    from matrix_benchmarking.plotting.tags import Node
 
 
 class BestConfiguration(BestReport):
@@ -23,11 +26,11 @@ class BestConfiguration(BestReport):
 
     plots = (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput)
 
-    def figures(self, view: View) -> list[Any]:
+    def figures(self, view: View) -> list[Node]:
         from dash import html
 
         note = "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
-        parts: list[Any] = [html.H2("Over the load"), html.P(note, className="note")]
+        parts: list[Node] = [html.H2("Over the load"), html.P(note, className="note")]
         return [*parts, *self.each_plot(view)]
 
 

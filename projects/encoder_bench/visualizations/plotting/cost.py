@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
@@ -40,13 +40,15 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+
 
 HEIGHT_OF_A_ROW = 300
 COLUMNS = 2
 
 
 class _OverVUs(Plot):
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         names = variant_names(self.study.read, self.workload)
         runs = view.runs
@@ -138,7 +140,7 @@ class LatencyAgainstThroughput(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         throughput, latency = view.kpis[0], view.kpi(view.option(LATENCY))
         names = variant_names(self.study.read, self.workload)
         entries = view.runs
@@ -218,7 +220,7 @@ class CostAgainstLatency(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (cost, throughput, *_), latency = view.kpis, view.kpi(view.option(LATENCY))
         kpis = [cost, latency, throughput]
         whole = self.study.read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Best, Group
 from matrix_benchmarking.analyze.points import Point
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     import numpy
     import pandas
     import plotly.graph_objects as go
+    from numpy.typing import NDArray
+
+    from matrix_benchmarking.plotting import Drawn
 
 
 COLUMNS, ROW_HEIGHT = 2, 330
@@ -82,7 +85,7 @@ class CostMap(Plot):
             )
         ]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         runs = view.runs
         names = variant_names(self.study.read, self.workload)
@@ -113,7 +116,7 @@ def default_minimum(users: Sequence[float]) -> float:
     return min(beyond) if len(beyond) >= 3 else min(users)
 
 
-def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[float]) -> numpy.ndarray[Any, Any] | None:
+def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[float]) -> NDArray[numpy.float64] | None:
     """Costs on a grid of GRID × GRID, batch sizes by users, evenly spaced in logarithms; NaN outside of the hull.
 
     Interpolated linearly in the logarithms of all three. None for fewer than four points, or points on a line.
@@ -299,7 +302,7 @@ class BestImageBySavings(Plot):
         "size the saving against the most expensive one there. Hover for those that can't be told apart from it."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.study.read, self.workload, HARDWARE_KEYS), IMAGE: image_names}

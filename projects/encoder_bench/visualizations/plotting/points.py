@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
@@ -116,7 +116,7 @@ def listed(rows: Sequence[str]) -> str:
     return "; ".join([*rows[:NAMED], *more])
 
 
-def place_of(row: Any, kpi: KPIDefinition) -> str:
+def place_of(row: pandas.Series, kpi: KPIDefinition) -> str:
     """A row of a frame in words: its variant, its mean and where that was."""
     return f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
 
@@ -178,17 +178,18 @@ def label_of(entry: Entry, names: Sequence[str]) -> str:
     return text(variant_label(entry.settings, names))
 
 
-def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str]) -> dict[str, Any]:
+def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str]) -> dict[str, object]:
     settings = runs[0].settings
-    row: dict[str, Any] = {
-        VARIANT: label_of(runs[0], names),
+    label = label_of(runs[0], names)
+    row: dict[str, object] = {
+        VARIANT: label,
         BATCH_SIZE: text(settings.get("batch_size")),
         VUS: settings["vus"],
         "runs": len(runs),
         FIRST_RUN: run_of(runs),
         POINT: point_of(runs),
     }
-    lines = [row[VARIANT]]
+    lines = [label]
     for kpi in kpis:
         values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
         mean = summarise(values).mean if values else math.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.words import as_percent, count_of, is_or_are
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+    from matrix_benchmarking.plotting.tags import Node
+
 
 SHOWN = 40
 SENTENCE_PX = 60
@@ -49,7 +52,7 @@ class FailedRequests(Plot):
     def height_px(self) -> int:
         return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         frame = failed_frame(view.runs)
         known = frame.dropna(subset=[FAILED])
         figure = failed_requests(known) if known[FAILED].gt(0).any() else None
@@ -158,7 +161,7 @@ class EnoughVUs(Plot):
         "sentence above them."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         names = variant_names(self.study.read, self.workload)
         runs = view.runs
@@ -322,7 +325,7 @@ class _Distribution(Plot):
         "best."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         (kpi,), whole = view.kpis, self.study.read
         names = variant_names(whole, self.workload)
         runs = view.runs
@@ -336,7 +339,7 @@ class _Distribution(Plot):
         hidden = clicks.not_shown(runs, shown, lambda run: f"without {kpi.name}")
         return figure, [clusters_conclusion(found, kpi, gate), *hidden, *self._outliers(found, kpi)]
 
-    def _outliers(self, found: Sequence[Cluster], kpi: KPIDefinition) -> list[Any]:
+    def _outliers(self, found: Sequence[Cluster], kpi: KPIDefinition) -> list[Node]:
         scored = [
             (cluster, entry, value, score)
             for cluster in found
@@ -388,9 +391,9 @@ class AnswerShapes(Plot):
     def height_px(self) -> int:
         return SENTENCE_PX
 
-    def draw(self, view: View) -> tuple[None, Any]:
+    def draw(self, view: View) -> Drawn:
         names = variant_names(self.study.read, self.workload)
-        by_variant: dict[str, list[Any]] = {}
+        by_variant: dict[str, list[object]] = {}
         by_group: dict[str, set[str]] = {}
         for entry in view.runs:
             results = getattr(entry.lts, "results", None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
+import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.points import by_point
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.matrix import Entry, SettingLists, typed
 from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.controls import Control, RunChoice
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+
 
 ENTRY = "entry"
 PARTIAL = 0.5
@@ -45,7 +49,9 @@ class _OfARun(Plot):
         default = next(iter(of_point(self.study, self.matrix.entries, None)), None)
         return [RunChoice(ENTRY, "Run", self.matrix, default=default)]
 
-    def chosen(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> list[Entry]:
+    def chosen(
+        self, settings: Mapping[str, Scalar], setting_lists: SettingLists, cfg: Mapping[str, Any]
+    ) -> list[Entry]:
         """The repeats of the point that is shown; a run that was named is shown whatever is selected."""
         wanted: Entry | None = cfg.get(ENTRY)
         selected = self.matrix.all_records(dict(settings), setting_lists) if wanted is None else self.matrix
@@ -86,7 +92,7 @@ class OverTheRun(_OfARun):
         "latency of the requests that ended then. One colour a repeat. A run is steady where the lines are level."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs = [
             (entry, series)
             for entry in self.chosen(view.settings, view.setting_lists, view.cfg)
@@ -97,7 +103,7 @@ class OverTheRun(_OfARun):
         return over_the_run(runs), steady_conclusion(runs)
 
 
-def over_the_run(runs: Sequence[tuple[Entry, Any]]) -> go.Figure:
+def over_the_run(runs: Sequence[tuple[Entry, types.SimpleNamespace]]) -> go.Figure:
     """Two panels over the same time: throughput, and the latency's median and 95th percentile."""
     from plotly.subplots import make_subplots
 
@@ -132,7 +138,7 @@ def over_the_run(runs: Sequence[tuple[Entry, Any]]) -> go.Figure:
     return template.apply(figure, height=520)
 
 
-def steady(series: Any) -> tuple[list[float], list[float], list[float | None], list[float | None]]:
+def steady(series: types.SimpleNamespace) -> tuple[list[float], list[float], list[float | None], list[float | None]]:
     """Ends of the intervals in seconds, inputs per second, p50 and p95; without a last interval that is only a part."""
     count = len(series.requests)
     lengths = [series.interval_s] * max(0, count - 1) + [series.last_interval_s or series.interval_s] * (count > 0)
@@ -143,7 +149,7 @@ def steady(series: Any) -> tuple[list[float], list[float], list[float | None], l
     return seconds, rates, list(series.p50_ms[:count]), list(series.p95_ms[:count])
 
 
-def steady_conclusion(runs: Sequence[tuple[Entry, Any]]) -> str:
+def steady_conclusion(runs: Sequence[tuple[Entry, types.SimpleNamespace]]) -> str:
     """How steady the throughput was, and whether the first second was a warm-up."""
     spreads, first = [], []
     for _, series in runs:
@@ -174,7 +180,7 @@ class UtilizationOverTheRun(_OfARun):
         "the load, over which the KPIs are means."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         for entry in self.chosen(view.settings, view.setting_lists, view.cfg):
             log = getattr(entry.results, "utilization", None)
             if log is not None and log.time:
@@ -182,7 +188,7 @@ class UtilizationOverTheRun(_OfARun):
         return None, "The machine was not watched during this run."
 
 
-def utilization(log: Any) -> go.Figure:
+def utilization(log: types.SimpleNamespace) -> go.Figure:
     """One line for each core and GPU, and those of the memories."""
     import plotly.graph_objects as go
 
@@ -214,7 +220,7 @@ def utilization(log: Any) -> go.Figure:
     return template.apply(figure, height=380)
 
 
-def _lines(log: Any) -> Iterator[tuple[str, list[float]]]:
+def _lines(log: types.SimpleNamespace) -> Iterator[tuple[str, list[float]]]:
     for what, samples in (("core", log.cpus_load), ("GPU", log.gpus_load), ("GPU memory", log.gpus_memory)):
         devices = len(samples[0]) if samples else 0
         has_numbers = what != "core" and log.gpus and len(log.gpus) == devices
@@ -224,7 +230,7 @@ def _lines(log: Any) -> Iterator[tuple[str, list[float]]]:
         yield "main memory", list(log.main_memory)
 
 
-def _of_utilization(entry: Entry, log: Any) -> str:
+def _of_utilization(entry: Entry, log: types.SimpleNamespace) -> str:
     """What was busy during the load; what isn't known is said so."""
     parts = []
     cores = len(log.cpus_load[0]) if log.cpus_load else 0
@@ -253,7 +259,7 @@ class LatencyQuantiles(Plot):
         "the smallest to the largest of them. Where the lines spread, some users wait much longer than most."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         names = variant_names(self.study.read, self.workload)
         runs = view.runs
         frame = quantiles_frame(runs, names)

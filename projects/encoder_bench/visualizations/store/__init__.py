@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.models import labels_from
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import (
@@ -73,14 +73,18 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.fidelity = _parse_fidelity(test_dir)
 
 
-def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]) -> None:
+def parse_always(
+    results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Scalar]
+) -> None:
     """Look up today's price: it belongs to the analysis, not to the run."""
     vendor, hw_type = import_settings.get("vendor"), import_settings.get("hw_type")
     results.price = analyze.price_of(vendor, hw_type, test_dir.options.get("prices"))
 
 
 @ignore_file_not_found
-def _parsed(directory: ArtifactPath, name: str, parse: Callable[[Any], types.SimpleNamespace]) -> types.SimpleNamespace:
+def _parsed(
+    directory: ArtifactPath, name: str, parse: Callable[[object], types.SimpleNamespace]
+) -> types.SimpleNamespace:
     """What *parse* makes of the JSON file *name*."""
     path = directory / name
     return understood(path, parse, read_json(path))
@@ -154,12 +158,14 @@ DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
 
 
-def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
+def generate_lts_payload(
+    results: types.SimpleNamespace, import_settings: Mapping[str, Scalar]
+) -> types.SimpleNamespace:
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
 
     ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95; no payload keeps it.
     """
-    inputs_per_request = import_settings.get("inputs_per_request", 1)
+    inputs_per_request = _inputs_per_request(import_settings) or 1
     study = getattr(results, "study", None)
     measured = _from_study(study, inputs_per_request) if study else _from_k6(results, inputs_per_request)
     return types.SimpleNamespace(
@@ -173,7 +179,7 @@ get_kpi_labels = labels_from(models.Settings, kpi_settings_version=models.KPI_SE
 """The labels of all KPIs of a run: the settings that the model knows."""
 
 
-def warnings(lts_payload: Any) -> list[str]:
+def warnings(lts_payload: models.Payload) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results = lts_payload.results
     sentences = []
@@ -198,10 +204,13 @@ def warnings(lts_payload: Any) -> list[str]:
     return sentences
 
 
-def implausible(lts_payload: Any) -> list[str]:
+def implausible(lts_payload: models.Payload) -> list[str]:
     """Values that can't be, a sentence each."""
     results = lts_payload.results
-    per_request = lts_payload.metadata.settings.get("inputs_per_request", 1)
+    settings = lts_payload.metadata.settings
+    per_request = _inputs_per_request(settings)
+    if per_request is None:
+        return [f"inputs_per_request is {show(settings['inputs_per_request'])}, which is no number of inputs"]
     sent = None if results.requests is None else results.requests * per_request
     sentences = plausible.counts(requests=results.requests, failed=results.failed_requests)
     sentences += plausible.counts(requests=sent, answered=results.answered_inputs, noun="inputs")
@@ -214,6 +223,12 @@ def implausible(lts_payload: Any) -> list[str]:
     return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
 
 
+def _inputs_per_request(settings: Mapping[str, Scalar]) -> int | None:
+    """None where the settings have something that isn't a whole number above 0."""
+    given = settings.get("inputs_per_request", 1)
+    return given if type(given) is int and given > 0 else None
+
+
 def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float | None]:
     if summary is None:
         return {}
@@ -222,7 +237,7 @@ def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float |
     return {"minimum": minimum, "maximum": maximum, **{name: quantiles.get(at) for name, at in names.items()}}
 
 
-def _load_generator_limits(results: Any) -> list[str]:
+def _load_generator_limits(results: models.Results) -> list[str]:
     """Signs that the load generator, not the server, was the limit."""
     sentences = []
     if results.dropped_iterations:
@@ -238,7 +253,7 @@ def _load_generator_limits(results: Any) -> list[str]:
     return sentences
 
 
-_EMPTY: dict[str, Any] = dict.fromkeys(models.Results.model_fields)
+_EMPTY: dict[str, object] = dict.fromkeys(models.Results.model_fields)
 
 
 def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
@@ -254,12 +269,12 @@ def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
     )
 
 
-def _price(results: types.SimpleNamespace) -> dict[str, Any]:
+def _price(results: types.SimpleNamespace) -> dict[str, object]:
     price = getattr(results, "price", None)
     return {"price_usd_per_hour": price.usd_per_hour if price else None}
 
 
-def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, object]:
     answered = run.answered_requests * inputs_per_request
     unseen = {"failed_requests": not run.counts_failures, "error_rate": not run.counts_wrong}
     unknown = {name: None for name, is_unseen in unseen.items() if is_unseen}
@@ -267,7 +282,7 @@ def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str
     return _same(run) | failed | _rates(answered, run.requests * inputs_per_request, run.duration_s) | unknown
 
 
-def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[str, object]:
     summary, measured = getattr(results, "k6", None), _around(results)
     if summary is None:
         return measured
@@ -279,12 +294,12 @@ def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[st
     return measured | _same(summary) | _rates(answered, sent, summary.duration_s)
 
 
-def _same(parsed: types.SimpleNamespace) -> dict[str, Any]:
+def _same(parsed: types.SimpleNamespace) -> dict[str, object]:
     """What the payload calls as the parser does."""
     return {name: value for name, value in vars(parsed).items() if name in _EMPTY}
 
 
-def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]:
+def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, object]:
     return {
         "answered_inputs": answered,
         "throughput": answered / duration_s if duration_s else None,
@@ -292,7 +307,7 @@ def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]
     }
 
 
-def _around(results: types.SimpleNamespace) -> dict[str, Any]:
+def _around(results: types.SimpleNamespace) -> dict[str, object]:
     """What the monitor, the check of the answers and the load generator's record say."""
     log = getattr(results, "utilization", None)
     generator = getattr(results, "load_generator", None)
@@ -313,7 +328,7 @@ def _around(results: types.SimpleNamespace) -> dict[str, Any]:
     }
 
 
-def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, Any]:
+def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, object]:
     names = {name: name for name in (*_SHAPE, "accuracy", "reference_accuracy")}
     names |= {"fidelity_mean": "mean", "fidelity_minimum": "minimum", "accuracy_standard_error": "standard_error"}
     names |= {"label_agreement": "agreement", "invalid_answers": "invalid"}

@@ -29,7 +29,7 @@ import types
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from matrix_benchmarking.errors import ArtifactError, SettingsError, explained, needing, os_reason
 from matrix_benchmarking.files import read_regular
@@ -47,12 +47,13 @@ from matrix_benchmarking.store import (
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
-Values = Mapping[str, Any]
+Values = Mapping[str, object]
+T = TypeVar("T")
 
 _ANSWERED = "http_req_duration{expected_response:true}"
 
 
-def parse_summary(content: Any) -> types.SimpleNamespace:
+def parse_summary(content: object) -> types.SimpleNamespace:
     """What a k6 run did.
 
     Returns:
@@ -93,7 +94,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
     )
 
 
-def _metrics(content: Any) -> tuple[dict[str, Values], float | None]:
+def _metrics(content: object) -> tuple[dict[str, Values], float | None]:
     """The statistics of each metric by its name, and the run's duration in seconds where it is told."""
     if not isinstance(content, dict):
         raise ValueError("is not a k6 summary: it is no JSON object")
@@ -167,7 +168,7 @@ def _number(value: object) -> float | None:
 SERIES = ("requests", "failed", "answered_inputs", "p50_ms", "p95_ms")
 
 
-def parse_timeseries(content: Any) -> types.SimpleNamespace:
+def parse_timeseries(content: object) -> types.SimpleNamespace:
     """``start`` (seconds since the epoch), ``interval_s``, ``last_interval_s``, and a list for each of :data:`SERIES`.
 
     Latencies are None in an interval without an answer.
@@ -193,7 +194,7 @@ def parse_timeseries(content: Any) -> types.SimpleNamespace:
 Samples = Sequence[Sequence[float]]
 
 
-def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) -> types.SimpleNamespace:
+def parse_utilization(content: object, server_cpus: Sequence[int] | None = None) -> types.SimpleNamespace:
     """The samples, and what they say of the load window.
 
     Args:
@@ -231,7 +232,7 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     return log
 
 
-def _holds_numbers(values: Any) -> bool:
+def _holds_numbers(values: object) -> bool:
     if isinstance(values, list):
         return all(map(_holds_numbers, values))
     return is_number(values)
@@ -280,12 +281,12 @@ def _window(times: Sequence[float], window: dict[str, float] | None) -> Sequence
     return [index for index, moment in enumerate(times) if start <= moment <= end]
 
 
-def _pick(values: Sequence[Any], inside: Sequence[int]) -> Sequence[Any]:
+def _pick(values: Sequence[T], inside: Sequence[int]) -> Sequence[T]:
     """The values inside the window, without copying where that is all of them."""
     return values if not values or len(inside) == len(values) else [values[index] for index in inside]
 
 
-def _check_lengths(times: Sequence[float], series: dict[str, Any]) -> None:
+def _check_lengths(times: Sequence[float], series: dict[str, object]) -> None:
     for name, values in series.items():
         if not isinstance(values, list):
             raise ValueError(f"'{name}' is not a list")
@@ -315,7 +316,7 @@ class EncoderAnalysisLayout:
     def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
         return [test]
 
-    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+    def read_settings(self, test: Path, root: Path) -> dict[str, object]:
         try:
             content = load_json(read_regular(test))
         except OSError as error:
@@ -389,7 +390,7 @@ class StudyTable:
             raise ArtifactError(file, f"row {number}: {error}") from error
 
 
-def _rows(batch: RecordBatch) -> list[dict[str, Any]]:
+def _rows(batch: RecordBatch) -> list[dict[str, object]]:
     """Rows as the files have them: without empty cells, and counts whole, which a column with empty cells hasn't."""
     return [
         {

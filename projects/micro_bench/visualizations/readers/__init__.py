@@ -8,8 +8,8 @@ different things says which in ``measure``.
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import Part
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0}
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
 
 
 def repeats(
-    part: str, settings: Mapping[str, Any], name: str, samples: Sequence[float], results: Mapping[str, Any]
+    part: str, settings: Mapping[str, Scalar], name: str, samples: Sequence[float], results: Mapping[str, object]
 ) -> Iterator[Part]:
     """A run for each of the *samples* of the result *name*, in which they are one campaign.
 
@@ -31,7 +31,7 @@ def repeats(
         yield f"{part}/{repeat}", {**settings, "repeat": repeat}, measured
 
 
-def parameters(given: Mapping[str, Any] | None, taken: Mapping[str, Any] = {}) -> dict[str, Any]:
+def parameters(given: Mapping[str, object] | None, taken: Mapping[str, object] = {}) -> dict[str, Scalar]:
     """Parameters of a benchmark as settings: numbers as numbers, what is no scalar as text.
 
     One that has the name of a setting that is *taken*, or ``repeat``, gets another.
@@ -40,14 +40,14 @@ def parameters(given: Mapping[str, Any] | None, taken: Mapping[str, Any] = {}) -
     return {names[name]: scalar(value) for name, value in (given or {}).items()}
 
 
-def scalar(value: Any) -> Any:
+def scalar(value: object) -> Scalar:
     """*value* as a setting: a number where it is written as one."""
     if isinstance(value, str) and (match := _NUMBER.fullmatch(value)):
         return float(value) if match[2] else int(value)
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def number(value: Any, unit: float = 1.0) -> float | None:
+def number(value: object, unit: float = 1.0) -> float | None:
     """*value* in the base unit; None where it is no finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None

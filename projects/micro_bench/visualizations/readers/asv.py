@@ -62,7 +62,7 @@ def _unit(benchmark: str, unit: str) -> tuple[str, float]:
 
 def _points(
     result: Any, columns: list[str] | None, about: dict[str, Any]
-) -> Iterator[tuple[str, dict[str, Any], Any, Any]]:
+) -> Iterator[tuple[str, dict[str, object], object, Any]]:
     """Of each combination of parameters: its name, the parameters, the value and its samples."""
     if columns is not None:  # version 2
         fields = dict(zip(columns, result or (), strict=False))

@@ -4,9 +4,9 @@
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
 from . import repeats, scalar
@@ -20,7 +20,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     sample, benchmark = read_json(file), read_json(file / "../benchmark.json")
     if len(sample["iters"]) != len(sample["times"]) or 0 in sample["iters"]:
         raise ArtifactError(file, "has not as many times as numbers of iterations")
-    settings: dict[str, Any] = {"tool": "criterion", "benchmark": benchmark["full_id"]}
+    settings: dict[str, Scalar] = {"tool": "criterion", "benchmark": benchmark["full_id"]}
     if benchmark.get("value_str") is not None:
         settings["value"] = scalar(benchmark["value_str"])
     samples = [total / count * 1e-9 for total, count in zip(sample["times"], sample["iters"], strict=True)]

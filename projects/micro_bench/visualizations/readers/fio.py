@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
 from . import number, parameters
@@ -28,7 +29,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             done = job.get(direction) or {}
             if not done.get("total_ios"):
                 continue
-            settings = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
+            settings: dict[str, Scalar] = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
             settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
             results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
             if job.get("error"):
@@ -45,7 +46,7 @@ def _json(file: ArtifactPath) -> Any:
         raise ArtifactError(file, f"is not valid JSON: {error}") from error
 
 
-def _results(done: dict[str, Any]) -> dict[str, Any]:
+def _results(done: dict[str, Any]) -> dict[str, object]:
     of_completion = "clat_ns" if "clat_ns" in done else "clat"
     unit = 1e-9 if of_completion == "clat_ns" else 1e-6
     whole = done.get("lat_ns" if unit == 1e-9 else "lat") or {}

@@ -3,8 +3,8 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
 from . import scalar
@@ -51,19 +51,19 @@ def _lines(file: ArtifactPath) -> Iterable[str]:
     yield waiting.rstrip()
 
 
-def _named(name: str, configuration: dict[str, str]) -> dict[str, Any]:
+def _named(name: str, configuration: dict[str, str]) -> dict[str, Scalar]:
     """``Sort/size=100-2`` as settings; the number at the end is GOMAXPROCS, which Go leaves out where it is 1."""
     name, procs = match.groups() if (match := re.fullmatch(r"(.+)-(\d+)", name)) else (name, "1")
     steps = [step.partition("=") for step in name.split("/")]
-    settings: dict[str, Any] = {"benchmark": name, "procs": int(procs)}
+    settings: dict[str, Scalar] = {"benchmark": name, "procs": int(procs)}
     if "pkg" in configuration:
         settings["package"] = configuration["pkg"]
     settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}
     return settings
 
 
-def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, Any]:
-    results: dict[str, Any] = {"iterations": iterations, "cpu": configuration.get("cpu"), "campaign": True}
+def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, object]:
+    results: dict[str, object] = {"iterations": iterations, "cpu": configuration.get("cpu"), "campaign": True}
     for value, unit in zip(fields[::2], fields[1::2], strict=False):
         name, factor = _RESULTS.get(unit, (unit, 1))
         results[name] = float(value) * factor

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
 from . import SECONDS, number, scalar
@@ -34,13 +35,13 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         yield f"{run_name}/{repeat}", settings, _results(row)
 
 
-def _run_name(row: dict[str, Any]) -> str:
+def _run_name(row: dict[str, object]) -> str:
     return str(row.get("run_name") or row["name"])
 
 
-def _named(run_name: str) -> dict[str, Any]:
+def _named(run_name: str) -> dict[str, Scalar]:
     """``BM_Sort/size:100/8/threads:2`` as settings."""
-    settings: dict[str, Any] = {"benchmark": run_name}
+    settings: dict[str, Scalar] = {"benchmark": run_name}
     plain = []
     for step in run_name.split("/")[1:]:
         name, separator, value = step.partition(":")

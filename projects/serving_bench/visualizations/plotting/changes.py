@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.verdict.model import Outcome
@@ -19,6 +19,9 @@ from .shown import NOTHING, THROUGHPUT, StepPlot, at, behind, extremes, rate, re
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+    from matrix_benchmarking.plotting.tags import Node
+
 
 WIDTH_OF_A_LABEL = 26
 
@@ -32,7 +35,7 @@ class ThroughputOfEachStep(StepPlot):
         "its 95 % interval. In the bar: where it was best, and the change from the bar before, if they may be compared."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         steps = [step for step in self.steps(view) if step.best is not None]
         if not steps:
             return None, NOTHING
@@ -40,7 +43,7 @@ class ThroughputOfEachStep(StepPlot):
         said = [*steps_conclusion(steps, made, self.study.best, self.study.blocks), *self.left_out(view, steps)]
         return bars(steps, made, self.step_colours()), [*said, self._table(steps, made)]
 
-    def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:
+    def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Node:
         columns = [
             Column("Step"),
             Column("What changed"),
@@ -186,7 +189,7 @@ class WhatEachStepChanged(StepPlot):
         "Where no difference is shown, the change is in brackets."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         steps = self.steps(view)
         made = [change for change in changes(steps, self.study.blocks) if change.at]
         if not made:

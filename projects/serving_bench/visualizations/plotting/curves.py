@@ -6,7 +6,7 @@ import collections
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.words import as_percent, count_of
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+    from matrix_benchmarking.plotting.tags import Node
+
 
 AXIS = "throughput_axis"
 PANELS = ("through the API", "the model by itself")
@@ -58,7 +61,7 @@ class ThroughputCurves(StepPlot):
     def controls(self) -> Sequence[Control]:
         return [Choice(AXIS, "Throughput axis", ("logarithmic", "linear"), default="logarithmic")]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         steps = self.steps(view)
         if not steps:
             return None, NOTHING
@@ -201,7 +204,7 @@ class Utilization(StepPlot):
         steps = (50, 60, 70, 80, 85, 90, 95, 99)
         return [Number(THRESHOLD, "Saturated from", 100 * SATURATED, minimum=1, maximum=100, steps=steps, unit="%")]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         steps = [step for step in self.steps(view) if step.api]
         if not steps:
             return None, NOTHING
@@ -289,7 +292,7 @@ def _loads(step: Step, place: int) -> str:
     return ", ".join(f"{title} {percent(step.load(place, device))}" for device, title in DEVICES.items())
 
 
-def bottleneck_table(steps: Sequence[Step], saturated: float) -> Any:
+def bottleneck_table(steps: Sequence[Step], saturated: float) -> Node:
     """A row a step, a column a concurrency."""
     places = sorted({place for step in steps for place in step.api})
     columns = [Column("Step"), *(Column(count_of(place, "client")) for place in places)]

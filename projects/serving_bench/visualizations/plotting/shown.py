@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.intervals import summarise
@@ -21,6 +21,7 @@ from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import MinimumEffect
 
 from .. import models
+from ..analyze import APIPoint, BaselinePoint
 from ..steps import BEST, Change, Step, best_of, groups, steps
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def baseline_frame(steps: Iterable[Step]) -> pandas.DataFrame:
     return _frame((step, "batch size", step.baseline) for step in steps)
 
 
-def _frame(curves: Iterable[tuple[Step, str, Mapping[int, Sequence[Any]]]]) -> pandas.DataFrame:
+def _frame(curves: Iterable[tuple[Step, str, Mapping[int, Sequence[APIPoint | BaselinePoint]]]]) -> pandas.DataFrame:
     import pandas
 
     rows = [
@@ -89,7 +90,9 @@ def _frame(curves: Iterable[tuple[Step, str, Mapping[int, Sequence[Any]]]]) -> p
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
-def _row(step: Step, name: str, place: int, rates: Sequence[float], records: Sequence[Any]) -> dict[str, Any]:
+def _row(
+    step: Step, name: str, place: int, rates: Sequence[float], records: Sequence[APIPoint | BaselinePoint]
+) -> dict[str, object]:
     mean = summarise(rates).mean
     repeated = len(rates) > 1
     spread = f" ({min(rates):,.2f} to {max(rates):,.2f} in {len(rates)} runs)" if repeated else ""

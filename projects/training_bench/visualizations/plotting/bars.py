@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Best, among
 from matrix_benchmarking.analyze.intervals import summarise
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+
 
 CASE, SPEED, MEAN, DEVIATION, RUN = "strategy", "I/O speed", "mean", "deviation", "run"
 PART, SECONDS = "part", "seconds"
@@ -48,7 +50,7 @@ class EpochDuration(Plot):
         "the warm-up; the line on it is one standard deviation over the repetitions to both sides. Lower is better."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         if not cases:
@@ -70,7 +72,7 @@ class EpochParts(Plot):
         "for the next batch. What is read ahead while it computes is no waiting."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         frame = parts_frame(cases)
@@ -210,7 +212,7 @@ class DeviceLoad(Plot):
         "speed, with one standard deviation over the repetitions."
     )
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)

@@ -17,6 +17,8 @@ from .cases import TrainingCase, cases_of, hover, label_names, left_out, strateg
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+    from matrix_benchmarking.plotting import Drawn
+
 BAND = 0.16
 WINDOW, LARGEST_WINDOW = "window", 100
 COLUMNS, ROW_HEIGHT = 2, 340
@@ -48,7 +50,7 @@ class LoadOverEpoch(Plot):
         """Over how many samples the lines are smoothed."""
         return [Number(WINDOW, "Samples of a moving mean", logs.WINDOW, minimum=1, maximum=LARGEST_WINDOW)]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs, window = view.runs, int(view.option(WINDOW))
         cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)
@@ -81,7 +83,7 @@ def load_curve(case: TrainingCase, device: Device, window: int = logs.WINDOW) ->
     return LoadCurve(case, tuple(map(float, every.mean(axis=0))), tuple(map(float, spread)), len(found), runs)
 
 
-def run_curves(results: Any, device: Device, window: int) -> list[list[float]]:
+def run_curves(results: object, device: Device, window: int) -> list[list[float]]:
     """The curve of each epoch after the warm-up that can be used."""
     log, epochs = getattr(results, "system_log", None), getattr(results, "epochs", None)
     if log is None or not epochs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
@@ -23,6 +23,10 @@ from matrix_benchmarking.workload import Workload
 from ..analyze import Case, Conclusion, Limit, conclude, speed_of
 from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_of, label_names, left_out, on_cpu, speed_label
 
+if TYPE_CHECKING:
+    from matrix_benchmarking.plotting import Drawn
+    from matrix_benchmarking.plotting.tags import Node
+
 _ADVICE = {
     Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
     Limit.DECODING: "cheaper decoding, more cores for it, or to decode while the step before computes",
@@ -37,7 +41,7 @@ class WhatLimits(Plot):
 
     name: ClassVar[str] = "What limits each case"
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         found = conclusions(cases, self.workload, Question("these runs", self.study.blocks))
@@ -135,7 +139,7 @@ def summary(found: Sequence[tuple[TrainingCase, Conclusion]]) -> list[str]:
     return sentences
 
 
-def _but_speed(settings: Mapping[str, Any]) -> object:
+def _but_speed(settings: Mapping[str, Scalar]) -> object:
     return frozenset((name, typed(value)) for name, value in settings.items() if name != IO_SPEED)
 
 
@@ -173,7 +177,7 @@ class SpeedUp(Plot):
         default = next((name for name in USUAL if name in strategies), strategies[0])
         return [Choice(REFERENCE, "Reference strategy", strategies, default=default)]
 
-    def draw(self, view: View) -> tuple[Any, Any]:
+    def draw(self, view: View) -> Drawn:
         if not self.controls():
             return None, "There is one strategy: nothing to compare it with."
         reference = view.option(REFERENCE)
@@ -188,7 +192,7 @@ class SpeedUp(Plot):
         question = Question("these runs", self.study.blocks)
         return speed_ups(runs, self.workload, reference, self.workload.kpis[DURATION], question)
 
-    def _table(self, found: Sequence[Ratio], reference: Scalar, kpi: KPIDefinition) -> Any:
+    def _table(self, found: Sequence[Ratio], reference: Scalar, kpi: KPIDefinition) -> Node:
         others = sorted({name for one in found for name in one.settings if name != IO_SPEED})
         varied = [name for name in others if len({show(one.settings.get(name)) for one in found}) > 1]
         columns = [

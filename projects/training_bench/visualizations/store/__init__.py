@@ -6,9 +6,9 @@ import re
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from matrix_benchmarking.errors import SettingsError
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
@@ -53,14 +53,14 @@ class RunDirectories:
     def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
         return ()
 
-    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+    def read_settings(self, test: Path, root: Path) -> dict[str, object]:
         return settings_of(test.name)
 
     def read_exit_code(self, test: Path) -> int | None:
         return None
 
 
-def settings_of(directory: str) -> dict[str, Any]:
+def settings_of(directory: str) -> dict[str, object]:
     """The settings in the name of a run directory; the timestamp is none of them.
 
     Raises:
@@ -122,7 +122,9 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.system_log = None if log is None else _parse_system_log(log)
 
 
-def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]) -> None:
+def parse_always(
+    results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Scalar]
+) -> None:
     """How many epochs are warm-up belongs to the analysis, not to the run."""
     results.warm_up_epochs = max(0, int(test_dir.options.get("warm_up_epochs", WARM_UP_EPOCHS)))
 

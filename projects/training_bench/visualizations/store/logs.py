@@ -17,7 +17,6 @@ import itertools
 import math
 import types
 from collections.abc import Sequence
-from typing import Any
 
 from matrix_benchmarking.errors import needing
 from matrix_benchmarking.plausible import is_number
@@ -55,7 +54,7 @@ def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
     return sorted(epochs, key=lambda epoch: epoch.index)
 
 
-def _columns(content: bytes) -> dict[str, list[Any]]:
+def _columns(content: bytes) -> dict[str, list[object]]:
     """The columns that are known, as lists of numbers; None only in those that are optional."""
     with needing("a table in Feather", "parquet"):
         import pyarrow
@@ -87,7 +86,7 @@ ROUNDING = 1e-6
 """By how much a fraction may be beyond 0 to 1."""
 
 
-def parse_system_log(content: Any) -> types.SimpleNamespace:
+def parse_system_log(content: object) -> types.SimpleNamespace:
     """The log with the devices of each sample in one number; None in a sample that has no device.
 
     Returns:
@@ -118,7 +117,7 @@ def parse_system_log(content: Any) -> types.SimpleNamespace:
         cores=cores,
         doubts=[],
     )
-    rows: dict[str, Sequence[Any]] = {"gpus_load": gpus, "gpus_memory": gpu_memory, "cpus_load": cpus}
+    rows: dict[str, Sequence[object]] = {"gpus_load": gpus, "gpus_memory": gpu_memory, "cpus_load": cpus}
     for name, values in {**rows, "main_memory": main_memory, "processes.script": used}.items():
         log.doubts += _doubts(name, values, len(time))
     for name in ("gpu", "cpu", "process", "gpu_memory", "main_memory"):
@@ -131,7 +130,7 @@ def highest(values: Samples) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _doubts(name: str, values: Sequence[Any], samples: int) -> list[str]:
+def _doubts(name: str, values: Sequence[object], samples: int) -> list[str]:
     """Sentences on a vector of another length than ``time``, and on samples without a device beside some with one."""
     sentences = []
     if values and len(values) != samples:
@@ -156,7 +155,7 @@ def _mean(row: Sequence[float]) -> float | None:
     return math.fsum(row) / len(row) if row else None
 
 
-def _of_process(content: dict[str, Any]) -> list[float]:
+def _of_process(content: dict[str, object]) -> list[float]:
     """How many cores the training took, sample by sample; empty where it was not watched."""
     processes = content.get("processes")
     if not isinstance(processes, dict) or "script" not in processes:
@@ -167,20 +166,20 @@ def _of_process(content: dict[str, Any]) -> list[float]:
     return values
 
 
-def _rows(content: dict[str, Any], name: str) -> list[list[float]]:
+def _rows(content: dict[str, object], name: str) -> list[list[float]]:
     rows = content.get(name) or []
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         raise ValueError(f"is not a system log: '{name}' is no list of lists")
     return [_fractions(row, name) for row in rows]
 
 
-def _fractions(values: list[Any], name: str) -> list[float]:
+def _fractions(values: Sequence[float], name: str) -> list[float]:
     if not all(is_number(value) and -ROUNDING <= value <= 1 + ROUNDING for value in values):
         raise ValueError(f"is not a system log: '{name}' holds something else than fractions from 0 to 1")
     return [min(1.0, max(0.0, value)) for value in values]
 
 
-def _numbers(content: dict[str, Any], name: str) -> list[float]:
+def _numbers(content: dict[str, object], name: str) -> list[float]:
     values = content.get(name)
     if values is None and name != "time":
         return []

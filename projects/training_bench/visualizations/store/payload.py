@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.models import labels_from
 
 from .. import models
 from . import logs
 from .logs import PARTS, highest
+
+if TYPE_CHECKING:
+    import datetime as dt
 
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
@@ -21,7 +25,9 @@ _WORDS = ("device", "page_cache")
 _SHARES = ("gpu_load", "cpu_load", "process_load", "gpu_memory", "main_memory")
 
 
-def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
+def generate_lts_payload(
+    results: types.SimpleNamespace, import_settings: Mapping[str, Scalar]
+) -> types.SimpleNamespace:
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
     every = getattr(results, "epochs", None) or []
     warm_up = getattr(results, "warm_up_epochs", 0)
@@ -45,7 +51,7 @@ def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mappin
     )
 
 
-def warnings(lts_payload: Any) -> list[str]:
+def warnings(lts_payload: models.Payload) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results = lts_payload.results
     sentences = list(results.doubts)
@@ -56,19 +62,19 @@ def warnings(lts_payload: Any) -> list[str]:
     return sentences
 
 
-def implausible(lts_payload: Any) -> list[str]:
+def implausible(lts_payload: models.Payload) -> list[str]:
     """Values that can't be, a sentence each."""
     results = lts_payload.results
     sentences = plausible.shares(**{name: getattr(results, name) for name in _SHARES})
     waited, epoch = results.wait_s, results.epoch_duration_s
-    if None not in (waited, epoch) and waited > epoch * (1 + plausible.RELATIVE_ROUNDING):
+    if waited is not None and epoch is not None and waited > epoch * (1 + plausible.RELATIVE_ROUNDING):
         sentences.append(f"an epoch of {epoch:,.6g} s waited {waited:,.6g} s for its data")
     return sentences
 
 
 get_kpi_labels = labels_from(models.Settings, kpi_settings_version=models.KPI_SETTINGS_VERSION)
 
-_EMPTY: dict[str, Any] = {
+_EMPTY: dict[str, object] = {
     name: None if field.is_required() else field.get_default(call_default_factory=True)
     for name, field in models.Results.model_fields.items()
 }
@@ -87,7 +93,7 @@ def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
     )
 
 
-def _times(epochs: Sequence[Any]) -> tuple[Any, Any]:
+def _times(epochs: Sequence[types.SimpleNamespace]) -> tuple[dt.datetime | None, dt.datetime | None]:
     import datetime as dt
 
     if not epochs:
@@ -99,7 +105,7 @@ def _times(epochs: Sequence[Any]) -> tuple[Any, Any]:
         return None, None
 
 
-def _environment(results: types.SimpleNamespace) -> dict[str, Any] | None:
+def _environment(results: types.SimpleNamespace) -> dict[str, object] | None:
     """The machine, with the versions that the loop told beside the others."""
     environment, training = getattr(results, "environment", None), getattr(results, "training", None)
     of_loop = getattr(training, "versions", None)
@@ -110,13 +116,13 @@ def _environment(results: types.SimpleNamespace) -> dict[str, Any] | None:
     return known or None
 
 
-def _mean_of_part(epochs: Sequence[Any], name: str) -> float | None:
+def _mean_of_part(epochs: Sequence[types.SimpleNamespace], name: str) -> float | None:
     """The mean of a part over the epochs; None unless all of them have it."""
     values = [getattr(epoch, name) for epoch in epochs]
     return None if None in values else logs.mean(values)
 
 
-def _facts(training: types.SimpleNamespace | None) -> dict[str, Any]:
+def _facts(training: types.SimpleNamespace | None) -> dict[str, object]:
     """What the loop says of itself, where it is of the kind that it should be."""
     counts = {name: getattr(training, name, None) for name in _COUNTS}
     words = {name: getattr(training, name, None) for name in _WORDS}
@@ -125,7 +131,7 @@ def _facts(training: types.SimpleNamespace | None) -> dict[str, Any]:
     }
 
 
-def _of_log(epochs: Sequence[Any], log: Any) -> dict[str, Any]:
+def _of_log(epochs: Sequence[types.SimpleNamespace], log: types.SimpleNamespace) -> dict[str, object]:
     """Loads within the epochs, memories over the whole log, and what did not fit together."""
     found: dict[str, Any] = {"doubts": list(log.doubts)}
     for device, values in (("gpu", log.gpu), ("cpu", log.cpu)):
