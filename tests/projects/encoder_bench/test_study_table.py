@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -30,16 +31,97 @@ def parse(directory: Path):
     return store.parse_tree(load("encoder_bench"), directory)
 
 
-def test_a_run_has_the_same_kpis_from_either(foreign_samples, rows, tmp_path):
-    pandas.DataFrame(rows).to_parquet(tmp_path / "results.parquet", index=False)
+TABLE = Path("data", "train-00000-of-00001.parquet")
+
+
+def published(rows: list[dict[str, object]], directory: Path) -> pandas.DataFrame:
+    """Write *rows* as the study published them: in this file, with its costs at 0.8 USD an hour beside."""
+    frame = pandas.DataFrame(rows)
+    frame["seconds_per_billion"] = 1e9 / frame["throughput_req_per_sec"]
+    frame["cost_per_sec"] = 0.8 / 3600
+    frame["1B_cost"] = frame["seconds_per_billion"] * frame["cost_per_sec"]
+    (directory / TABLE).parent.mkdir(parents=True)
+    frame.sort_values("1B_cost").to_parquet(directory / TABLE)  # which keeps the rows' numbers in a column too
+    return frame
+
+
+def known(matrix) -> dict[str, tuple[object, ...]]:
+    """All that is known of each run but where it comes from, by its settings."""
+    return {
+        repr(sorted(entry.settings.items())): (
+            dict(entry.kpis), entry.missing_kpis, entry.warnings, entry.implausible, entry.repeat, entry.exit_code,
+        )
+        for entry in matrix
+    }  # fmt: skip
+
+
+def ids(matrix) -> set[str]:
+    return {entry.test_uuid for entry in matrix}
+
+
+def test_a_run_is_the_same_from_the_table_and_from_its_file(foreign_samples, rows, tmp_path):
+    frame = published(rows, tmp_path)
     of_files, of_rows = parse(foreign_samples / "encoder_analysis"), parse(tmp_path)
-
-    def known(matrix):
-        return {repr(sorted(entry.settings.items())): dict(entry.kpis) for entry in matrix}
-
     assert len(of_rows) == len(of_files) == 80
     assert known(of_rows) == known(of_files)
-    assert of_rows.notes == []
+    assert of_rows.notes == of_files.notes
+    costs = {(row["batch_size"], row["vus"]): row["1B_cost"] for row in frame.to_dict("records")}
+    assert {
+        (entry.settings["batch_size"], entry.settings["vus"]): entry.kpis["1B_cost"] for entry in of_rows
+    } == pytest.approx(costs)  # the study's own, row by row
+
+
+def test_either_is_the_same_from_the_hub(foreign_samples, rows, tmp_path, hub_tree, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    published(rows, Path("table"))
+    shutil.copytree(foreign_samples / "encoder_analysis", hub_tree / "results")
+    shutil.copytree("table", hub_tree, dirs_exist_ok=True)
+    for name, local in [("results", foreign_samples / "encoder_analysis"), (str(TABLE), Path("table"))]:
+        here = Path("fetched", name)
+        address = f"hf://datasets/lab/runs/{name}"
+        assert main(["download", f"--url={address}", f"--results-dirname={here}", "--workload=encoder_bench"]) == 0
+        fetched, own = parse(here), parse(local)
+        assert known(fetched) == known(own)
+        assert ids(fetched) == ids(own)
+        assert len(ids(own)) == 80
+
+
+def test_a_row_is_another_record_than_its_file(foreign_samples, rows, tmp_path):
+    """An id is of the bytes that were read; the page says so."""
+    published(rows, tmp_path)
+    assert not ids(parse(tmp_path)) & ids(parse(foreign_samples / "encoder_analysis"))
+
+
+VISION = {"hw_type": "nvidia-l4", "image": "michaelf34/infinity:0.0.75", "engine": "torch", "vendor": "aws"}
+VISION_RUNS = [
+    # batch size, requests, duration, mean and p95 latency, mean vectors, the study's cost of 10⁹ images
+    (4, 301, 60.270528, 709.554817, 1222.00, 365.445183, 44496.51),
+    (1, 292, 60.472359, 736.383562, 1260.35, 365.832192, 46021.58),
+]
+
+
+def test_the_study_s_vision_runs_have_its_costs_and_counts_of_vectors(tmp_path):
+    names = ("batch_size", "total_requests", "test_duration_sec", "avg_latency_ms", "p95_latency_ms", "avg_num_vectors")
+    rows = [
+        {
+            **dict(zip(names, run, strict=False)),
+            "successful_requests": run[1],
+            "throughput_req_per_sec": run[1] / run[2],
+        }
+        | {"min_num_vectors": 81, "max_num_vectors": 779, "invalid_embeddings": 0, "vus": 4, **VISION}
+        for run in VISION_RUNS
+    ]
+    published(rows, tmp_path)
+    entries = {entry.settings["batch_size"]: entry for entry in parse(tmp_path)}
+    for run in VISION_RUNS:
+        entry = entries[run[0]]
+        assert entry.settings["task"] == "vision_embedding"
+        assert entry.kpis["1B_cost"] == pytest.approx(run[-1], abs=0.01)
+        study = entry.results.study
+        counts = (study.vectors_per_input_least, study.vectors_per_input, study.vectors_per_input_most)
+        assert counts == (81, run[5], 779)
+    output = f"--output-lts={tmp_path / 'lts.json'}"
+    assert main(["parse", "--workload=encoder_bench", f"--results-dirname={tmp_path}", output]) == 0
 
 
 def test_rows_of_several_tasks_lack_one_another_s_columns(rows, tmp_path):

@@ -301,7 +301,10 @@ _TASK_FIELDS = {
     "avg_num_vectors": "vision_embedding",
 }
 _STUDY_SETTINGS = ("vendor", "hw_type", "image", "engine", "batch_size", "vus")
-_WHOLE = {"batch_size", "vus", "total_requests", "successful_requests", "invalid_embeddings", "avg_embedding_size"}
+_WHOLE = {
+    *("batch_size", "vus", "total_requests", "successful_requests", "invalid_embeddings", "avg_embedding_size"),
+    *("min_num_vectors", "max_num_vectors"),
+}
 _STUDY_NUMBERS = ("total_requests", "successful_requests", "test_duration_sec")
 
 
@@ -431,4 +434,6 @@ def run_of(content: dict[str, Any], test_file: ArtifactPath) -> types.SimpleName
         accuracy=accuracy / 100 if is_number(accuracy) else None,
         embedding_size=content.get("avg_embedding_size"),
         vectors_per_input=content.get("avg_num_vectors"),
+        vectors_per_input_least=content.get("min_num_vectors"),
+        vectors_per_input_most=content.get("max_num_vectors"),
     )
