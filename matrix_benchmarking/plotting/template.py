@@ -38,6 +38,8 @@ CONFIG = {
     "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage", "sendChartToCloud"],
 }
 """How plotly shows every figure, in the application and on static pages."""
+BAND = 0.17
+"""The opacity of a band."""
 TICKS = 10
 """How many ticks an axis has at most, about."""
 
@@ -120,6 +122,45 @@ def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     if figure.layout.legend.y is None:
         figure.update_layout(legend_y=1 + LEGEND_ABOVE / height)
     return figure
+
+
+class Facets:
+    """A figure of panels, in each row up to *columns*; *titles* are theirs, as :func:`text` writes them.
+
+    *shared* says which axes they share, as ``plotly.subplots.make_subplots`` has it.
+    """
+
+    def __init__(self, titles: Sequence[str], columns: int, **shared: bool | float) -> None:
+        from plotly.subplots import make_subplots
+
+        self.panels, self.columns = len(titles), min(columns, len(titles))
+        self.rows = -(-self.panels // self.columns)
+        layout = {"vertical_spacing": min(0.14, 0.35 / self.rows), "horizontal_spacing": 0.06, **shared}
+        self.figure = make_subplots(rows=self.rows, cols=self.columns, subplot_titles=titles, **layout)
+
+    def place(self, panel: int) -> dict[str, int]:
+        """Where *panel*, from 0, is: row and column, for ``add_scatter``."""
+        return {"row": panel // self.columns + 1, "col": panel % self.columns + 1}
+
+    def label(self, x: str, y: str) -> None:
+        """Titles of the axes, below the last panel of each column and beside the first of each row."""
+        for panel in range(self.panels - self.columns, self.panels):
+            self.figure.update_xaxes(title=x, showticklabels=True, **self.place(panel))
+        self.figure.update_yaxes(title=y, col=1)
+
+
+def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:
+    """A band from *low* to *high* behind a line, for ``add_scatter``."""
+    return {
+        "x": [*x, *x[::-1]],
+        "y": [*high, *low[::-1]],
+        "mode": "lines",
+        "fill": "toself",
+        "fillcolor": translucent(colour, BAND),
+        "line_width": 0,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def template() -> go.layout.Template:

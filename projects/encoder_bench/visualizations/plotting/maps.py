@@ -137,19 +137,13 @@ def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[floa
 
 def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Group]) -> go.Figure:
     """One map a variant, all with one scale of colours: real points, and those of which one is the *best* there."""
-    from plotly.subplots import make_subplots
-
     shown = sorted(set(frame[VARIANT]))
-    columns = min(COLUMNS, len(shown))
-    rows = -(-len(shown) // columns)
-    figure = make_subplots(
-        rows=rows, cols=columns, subplot_titles=shown, shared_xaxes=True, vertical_spacing=min(0.14, 0.4 / rows)
-    )
+    facets = template.Facets(shown, COLUMNS, shared_xaxes=True)
+    figure = facets.figure
     levels = _levels(list(frame[kpi.name]))
     for number, variant in enumerate(shown):
-        place = {"row": number // columns + 1, "col": number % columns + 1}
         part = frame[frame[VARIANT] == variant]
-        _draw(figure, part, best[variant], kpi, levels, place, with_legend=number == 0)
+        _draw(figure, part, best[variant], kpi, levels, facets.place(number), with_legend=number == 0)
     figure.update_layout(
         coloraxis={
             "colorscale": "Viridis",
@@ -165,10 +159,8 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Gr
     sizes = [float(size) for size in frame[BATCH_SIZE]]
     for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
         axes(type="log", **template.log_axis(values), showticklabels=True)
-    for column in range(1, columns + 1):
-        figure.update_xaxes(title=VUS, row=-(-(len(shown) - column + 1) // columns), col=column)
-    figure.update_yaxes(title=BATCH_SIZE, col=1)
-    return template.apply(figure, height=150 + ROW_HEIGHT * rows)
+    facets.label(VUS, BATCH_SIZE)
+    return template.apply(figure, height=150 + ROW_HEIGHT * facets.rows)
 
 
 def map_conclusion(

@@ -247,7 +247,6 @@ def _of_utilization(entry: Entry, log: types.SimpleNamespace) -> str:
 
 QUANTILES = ("50", "90", "95", "99")
 COLUMNS, ROW_HEIGHT = 2, 290
-BAND = 0.18
 
 
 class LatencyQuantiles(Plot):
@@ -297,27 +296,19 @@ def quantiles_frame(entries: Iterable[Entry], names: Sequence[str]) -> pandas.Da
 
 def latency_quantiles(frame: pandas.DataFrame) -> go.Figure:
     """Users to the right, latency upwards, both logarithmic."""
-    from plotly.subplots import make_subplots
-
     sizes = {size: place for place, size in enumerate(batch_sizes(frame))}
-    facets = sorted(set(zip(frame[VARIANT], frame[BATCH_SIZE], strict=True)), key=lambda one: (one[0], sizes[one[1]]))
-    columns = min(COLUMNS, len(facets))
-    rows = -(-len(facets) // columns)
-    titles = [f"{variant}, batch size {size}" for variant, size in facets]
-    figure = make_subplots(
-        rows=rows, cols=columns, subplot_titles=titles, shared_yaxes=True, vertical_spacing=min(0.12, 0.3 / rows)
-    )
-    for number, (variant, size) in enumerate(facets):
+    shown = sorted(set(zip(frame[VARIANT], frame[BATCH_SIZE], strict=True)), key=lambda one: (one[0], sizes[one[1]]))
+    titles = [f"{variant}, batch size {size}" for variant, size in shown]
+    facets = template.Facets(titles, COLUMNS, shared_yaxes=True)
+    for number, (variant, size) in enumerate(shown):
         part = frame[(frame[VARIANT] == variant) & (frame[BATCH_SIZE] == size)]
-        place = {"row": number // columns + 1, "col": number % columns + 1}
         for at, percent in enumerate(QUANTILES):
-            _draw(figure, part[part["quantile"] == percent], percent, template.COLOURS[at], place, number == 0)
-    figure.update_xaxes(type="log", **template.log_axis(list(frame[VUS])))
-    figure.update_yaxes(type="log", **template.log_axis([*frame["low"], *frame["high"]]))
-    figure.update_yaxes(title="latency (ms)", col=1)
-    for column in range(1, columns + 1):
-        figure.update_xaxes(title=VUS, row=-(-(len(facets) - column + 1) // columns), col=column)
-    return template.apply(figure, height=130 + ROW_HEIGHT * rows)
+            colour, rows = template.COLOURS[at], part[part["quantile"] == percent]
+            _draw(facets.figure, rows, percent, colour, facets.place(number), number == 0)
+    facets.figure.update_xaxes(type="log", **template.log_axis(list(frame[VUS])))
+    facets.figure.update_yaxes(type="log", **template.log_axis([*frame["low"], *frame["high"]]))
+    facets.label(VUS, "latency (ms)")
+    return template.apply(facets.figure, height=130 + ROW_HEIGHT * facets.rows)
 
 
 def quantiles_conclusion(frame: pandas.DataFrame) -> str:
@@ -344,17 +335,7 @@ def _draw(
     if part.empty:
         return
     users = list(part[VUS])
-    figure.add_scatter(
-        x=[*users, *users[::-1]],
-        y=[*part["high"], *list(part["low"])[::-1]],
-        mode="lines",
-        fill="toself",
-        fillcolor=template.translucent(colour, BAND),
-        line_width=0,
-        hoverinfo="skip",
-        showlegend=False,
-        **place,
-    )
+    figure.add_scatter(**template.band(users, list(part["low"]), list(part["high"]), colour), **place)
     figure.add_scatter(
         x=users,
         y=list(part["mean"]),

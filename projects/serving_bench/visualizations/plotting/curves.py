@@ -222,21 +222,11 @@ def limits(step: Step, saturated: float) -> dict[int, Bottleneck]:
 
 def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
     """A panel for each of *steps*: loads in percent over concurrency."""
-    from plotly.subplots import make_subplots
-
-    columns = min(COLUMNS, len(steps))
-    rows = -(-len(steps) // columns)
-    figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        shared_yaxes=True,
-        shared_xaxes=True,
-        horizontal_spacing=0.03,
-        vertical_spacing=min(0.12, 0.35 / rows),
-        subplot_titles=[template.wrapped(step.label, 36) for step in steps],
-    )
+    titles = [template.wrapped(step.label, 36) for step in steps]
+    facets = template.Facets(titles, COLUMNS, shared_yaxes=True, shared_xaxes=True, horizontal_spacing=0.03)
+    figure = facets.figure
     for index, step in enumerate(steps):
-        cell = {"row": index // columns + 1, "col": index % columns + 1}
+        cell = facets.place(index)
         named = limits(step, saturated)
         for device, title in DEVICES.items():
             places = [place for place in step.api if step.load(place, device) is not None]
@@ -258,12 +248,8 @@ def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
     places = [place for step in steps for place in step.api]
     figure.update_xaxes(type="log", **template.log_axis(places))
     figure.update_yaxes(range=[0, 105])
-    for column in range(1, columns + 1):
-        last = max(index for index in range(len(steps)) if index % columns + 1 == column) // columns + 1
-        figure.update_xaxes(title="concurrency (clients)", showticklabels=True, row=last, col=column)
-    for row in range(1, rows + 1):
-        figure.update_yaxes(title="load (%)", row=row, col=1)
-    height = HEIGHT_OF_A_ROW * rows + 130
+    facets.label("concurrency (clients)", "load (%)")
+    height = HEIGHT_OF_A_ROW * facets.rows + 130
     return template.apply(figure.update_layout(legend_y=1 + 60 / height), height=height)
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from matrix_benchmarking.plotting import Drawn
 
-BAND = 0.16
 WINDOW, LARGEST_WINDOW = "window", 100
 COLUMNS, ROW_HEIGHT = 2, 340
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -96,34 +95,21 @@ def run_curves(results: object, device: Device, window: int) -> list[list[float]
 
 def load_figure(found: Sequence[LoadCurve], device: Device, order: Sequence[str]) -> go.Figure:
     """Progress to the right, load upwards; all facets share their axes."""
-    from plotly.subplots import make_subplots
-
     shown = list(dict.fromkeys(curve.case.speed for curve in found))
-    columns = min(COLUMNS, len(shown))
-    rows = -(-len(shown) // columns)
-    titles = [template.text(speed) for speed in shown]
-    figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        subplot_titles=titles,
-        shared_yaxes=True,
-        horizontal_spacing=0.06,
-        vertical_spacing=min(0.14, 0.4 / rows),
-    )
+    facets = template.Facets([template.text(speed) for speed in shown], COLUMNS, shared_yaxes=True)
+    figure = facets.figure
     colours, named = template.colours_of(list(order)), set[str]()
     dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(order)}
     for curve in found:
-        at = shown.index(curve.case.speed)
         label = template.text(curve.case.label)
-        place = {"row": at // columns + 1, "col": at % columns + 1}
+        place = facets.place(shown.index(curve.case.speed))
         line = {"color": colours[label], "dash": dashes[label], "width": 2}
         _draw(figure, curve, device, line, place, with_legend=label not in named)
         named.add(label)
     figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
-    figure.update_yaxes(title=device.name, col=1)
     figure.update_xaxes(ticksuffix=" %", range=[0, 100])
-    figure.update_xaxes(title="progress of the epoch", row=rows)
-    return template.apply(figure, height=130 + ROW_HEIGHT * rows)
+    facets.label("progress of the epoch", device.name)
+    return template.apply(figure, height=130 + ROW_HEIGHT * facets.rows)
 
 
 def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
@@ -155,18 +141,7 @@ def _draw(
     high = [min(1.0, mean + spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
     low = [max(0.0, mean - spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
     label = template.text(curve.case.label)
-    figure.add_scatter(
-        x=[*progress, *progress[::-1]],
-        y=[*high, *low[::-1]],
-        mode="lines",
-        fill="toself",
-        fillcolor=template.translucent(line["color"], BAND),
-        line_width=0,
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=label,
-        **place,
-    )
+    figure.add_scatter(**template.band(progress, low, high, line["color"]), legendgroup=label, **place)
     said = hover(curve.case, f"{device.name} over {curve.epochs} epochs")
     figure.add_scatter(
         x=progress,
