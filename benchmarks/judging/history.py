@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import Change, Kind
 from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.select.selection import SelectedSeries
+from matrix_benchmarking.analyze.select.series import Series
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Status
@@ -37,7 +37,7 @@ MORE = 5
 """So many times the series where alarms are rare."""
 
 
-class Simulated(SelectedSeries):
+class Simulated(Series):
     """A series of which only the values matter."""
 
     @property

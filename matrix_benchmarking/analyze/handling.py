@@ -12,12 +12,12 @@ from ..filters import exact
 from ..history.alarms import Action, AlarmEvent
 from ..history.records import KeptRun
 from ..matrix import typed
-from .select.order_sources import named
 from .select.versions import is_commit, key, same_kind
 from .verdict.alarms import of_cause
 from .verdict.lifecycle import Known, date_of, next_us
 from .verdict.model import Status
 from .wording.alarms import standing
+from .words import named
 
 SHORTEST = 4
 _LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")

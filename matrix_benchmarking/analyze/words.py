@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -79,3 +79,9 @@ def cut_inside(shown: str, longest: int) -> str:
         return shown
     head = (longest - 1) // 2
     return f"{shown[:head]}…{shown[head + 1 - longest :]}"
+
+
+def named(texts: Sequence[str], most: int = 5) -> str:
+    """The first of *texts*, and how many more there are."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}"

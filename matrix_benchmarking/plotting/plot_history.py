@@ -11,19 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import plotly.graph_objects as go
 
 from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.series import (
-    KPISeries,
-    Series,
-    point_text,
-    series_of,
-    series_text,
-    step_texts,
-    time_text,
-    value_text,
-)
+from ..analyze.select.series import KPISeries, Series, series_of, time_text, value_text
 from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome
-from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, judged_series
+from ..analyze.wording.of_kpi import WithVerdict, conclusions, judged_series
 from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
@@ -41,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 12
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
-TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
+TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE, LONGEST_VERSION = 8, 4, 16, 30, 60
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
 _OF_OUTCOME = {Outcome.REGRESSION: NEWEST_WORSE, Outcome.IMPROVEMENT: NEWEST_BETTER, Outcome.SUSPECTED: DOUBTFUL}
@@ -75,8 +66,8 @@ class KPIHistory(Plot):
             return None, nothing
         found = find(self.study, view)
         analysis = self.study.analysis
-        judged = judged_series(found, self.workload.name, analysis)
-        shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
+        judged = judged_series(found, analysis)
+        shown = [one for one in judged if len(one[0].points) > 1][:MOST_DRAWN]
         if not shown:
             return None, conclusions(found, judged)
         marks = marks_frame(shown, functools.partial(places_of, found))
@@ -134,19 +125,17 @@ def _selected(study: Study, view: View) -> Sequence[LabelledRun]:
     ]
 
 
-def points_frame(found: KPISeries, shown: Iterable[SeriesWithVerdict]) -> pandas.DataFrame:
+def points_frame(found: KPISeries, shown: Iterable[WithVerdict]) -> pandas.DataFrame:
     """A row for each point of the *shown* series: its number, ``name``, ``x``, its values, ``hover``, ``verdict``."""
     import pandas
 
-    texts = step_texts(found)
     rows = []
-    for number, judged in enumerate(shown):
-        series, places = judged.series, places_of(found, judged.series)
-        for index, (point, place) in enumerate(zip(series.points, places, strict=True)):
+    for number, (series, verdict) in enumerate(shown):
+        for index, (point, place) in enumerate(zip(series.points, places_of(found, series), strict=True)):
             is_newest = index == len(series.points) - 1
-            verdict = _OF_OUTCOME.get(judged.outcome, "") if is_newest else ""
-            row = {"series": number, "name": series_text(found, series), "x": place, **point_values(point, found.kpi)}
-            rows.append({**row, "hover": _hover(found, series, index, texts), "verdict": verdict})
+            row = {"series": number, "name": series.name, "x": place, **point_values(point, found.kpi)}
+            looks = _OF_OUTCOME.get(verdict.outcome, "") if verdict is not None and is_newest else ""
+            rows.append({**row, "hover": _hover(found, series, index), "verdict": looks})
     return pandas.DataFrame(rows)
 
 
@@ -232,7 +221,7 @@ def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFram
 
 
 def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], columns: int) -> None:
-    kpi, texts = found.kpi, step_texts(found)
+    kpi, texts = found.kpi, list(found.steps.values())
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
     last = len(texts) - 1
     margin = max(0.4, 0.03 * last)
@@ -271,34 +260,33 @@ def _is_in_time(found: KPISeries) -> bool:
 def places_of(found: KPISeries, series: Series) -> list[int] | list[dt.datetime]:
     """Where the points are on the horizontal axis: at their versions, else at their times, else one after the other."""
     if found.axis is not None:
-        places = {tuple(map(typed, step.values())): place for place, step in enumerate(found.steps)}
-        return [places[tuple(map(typed, point.versions.values()))] for point in series.points]
+        places = {key: place for place, key in enumerate(found.steps)}
+        return [places[key] for key in series.keys]
     if _is_in_time(found):
         return [dt.datetime.fromtimestamp((point.time_us or 0) / 1e6, dt.UTC) for point in series.points]
     return list(range(1, len(series.points) + 1))
 
 
-def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -> str:
-    point = series.points[index]
+def _hover(found: KPISeries, series: Series, index: int) -> str:
+    point, version = series.points[index], cut_inside(series.versions[index], LONGEST_VERSION)
     return clicks.hover(
         point.entries,
-        wrapped(series_text(found, series), 60, lines=3),
-        text(point_text(found, point, texts)),
+        wrapped(series.name, 60, lines=3),
+        text(version if found.axis is None else f"{found.axis} {version}"),
         *([text(time_text(point))] if found.axis is not None and point.time_us is not None else []),
         f"<b>{text(value_text(found.kpi, point))}</b>",
     )
 
 
-def marks_frame(shown: Iterable[SeriesWithVerdict], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
+def marks_frame(shown: Iterable[WithVerdict], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
     """A row for each change of the *shown* series: its number, ``x`` as *places* gives it, ``label`` and ``kind``."""
     import pandas
 
     rows = []
-    for number, judged in enumerate(shown):
-        verdict = judged.verdict
+    for number, (series, verdict) in enumerate(shown):
         if verdict is None or not verdict.changes:
             continue
-        drawn = zip(judged.series.points, places(judged.series), strict=True)
+        drawn = zip(series.points, places(series), strict=True)
         x_of = {(entry.test_uuid, entry.name): x for point, x in drawn for entry in point.entries}
         for change, told in zip(verdict.changes, changes_frame(verdict).itertuples(), strict=True):
             first = verdict.points[change.first].entries[0]

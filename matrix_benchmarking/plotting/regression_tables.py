@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..analyze.select.selection import NotAnalysed
+from ..analyze.select.series import NotAnalysed
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..analyze.select.series import KPISeries, point_text, series_text, step_texts
-from ..analyze.verdict.model import SEVERITY, Outcome
+from ..analyze.select.series import KPISeries, Series
+from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
-from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, counts, judged_series
+from ..analyze.wording.of_kpi import WithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
@@ -45,8 +45,8 @@ class HistoryReport(Report):
         found = find(self.study, View([], {}, [], {}, {}))
         return conclusions(found, self._judged(found))[0]
 
-    def _judged(self, found: KPISeries) -> list[SeriesWithVerdict]:
-        return judged_series(found, self.workload.name, self.study.analysis)
+    def _judged(self, found: KPISeries) -> list[WithVerdict]:
+        return judged_series(found, self.study.analysis)
 
     def _kpis(self, view: View) -> Node:
         columns: Columns = [
@@ -60,8 +60,8 @@ class HistoryReport(Report):
             judged = self._judged(find(self.study, view.choosing(kpi=name)))
             number = counts(judged)
             cells = [count_cell(each) for each in (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))]
-            bad = (one.verdict for one in judged if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED))
-            worst = next(bad, None)
+            bad = (Outcome.REGRESSION, Outcome.SUSPECTED)
+            worst = next((one for _, one in judged if one is not None and one.outcome in bad), None)
             most = "" if worst is None else short(f"{wording.size(worst)}: {worst.name}", LONGEST_NAME)
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
         return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
@@ -77,12 +77,11 @@ class HistoryReport(Report):
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
             *("Newest at", "Newest runs"),
         ]
-        texts = step_texts(found)
-        rows = [self._row(one, found, texts) for one in self._judged(found)]
+        rows = [self._row(*one) for one in self._judged(found)]
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
 
-    def _row(self, judged: SeriesWithVerdict, found: KPISeries, texts: list[str]) -> Row:
-        kpi, series, verdict = found.kpi, judged.series, judged.verdict
+    def _row(self, series: Series, verdict: SeriesVerdict | None) -> Row:
+        kpi, newest = series.kpi, series.points[-1]
         told: list[Cell | str] = ["not judged", "–", "–"]
         if verdict is not None:
             told = [
@@ -91,14 +90,14 @@ class HistoryReport(Report):
                 cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
             ]
         return [
-            short(series_text(found, series), LONGEST_NAME),
+            short(series.name, LONGEST_NAME),
             count_cell(len(series.points)),
-            count_cell(series.runs),
+            count_cell(sum(point.count for point in series.points)),
             *told,
             kpi_cell(kpi, series.points[0].mean),
-            kpi_cell(kpi, series.newest.mean),
-            cut_inside(point_text(found, series.newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
-            Cell(run_links(series.newest.entries, self.link)),
+            kpi_cell(kpi, newest.mean),
+            cut_inside(series.versions[-1], LONGEST_VERSION),
+            Cell(run_links(newest.entries, self.link)),
         ]
 
 

@@ -22,7 +22,7 @@ from ..analyze.wording.alarms import about_unjudged, about_unseen
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history
-from ..matrix import NOT_SET
+from ..matrix import NOT_SET, typed
 from ..workload import Workload
 
 
@@ -173,11 +173,10 @@ def _question(study: Study, data: str) -> Question:
 def _which_is_newer(order: Order, axis: str, runs: Mapping[str, LabelledRun]) -> str:
     """A sentence on the order of both versions; empty where nothing says it, which a comparison can do without."""
     try:
-        places = {name: order.place(run, axis) for name, run in runs.items()}
-        sentence = order.of(axis).sentence
+        placed = order.of(axis)
     except OrderUnknown:
         return ""
-    (old, first), (new, second) = places.items()
+    (old, first), (new, second) = ((name, placed.places.get(typed(run.versions[axis]))) for name, run in runs.items())
     if first is None or second is None:
         return ""
-    return f"{sentence} {old if first > second else new} is the newer one."
+    return f"{placed.sentence} {old if first > second else new} is the newer one."

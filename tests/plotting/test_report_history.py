@@ -18,7 +18,6 @@ from plotting_support.analyses import series, toy_workload, versions
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import verdicts
-from matrix_benchmarking.analyze.wording.of_kpi import SeriesWithVerdict
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import Arguments, plot_history
@@ -162,8 +161,8 @@ def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(t
     past = runs(["1", "2", "3"], {"a": 1.0, "b": 2.0})
     of = catalogue(toy, past)
     found = plot_history.find(of.study, Arguments([], {}, [], {}, {}))
-    shown = [SeriesWithVerdict(one, None) for one in reversed(found.series)]
-    assert [one.series.labels["image"] for one in shown] == ["b", "a"]
+    shown = [(one, None) for one in reversed(found.series)]
+    assert [one.labels["image"] for one, _ in shown] == ["b", "a"]
     frame = pandas.DataFrame(
         [
             (0, 2, "faster", plot_history.BETTER),

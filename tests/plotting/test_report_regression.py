@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
 
-from matrix_benchmarking.analyze.select.selection import NotAnalysed
+from matrix_benchmarking.analyze.select.series import NotAnalysed
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, severity
 from matrix_benchmarking.history.alarms import Action

@@ -14,8 +14,7 @@ from typing import Any
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.select.selection import NotAnalysed
-from matrix_benchmarking.analyze.select.series import SeriesPoint
+from matrix_benchmarking.analyze.select.series import NotAnalysed, SeriesPoint
 from matrix_benchmarking.analyze.verdict.model import (
     Alarm,
     Analysis,

@@ -57,7 +57,7 @@ def order_of(whole: Matrix, workload: Workload, explicit: Explicit | None, filte
 def order_findings(order: Order) -> Iterator[Finding]:
     """What is to be said of *order*; that there is none changes what is said of a history."""
     try:
-        notes, left_out = order.notes, order.leaves_out
+        notes, left_out = order.notes, order.of(order.axis).leaves_out
     except MatbenchError as error:
         text = str(error)
         yield Finding("order-unknown", f"{text[:1].upper()}{text[1:]}.", _HISTORY)

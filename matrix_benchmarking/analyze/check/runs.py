@@ -9,9 +9,8 @@ from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...workload import Workload
 from .. import doubts
 from ..points import by_point
-from ..select.order_sources import named
 from ..select.selection import not_judged
-from ..words import count_of, plural
+from ..words import count_of, named, plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of, said_of_twins
 
 

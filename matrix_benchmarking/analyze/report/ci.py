@@ -26,7 +26,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from ..select.selection import NotAnalysed
+from ..select.series import NotAnalysed
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import probability

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ... import lts
 from ...errors import did_you_mean
@@ -15,58 +14,30 @@ from ...history.records import URLS_LABEL
 from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ...workload import Workload
 
+Labels = Mapping[str, object]
+"""Values by name; types count."""
 LabelsKey = tuple[tuple[str, str, object], ...]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class LabelledRun:
-    """A successful run with what places it in a series, whatever the KPI. Runs of one series share what they can.
-
-    Attributes:
-        entry: the run.
-        workload: what the run is one of.
-        facts: what its payload says; None where it isn't at hand.
-        labels: its labels without comparison and ignored keys.
-        key: what identifies them; types count.
-        versions: the values of the comparison keys; NOT_SET where it has none.
-        is_current: it is from the results at hand, beside others from a history.
-        names: of all its labels, comparison and ignored keys among them.
-        is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
-    """
+    """A successful run with what places it in a series, whatever the KPI. Runs of one series share what they can."""
 
     entry: Entry
     workload: Workload
-    facts: Facts | None
-    labels: Mapping[str, Any]
-    key: LabelsKey
-    versions: Mapping[str, Any]
-    is_current: bool
-    names: frozenset[str]
-    is_timed: bool = dataclasses.field(init=False)
-
-    def __post_init__(self) -> None:
-        self.is_timed = self.facts is not None
+    facts: Facts | None  # what its payload says; None where it isn't at hand
+    labels: Labels  # without comparison and ignored keys
+    key: LabelsKey  # what identifies them
+    versions: Labels  # the values of the comparison keys; NOT_SET where it has none
+    is_current: bool  # it is from the results at hand, beside others from a history
+    names: frozenset[str]  # of all its labels, comparison and ignored keys among them
+    is_timed: bool  # its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms
 
     def load_time(self) -> int | None:
         """When it ended, in microseconds since 1970; None where unknown."""
         if self.facts is None:
             self.facts = lts.facts_of_entry(self.workload, self.entry)
         return self.facts.time_us
-
-    @property
-    def other_units(self) -> frozenset[str]:
-        """The KPIs that it has in another unit than the workload today."""
-        return frozenset() if self.facts is None else self.facts.other_units
-
-    @property
-    def other_directions(self) -> frozenset[str]:
-        """The KPIs that were better the other way round."""
-        return frozenset() if self.facts is None else self.facts.other_directions
-
-    @property
-    def recorded(self) -> tuple[int, int] | None:
-        """When a history first saw the run, as :class:`.matrix.Entry` says it."""
-        return self.entry.recorded
 
 
 def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool = False) -> list[LabelledRun]:
@@ -84,7 +55,7 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
     keys = workload.regression
     ignored = {name: {typed(value) for value in values} for name, values in keys.ignored_entries.items()}
     apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
-    series: dict[LabelsKey, tuple[Mapping[str, Any], LabelsKey]] = {}
+    series: dict[LabelsKey, tuple[Labels, LabelsKey]] = {}
     known_names: dict[frozenset[str], frozenset[str]] = {}
     runs = []
     for entry in entries:
@@ -96,11 +67,11 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         kept = {name: value for name, value in labels.items() if name not in apart}
         key = tuple([(name, *typed(hashable(kept[name]))) for name in sorted(kept)])
         series_labels, key = series.setdefault(key, (kept, key))
-        names = frozenset(labels)
         versions = {name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys}
         is_current = is_beside_history and entry.kept_in is None
-        names = known_names.setdefault(names, names)
-        runs.append(LabelledRun(entry, workload, facts, series_labels, key, versions, is_current, names))
+        names = known_names.setdefault(names := frozenset(labels), names)
+        is_timed = facts is not None
+        runs.append(LabelledRun(entry, workload, facts, series_labels, key, versions, is_current, names, is_timed))
     return runs
 
 
@@ -128,17 +99,17 @@ def unknown_names(names: Iterable[str], workload: Workload, runs: Sequence[Label
     return [f"'{name}': {did_you_mean(name, known)}" for name in names if runs and name not in known]
 
 
-def run_id(run: LabelledRun) -> tuple[Any, ...]:
+def run_id(run: LabelledRun) -> tuple[object, ...]:
     """What tells *run* from all others of its matrix."""
     return run.entry.test_uuid, run.entry.name
 
 
-def hashable(value: Any) -> Any:
+def hashable(value: object) -> object:
     """A label that is no scalar, as text."""
     return value if value is NOT_SET or value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
-def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[Facts | None, Mapping[str, Any] | None]:
+def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[Facts | None, Labels | None]:
     """What the run's payload says, None where that isn't loaded, and its labels."""
     is_said = by_settings and all(name in entry.settings for name in workload.regression.comparison_keys)
     if entry.facts is None and (is_said or workload.store.get_kpi_labels is None):
@@ -147,7 +118,7 @@ def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[Fac
     return facts, facts.labels
 
 
-def _version(name: str, labels: Mapping[str, Any], entry: Entry) -> Any:
+def _version(name: str, labels: Labels, entry: Entry) -> object:
     """The value of a comparison key: of the label, else of the setting that is no label."""
     value = labels.get(name, entry.settings.get(name))
     return NOT_SET if value is None else value

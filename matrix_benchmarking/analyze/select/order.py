@@ -9,18 +9,17 @@ before another: neither their names nor the order in which they were read.
 from __future__ import annotations
 
 import collections
-import copy
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..words import count_of
+from ..words import count_of, named
 from .labelled import LabelledRun, labelled, run_id, unknown_names
-from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
+from .order_sources import Explicit, Extents, Item, Source, contradiction, declared, given, levels, of_names, of_runs
 from .versions import in_words
 
 _WHAT_TO_DO = (
@@ -33,31 +32,14 @@ class OrderUnknown(ConfigError):
     """Nothing says which of several versions, or runs, is the newest."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Placed:
-    """The values of one comparison key, or the runs, in their order.
+    """The values of one comparison key, or the runs, in their order."""
 
-    Attributes:
-        source: where the order is from, in words, as ``the times``.
-        places: by value (or run) its place, 0 for the oldest. Runs that nothing tells apart share one.
-        left_out: how many values (or runs) have no place.
-        notes: sentences on what is left out, merged or contradicted.
-        what: ``versions`` or ``runs``.
-    """
-
-    def __init__(
-        self, what: str, source: Source, in_order: Sequence[Sequence[Item]], notes: Sequence[str], items: int
-    ) -> None:
-        """*items* is the number of values (or runs) that there are."""
-        self.what = what
-        self.source = source.name
-        self.places = {item: place for place, level in enumerate(in_order) for item in level}
-        self.left_out = items - len(self.places)
-        self.notes = tuple(notes)
-
-    @property
-    def sentence(self) -> str:
-        """Where the order is from, as ``Versions in the order of their numbers.``; empty where one needs none."""
-        return f"{self.what.capitalize()} in {_order_of(self.source)}." if self.source else ""
+    sentence: str  # where the order is from, as ``Versions in the order of their numbers.``; empty where one needs none
+    places: Mapping[Item, int]  # of each value (or run), 0 for the oldest; runs that nothing tells apart share one
+    leaves_out: bool  # whether one has no place
+    notes: tuple[str, ...]  # sentences on what is left out, merged or contradicted
 
 
 class Order:
@@ -74,10 +56,11 @@ class Order:
         explicit: Explicit | None = None,
         *,
         axis: str | None = None,
+        part: Sequence[LabelledRun] | None = None,
     ) -> None:
-        """*runs* are all that there are, before any filter; *explicit* is the order of versions that somebody gave."""
+        """*runs* are all that there are, of which a *part* is analysed; *explicit* is what somebody gave."""
         self._runs = runs
-        self._part = runs
+        self._part = runs if part is None else part
         self._workload = workload
         self._explicit = explicit
         self._axis = axis
@@ -90,10 +73,9 @@ class Order:
         """
         if not any(name in filters for name in self._workload.regression.comparison_keys):
             return self
-        other = copy.copy(self)
-        for known in ("keys", "newest"):
-            other.__dict__.pop(known, None)
-        other._part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
+        part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
+        other = Order(self._runs, self._workload, self._explicit, axis=self._axis, part=part)
+        other._placed = self._placed
         return other
 
     def runs_of(self, entries: Sequence[Entry]) -> list[LabelledRun]:
@@ -117,7 +99,7 @@ class Order:
         return next(iter(axes(self._runs, self._workload)), None)
 
     @functools.cached_property
-    def newest(self) -> Any:
+    def newest(self) -> object:
         """The newest version of all; NOT_SET where the runs stand one by one, or no version has a place.
 
         Raises:
@@ -137,7 +119,7 @@ class Order:
         return self.of(self.axis).sentence
 
     @property
-    def known_places(self) -> dict[str, dict[Item, int]]:
+    def known_places(self) -> dict[str, Mapping[Item, int]]:
         """The places of the values of each comparison key that has an order."""
         found = {}
         for key in self.keys:
@@ -152,11 +134,6 @@ class Order:
         """What is to be said of the order of the axis and, where it has others beside it, of those."""
         keys = dict.fromkeys([self.axis, *self.keys])
         return tuple(note for key in keys for note in self.of(key).notes)
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether a version, or a run, has no place in the order of the axis."""
-        return self.of(self.axis).left_out > 0
 
     def said(self, key: str | None) -> list[str]:
         """Where the order of a comparison key, or of the runs, is from, and what is to be said of it, as sentences."""
@@ -177,10 +154,6 @@ class Order:
             self._placed[key] = self._order_of_runs() if key is None else self._order_of_versions(key)
         return self._placed[key]
 
-    def place(self, run: LabelledRun, key: str | None) -> int | None:
-        """The place of *run*, or of its value of *key*; None where the order leaves it out."""
-        return self.of(key).places.get(run_id(run) if key is None else typed(run.versions[key]))
-
     def steps(self, runs: Sequence[LabelledRun], axis: str | None) -> list[tuple[int, ...] | None]:
         """The place of each of *runs* by *axis* first, then by the other comparison keys; None where one lacks it."""
         if not runs:
@@ -200,64 +173,50 @@ class Order:
         return list(map(step, runs))
 
     def _order_of_versions(self, key: str) -> Placed:
-        versions = {typed(version): version for run in self._runs for version in [run.versions[key]]}
+        versions: dict[Item, object] = {typed(one): one for one in (run.versions[key] for run in self._runs)}
         sources = self._sources(key, versions)
         tied: Sequence[Item] = ()
-        for source in sorted(sources, key=lambda one: -len(one.intervals)):
+        for source in sorted(sources, key=lambda one: -len(one.extents)):
             others = [one for one in sources if one is not source]
-            found = levels(list(source.intervals), [source, *others])
+            found = levels(list(source.extents), [source, *others])
             if len(found[-1]) > 1:
                 tied = tied or found[-1]
                 continue
-            notes = [*self._not_set(key, versions, source), *self._left_out(key, versions, source, found)]
+            unset = self._count(key, [typed(NOT_SET)]) if source.is_of_names else 0
+            notes = [f"{count_of(unset, 'run')} without a version put before the others"] if unset else []
+            unplaced = [item for item in versions if item not in source.extents]
+            notes += self._left_out(key, versions, unplaced, f"without a place in {_order_of(source)}")
+            alike = [item for level in found if len(level) > 1 for item in level]
+            notes += self._left_out(key, versions, alike, "nothing says which of them is the newer one")
             kept = [level for level in found if len(level) == 1]
-            claims = {level[0]: source.intervals[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
+            claims = {level[0]: source.extents[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
             if key == self._first_axis:  # the others are compared within a version only
-                notes += [note for one in others for note in _against(claims, one, lambda: _texts(versions))]
-            return Placed("versions", source, kept, notes, len(versions))
+                notes += _against(claims, others, lambda: _texts(versions))
+            return _placed("Versions", source, kept, notes, len(versions))
         texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
 
-    def _not_set(self, key: str, versions: Mapping[Item, Any], source: Source) -> list[str]:
-        """A sentence where runs without a version were put before all others, which no time or directory says."""
-        item = typed(NOT_SET)
-        if item not in versions or not source.is_of_names:
+    def _left_out(self, key: str, versions: Mapping[Item, object], items: Sequence[Item], reason: str) -> list[str]:
+        if not items:
             return []
-        count = self._count(key, [item])
-        return [f"{count_of(count, 'run')} without a version put before the others"]
-
-    def _left_out(
-        self, key: str, versions: Mapping[Item, Any], source: Source, found: Sequence[Sequence[Item]]
-    ) -> list[str]:
-        """Sentences on the versions that the order leaves out: those that no source places, and those that are tied."""
-        groups = {
-            f"without a place in {_order_of(source.name)}": [item for item in versions if item not in source.intervals],
-            "nothing says which of them is the newer one": [
-                item for level in found if len(level) > 1 for item in level
-            ],
-        }
-        texts = _texts(versions) if any(groups.values()) else {}
-        return [
-            f"{count_of(len(items), 'version')} with {count_of(count, 'run')} left out "
-            f"({named([texts[item] for item in items])}): {reason}"
-            for reason, items in groups.items()
-            if (count := self._count(key, items))
-        ]
+        texts = _texts(versions)
+        what = f"{count_of(len(items), 'version')} with {count_of(self._count(key, items), 'run')} left out"
+        return [f"{what} ({named([texts[item] for item in items])}): {reason}"]
 
     def _count(self, key: str, items: Sequence[Item]) -> int:
         """How many runs have one of these values of *key*."""
         wanted = set(items)
-        return sum(typed(run.versions[key]) in wanted for run in self._runs) if wanted else 0
+        return sum(typed(run.versions[key]) in wanted for run in self._runs)
 
-    def _sources(self, key: str, versions: Mapping[Item, Any]) -> list[Source]:
+    def _sources(self, key: str, versions: Mapping[Item, object]) -> list[Source]:
         if len(versions) < 2:
             return [_nothing_to_order(versions)]
         is_axis = key == self._first_axis
         told = None if self._explicit is None else given(self._explicit, versions, is_required=is_axis)
         found = [told, declared(self._workload, versions) if is_axis else None, of_names(versions)]
         sources = [source for source in found if source is not None]
-        is_enough = any(len(set(source.intervals.values())) == len(versions) for source in sources)
+        is_enough = any(len(set(source.extents.values())) == len(versions) for source in sources)
         return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), loads=not is_enough)]
 
     def _order_of_runs(self) -> Placed:
@@ -271,22 +230,16 @@ class Order:
                 f"the order of {count_of(len(items), 'run')} is unknown: they have no time, come from no "
                 "history, and their directories begin with no number; let the workload's payload say when a test ended"
             )
-        source = max(sources, key=lambda one: len(one.intervals))
+        source = max(sources, key=lambda one: len(one.extents))
         others = [one for one in sources if one is not source]
-        found = levels(list(source.intervals), [source, *others])
-        notes = []
-        missing = len(items) - len(source.intervals)
-        if missing:
-            notes.append(f"{count_of(missing, 'run')} left out: without a place in {_order_of(source.name)}")
-        alike = _alike(found, series)
-        if alike:
-            notes.append(f"{alike} runs that nothing puts in order stand as repeats of one point")
-        notes += [
-            note
-            for one in others
-            for note in _against(source.intervals, one, lambda: {run_id(run): run.entry.name for run in self._runs})
-        ]
-        return Placed("runs", source, found, notes, len(items))
+        found = levels(list(source.extents), [source, *others])
+        missing = len(items) - len(source.extents)
+        notes = [f"{count_of(missing, 'run')} left out: without a place in {_order_of(source)}"] if missing else []
+        counts = collections.Counter((place, series[item]) for place, level in enumerate(found) for item in level)
+        alike = sum(count for count in counts.values() if count > 1)  # that share a place with one of their series
+        notes += [f"{alike} runs that nothing puts in order stand as repeats of one point"] if alike else []
+        notes += _against(source.extents, others, lambda: {run_id(run): run.entry.name for run in self._runs})
+        return _placed("Runs", source, found, notes, len(items))
 
 
 def check_keys(workload: Workload, runs: Sequence[LabelledRun]) -> None:
@@ -308,30 +261,32 @@ def axes(runs: Sequence[LabelledRun], workload: Workload) -> list[str]:
 
 
 def _nothing_to_order(items: Iterable[Item]) -> Source:
-    return Source("", "", dict.fromkeys(items, (0, 0)))
+    return Source("", dict.fromkeys(items, (0, 0)))
 
 
-def _order_of(source: str) -> str:
-    return source if source.startswith("the order ") else f"the order of {source}"
+def _order_of(source: Source) -> str:
+    return source.name if source.name.startswith("the order ") else f"the order of {source.name}"
 
 
-def _texts(versions: Mapping[Item, Any]) -> dict[Item, str]:
+def _placed(what: str, source: Source, found: Sequence[Sequence[Item]], notes: Sequence[str], items: int) -> Placed:
+    """*what* there is so many *items* of, in the order that was *found*."""
+    places = {item: place for place, level in enumerate(found) for item in level}
+    sentence = f"{what} in {_order_of(source)}." if source.name else ""
+    return Placed(sentence, places, len(places) < items, tuple(notes))
+
+
+def _texts(versions: Mapping[Item, object]) -> dict[Item, str]:
     return dict(zip(versions, in_words(list(versions.values())), strict=True))
 
 
-def _against(claims: Mapping[Item, Any], other: Source, in_text: Callable[[], Mapping[Item, str]]) -> list[str]:
-    """A sentence where *other* says otherwise."""
-    found = contradiction(claims, other.intervals)
-    if found is None:
-        return []
-    texts = in_text()
-    return [
-        f"{other.name} {other.says} otherwise for {found.count} of {count_of(found.pairs, 'pair')}: "
-        f"{texts[found.later]} {other.before} {texts[found.earlier]}"
-    ]
-
-
-def _alike(found: Sequence[Sequence[Item]], series: Mapping[Item, Any]) -> int:
-    """How many runs share their place with another one of their series."""
-    counts = collections.Counter((place, series[item]) for place, level in enumerate(found) for item in level)
-    return sum(count for count in counts.values() if count > 1)
+def _against(chosen: Extents, others: Sequence[Source], in_text: Callable[[], Mapping[Item, str]]) -> list[str]:
+    """A sentence for each of *others* that says otherwise."""
+    notes = []
+    for other in others:
+        found = contradiction(chosen, other.extents)
+        if found is not None:
+            count, first, second = found
+            items = sum(item in other.extents for item in chosen)
+            of, texts = count_of(items * (items - 1) // 2, "pair"), in_text()
+            notes.append(f"the other way round by {other.name}: {count} of {of}, {texts[first]} before {texts[second]}")
+    return notes

@@ -13,54 +13,47 @@ from ...errors import ConfigError, WorkloadError, did_you_mean
 from ...filters import exact, show
 from ...matrix import NOT_SET, typed
 from ...workload import Workload
+from ..words import named
 from .labelled import LabelledRun
 from .versions import DATE, NUMBERED, key, same_kind
 
-Item = tuple[Any, ...]
-Extent = tuple[Any, Any]
+Item = tuple[object, ...]
+"""What identifies a version (:func:`.matrix.typed`), or a run."""
+Place = Any  # of one source all are numbers, or all are tuples of them
+Extents = Mapping[Item, tuple[Place, Place]]
+"""Where each version or run begins and ends."""
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:[-._:][0-9]+)*(?![0-9A-Za-z])")
 _FIRST, _LAST = -math.inf, math.inf
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Source:
-    """An order, as far as it goes.
+    """An order, as far as it goes."""
 
-    Attributes:
-        name: in words, as ``the times``.
-        says: the verb that goes with it, ``say`` or ``says``.
-        intervals: where each version or run begins and ends. One that ends before another begins came before it; those
-            that overlap claim no order, but are put in that of their beginnings.
-        before: what the source knows of one that begins before another, as ``was measured before``.
-        is_of_names: it says nothing of runs without a version, which stand before the others.
-    """
+    name: str  # in words, as ``the times``
+    # One that ends before another begins came before it; those that overlap claim no order, but are put in that of
+    # their beginnings.
+    extents: Extents
+    is_of_names: bool = False  # it says nothing of runs without a version, which stand before the others
 
-    name: str
-    says: str
-    intervals: Mapping[Item, Extent]
-    before: str = "comes before"
-    is_of_names: bool = False
+    @classmethod
+    def of_versions(cls, name: str, places: Mapping[Item, Place], versions: Mapping[Item, object]) -> Source:
+        """One in which each of *versions* has one place; those that aren't set come first."""
+        return cls(name, {item: (place := places.get(item, _FIRST), place) for item in versions}, is_of_names=True)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Explicit:
-    """An order of versions that somebody gave.
+    """An order of versions that somebody gave."""
 
-    Attributes:
-        source: in words, as ``the file releases.txt``.
-        find: from a version as text to its place; None where it has none.
-        known: the versions that are in it, for suggestions.
-        advice: what to do about a version that isn't.
-    """
-
-    source: str
-    find: Callable[[str], int | None]
-    known: Sequence[str]
-    advice: str
+    source: str  # in words, as ``the file releases.txt``
+    find: Callable[[str], int | None]  # from a version as text to its place; None where it has none
+    known: Sequence[str]  # the versions that are in it, for suggestions
+    advice: str  # what to do about a version that isn't
 
 
-def given(explicit: Explicit, versions: Mapping[Item, Any], *, is_required: bool) -> Source | None:
-    """The order that somebody gave, versions that aren't set first; None where it isn't required and lacks one.
+def given(explicit: Explicit, versions: Mapping[Item, object], *, is_required: bool) -> Source | None:
+    """The order that somebody gave; None where it isn't required and lacks a version.
 
     Raises:
         ConfigError: it lacks versions, and is required.
@@ -75,11 +68,10 @@ def given(explicit: Explicit, versions: Mapping[Item, Any], *, is_required: bool
             f"{explicit.source} has no place for {len(missing)} of the {len(places)} versions: "
             f"{named(missing)}{suggestion}; {explicit.advice}"
         )
-    points = _points({item: places.get(item, _FIRST) for item in versions})
-    return Source(explicit.source, "says", points, is_of_names=True)
+    return Source.of_versions(explicit.source, places, versions)
 
 
-def declared(workload: Workload, versions: Mapping[Item, Any]) -> Source | None:
+def declared(workload: Workload, versions: Mapping[Item, object]) -> Source | None:
     """The workload's ``version_order``; None where it has none.
 
     Raises:
@@ -92,76 +84,63 @@ def declared(workload: Workload, versions: Mapping[Item, Any]) -> Source | None:
     name = f"version_order of workload '{workload.name}'"
     try:
         told = list(order(values) if callable(order) else order)
-        places = {typed(value): place for place, value in reversed(list(enumerate(told)))}
+        places: dict[Item, int] = {typed(value): place for place, value in reversed(list(enumerate(told)))}
     except Exception as error:
         raise WorkloadError(f"{name} fails: {type(error).__name__}: {error}") from error
     missing = [show(value) for value in values if typed(value) not in places]
     if missing:
         raise WorkloadError(f"{name} lacks {len(missing)} of the {len(values)} versions: {named(missing)}")
-    points = _points({item: places.get(item, _FIRST) for item in versions})
-    return Source("the workload's version_order", "says", points, is_of_names=True)
+    return Source.of_versions("the workload's version_order", places, versions)
 
 
-def of_names(versions: Mapping[Item, Any]) -> Source | None:
-    """The numbers of versions of one name, or the dates in all of them; None for versions of another kind.
-
-    Those that aren't set come first.
-    """
+def of_names(versions: Mapping[Item, object]) -> Source | None:
+    """The numbers of versions of one name, or the dates in all of them; None for versions of another kind."""
     kind = same_kind(value for value in versions.values() if value is not NOT_SET)
-    if kind is None:
+    places = {item: key(value) for item, value in versions.items()}
+    if kind is None or len(set(places.values())) < 2:  # builds of one release, told apart by their hashes
         return None
-    name = "their numbers" if kind == NUMBERED else "their dates"
-    places = _points({item: key(value) for item, value in versions.items()})
-    if len(set(places.values())) < 2:  # builds of one release, told apart by their hashes
-        return None
-    return Source(name, "say", places, is_of_names=True)
+    return Source.of_versions("their numbers" if kind == NUMBERED else "their dates", places, versions)
 
 
 def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, loads: bool = True) -> list[Source]:
     """The times, the order in which a history first saw the runs, and that of the directories, as far as they go.
 
-    Args:
-        item: what a run stands for: its version, or itself.
-        loads: times are asked for where they aren't at hand.
+    *item* is what a run stands for: its version, or itself. With *loads* times are asked for that aren't at hand.
     """
     numbers = _numbers(runs)
-    sources = [
-        _source("the times", "say", "was measured before", runs, item, _moment)
-        if loads or all(run.is_timed for run in runs)
-        else None,
-        _source("the order in which the history first saw them", "says", "comes before", runs, item, _recorded),
-        _source("the names of the directories", "say", "comes before", runs, item, lambda run: numbers.get(id(run))),
+    ways: list[tuple[str, Callable[[LabelledRun], Place]]] = [
+        ("the order in which the history first saw them", _recorded),
+        ("the names of the directories", lambda run: numbers.get(id(run))),
     ]
-    return [source for source in sources if source is not None and source.intervals]
+    if loads or all(run.is_timed for run in runs):
+        ways.insert(0, ("the times", _moment))
+    sources = [Source(name, _extents(runs, item, place)) for name, place in ways]
+    return [source for source in sources if source.extents]
 
 
-def _source(
-    name: str,
-    says: str,
-    before: str,
-    runs: Sequence[LabelledRun],
-    item: Callable[[LabelledRun], Item],
-    moment: Callable[[LabelledRun], Any],
-) -> Source:
-    intervals: dict[Item, Extent] = {}
+def _extents(
+    runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], place: Callable[[LabelledRun], Place]
+) -> Extents:
+    found: dict[Item, tuple[Place, Place]] = {}
     for run in runs:
-        if (at := moment(run)) is not None:
-            first, last = intervals.get(item(run), (at, at))
-            intervals[item(run)] = min(first, at), max(last, at)
-    return Source(name, says, intervals, before)
+        if (at := place(run)) is not None:
+            first, last = found.get(item(run), (at, at))
+            found[item(run)] = min(first, at), max(last, at)
+    return found
 
 
-def _moment(run: LabelledRun) -> Any:
+def _moment(run: LabelledRun) -> float | None:
     """When a run ended; the results at hand are newer than what is recorded of others."""
     time_us = run.load_time()
     return time_us if time_us is not None else _LAST if run.is_current else None
 
 
-def _recorded(run: LabelledRun) -> Any:
-    return (_LAST,) if run.is_current and run.recorded is None else run.recorded
+def _recorded(run: LabelledRun) -> tuple[float, ...] | None:
+    recorded = run.entry.recorded
+    return (_LAST,) if run.is_current and recorded is None else recorded
 
 
-def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, Any]:
+def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, tuple[tuple[int, ...], ...]]:
     """The number or date with which the directory of each run begins, by the run's ``id``; nothing if one has none.
 
     It is that of the first directory below those that all have in common, then of what is below it.
@@ -175,8 +154,8 @@ def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, Any]:
     return found if all(found.values()) else {}
 
 
-def _leading(parts: Sequence[str]) -> tuple[Any, ...]:
-    numbers: list[Any] = []
+def _leading(parts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    numbers = []
     for part in parts:
         date, match = DATE.match(part), _LEADING_NUMBERS.match(part)
         if date is not None:
@@ -188,10 +167,6 @@ def _leading(parts: Sequence[str]) -> tuple[Any, ...]:
     return tuple(numbers)
 
 
-def _points(places: Mapping[Item, Any]) -> dict[Item, Extent]:
-    return {item: (place, place) for item, place in places.items()}
-
-
 def levels(items: Sequence[Item], sources: Sequence[Source]) -> list[list[Item]]:
     """*items* in the order of the first source; those that it doesn't tell apart in that of the next that has them all.
 
@@ -200,30 +175,23 @@ def levels(items: Sequence[Item], sources: Sequence[Source]) -> list[list[Item]]
     if len(items) < 2 or not sources:
         return [list(items)]
     first, *others = sources
-    if any(item not in first.intervals for item in items):
+    if any(item not in first.extents for item in items):
         return levels(items, others)
-    by_beginning: dict[Any, list[Item]] = {}
+    by_beginning: dict[Place, list[Item]] = {}
     for item in items:
-        by_beginning.setdefault(first.intervals[item][0], []).append(item)
+        by_beginning.setdefault(first.extents[item][0], []).append(item)
     groups = [by_beginning[place] for place in sorted(by_beginning)]
     return [level for group in groups for level in ([group] if len(group) == 1 else levels(group, others))]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Contradiction:
-    """How many of *pairs* stand the other way round in another source, and one of them: *later* stands before there."""
+def contradiction(chosen: Extents, other: Extents) -> tuple[int, Item, Item] | None:
+    """How many pairs stand the other way round in *other*, and the first one, as it stands there; None for none.
 
-    count: int
-    pairs: int
-    earlier: Item
-    later: Item
-
-
-def contradiction(chosen: Mapping[Item, Extent], other: Mapping[Item, Extent]) -> Contradiction | None:
-    """The pairs that both put in order, and differently; None where there is none. n log n in the number of items."""
+    n log n in the number of items.
+    """
     items = [item for item in chosen if item in other]
     by_end = sorted(items, key=lambda item: chosen[item][1])
-    seen: list[tuple[Any, int]] = []
+    seen: list[tuple[Place, int]] = []
     count, found, next_ended = 0, None, 0
     for item in sorted(items, key=lambda item: chosen[item][0]):
         begin, end = chosen[item][0], other[item][1]
@@ -232,14 +200,6 @@ def contradiction(chosen: Mapping[Item, Extent], other: Mapping[Item, Extent]) -
             next_ended += 1
         after = len(seen) - bisect.bisect_right(seen, end, key=lambda one: one[0])
         if after and found is None:
-            found = (by_end[seen[-1][1]], item)
+            found = (item, by_end[seen[-1][1]])
         count += after
-    if found is None:
-        return None
-    return Contradiction(count, len(items) * (len(items) - 1) // 2, *found)
-
-
-def named(texts: Sequence[str], most: int = 5) -> str:
-    """The first of *texts*, and how many more there are."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{more}"
+    return None if found is None else (count, *found)

@@ -8,21 +8,18 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from ... import lts
 from ...errors import did_you_mean
-from ...filters import exact, show
-from ...history.records import digest
+from ...filters import show
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, typed
+from ...matrix import Entry, typed
 from ...workload import Workload
-from ..words import count_of, plural
-from .labelled import LabelledRun, hashable, labelled
+from ..words import count_of, named, plural
+from .labelled import LabelledRun, labelled
 from .order import Order, axes
-from .order_sources import named
-from .series import KPISeries, Series, SeriesPoint, known_runs, series_of, series_text, step_texts, time_text
+from .series import NotAnalysed, Series, series_of
 
 DAY_US = 24 * 3600 * 10**6
 NO_VALUE = "no value at"
@@ -30,84 +27,17 @@ NO_VALUE = "no value at"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SelectedSeries:
-    """One series, ready to be judged.
-
-    Attributes:
-        id: digest of workload, KPI, unit and labels; types count.
-        kpi: what is measured.
-        labels: what identifies it besides the KPI.
-        name: in words, by the labels that tell it from the KPI's other series.
-        points: one a version, the oldest first.
-        versions: the points in words.
-        keys: what identifies each point, whatever else is in the history: its version, or its run.
-        notes: what a reader should know, such as a newest version without a value.
-    """
-
-    id: str
-    kpi: KPIDefinition
-    labels: Mapping[str, Any]
-    name: str
-    points: tuple[SeriesPoint, ...]
-    versions: tuple[str, ...]
-    keys: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def values(self) -> list[list[float]]:
-        """The repeats of each point, in the KPI's unit."""
-        name = self.kpi.name
-        return [[entry.kpis[name] for entry in point.entries] for point in self.points]
-
-    def labels_for(self, version: str | None) -> list[Any]:
-        """Each point's value of one comparison key, as it was measured: of the key that has *version* among its values.
-
-        Where none has it, that of the first one with several values, which orders the points.
-        """
-        names = dict.fromkeys(name for point in self.points for name in point.versions)
-        keys = [[point.versions.get(name, NOT_SET) for point in self.points] for name in names]
-        there = [values for values in keys if version in {exact(value) for value in values}]
-        several = [values for values in keys if len(set(map(typed, values))) > 1]
-        return next(iter([*there, *several, *keys]), [])
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotAnalysed:
-    """Runs of a KPI that take no part: *series*, in words, is empty where they are all of the KPI's.
-
-    *reason* is a sentence's end, such as ``1B_cost is unknown at all 5 runs``.
-    """
-
-    kpi: str
-    series: str
-    labels: Mapping[str, Any]
-    reason: str
-    runs: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Selection:
-    """All that is to be judged.
+    """All that is to be judged."""
 
-    Attributes:
-        workload: its name.
-        newest: the newest version in words; None where no version orders the runs.
-        kpis: the names of the KPIs that are looked at.
-        series: in the order of the KPIs, then of the workload's sorting keys.
-        skipped: what takes no part.
-        notes: sentences on the data.
-        runs: successful runs.
-        order: where the order is from, as a sentence.
-    """
-
-    workload: str
-    newest: str | None
-    kpis: tuple[str, ...]
-    series: tuple[SelectedSeries, ...]
+    workload: str  # its name
+    newest: str | None  # the newest version in words; None where no version orders the runs
+    kpis: tuple[str, ...]  # the names of the KPIs that are looked at
+    series: tuple[Series, ...]  # in the order of the KPIs, then of the workload's sorting keys
     skipped: tuple[NotAnalysed, ...]
-    notes: tuple[str, ...]
-    runs: int
-    order: str = ""
+    notes: tuple[str, ...]  # sentences on the data
+    runs: int  # successful ones
+    order: str = ""  # where the order is from, as a sentence
 
 
 def select(
@@ -154,12 +84,7 @@ def _of_the_newest(every: Sequence[LabelledRun], left: Sequence[LabelledRun], or
         return ""
     newest = typed(order.newest)
     had, has = (sum(typed(run.versions[axis]) == newest for run in some) for some in (every, left))
-    if had == has:
-        return ""
-    of_it = f"{show(order.newest)}, the newest version"
-    if has:
-        return f"; {had - has} of {had} runs of {of_it}, among them"
-    return f"; among them all of {of_it}, which is not judged"
+    return f"; {had - has} of {had} runs of {show(order.newest)}, the newest version, among them" if has < had else ""
 
 
 def select_runs(
@@ -172,30 +97,18 @@ def select_runs(
 ) -> Selection:
     """As :func:`select`, of runs that have their labels; *notes* come before those that are made here."""
     kpis, about_kpis = _chosen(workload, kpi_filter)
-    axis = order.axis
-    found, skipped = [], list[NotAnalysed]()
-    for kpi in kpis:
-        of_kpi = series_of(runs, workload, kpi, order)
-        texts = dict(zip(map(_step_key, of_kpi.steps), step_texts(of_kpi), strict=True))
-        names = _names_of(of_kpi)
-        found += [_selected(workload, of_kpi, one, name, texts) for one, name in zip(of_kpi.series, names, strict=True)]
-        skipped += _skipped(of_kpi, runs, order)
-    newest = None if axis is None else _in_words(found, axis, order.newest)
+    of_kpis = [series_of(runs, workload, kpi, order) for kpi in kpis]
+    newest, series = _with_gaps([one for of_kpi in of_kpis for one in of_kpi.series], order)
     return Selection(
         workload=workload.name,
         newest=newest,
         kpis=tuple(kpi.name for kpi in kpis),
-        series=tuple(_with_gaps(found, newest, axis, order.newest)),
-        skipped=tuple(skipped),
+        series=tuple(series),
+        skipped=tuple(one for of_kpi in of_kpis for one in of_kpi.skipped),
         notes=(*about_kpis, *notes, *order.notes),
         runs=len(runs),
         order=order.sentence,
     )
-
-
-def series_id(workload: str, kpi: str, unit: str, labels: Mapping[str, Any]) -> str:
-    """A digest that is the same on each machine; labels ``1``, ``"1"``, ``1.0`` and ``true`` give different ones."""
-    return digest([workload, kpi, unit, {name: _plain(value) for name, value in labels.items()}])
 
 
 def _chosen(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefinition], list[str]]:
@@ -260,96 +173,17 @@ def _changed_labels(runs: Sequence[LabelledRun]) -> list[str]:
     return [f"not all of the {len(runs)} runs have the same labels ({counts}): those are different series"]
 
 
-def _names_of(found: KPISeries) -> list[str]:
-    """The series in words, each another: a text in quotes where a number looks the same."""
-    texts = [series_text(found, one) for one in found.series]
-    same = {text for text, count in collections.Counter(texts).items() if count > 1}
-    return [
-        text
-        if text not in same
-        else " · ".join(
-            f"{name} {one.labels[name]!r}" if name in one.labels else f"{name} not set" for name in found.names
-        )
-        for text, one in zip(texts, found.series, strict=True)
+def _with_gaps(found: Sequence[Series], order: Order) -> tuple[str | None, Sequence[Series]]:
+    """The newest version as the series that have it call it, and the series: those without a value there say so."""
+    axis = order.axis
+    if axis is None:
+        return None, found
+    last = typed(order.newest)
+    has_newest = [typed(one.points[-1].versions[axis]) == last for one in found]
+    named = (one.versions[-1] for one, has in zip(found, has_newest, strict=True) if has)
+    newest = next(named, show(order.newest))
+    gap = f"{NO_VALUE} {newest}, the newest version: judged up to"
+    return newest, [
+        one if has else dataclasses.replace(one, notes=(*one.notes, f"{gap} {one.versions[-1]}"))
+        for one, has in zip(found, has_newest, strict=True)
     ]
-
-
-def _selected(workload: Workload, found: KPISeries, one: Series, name: str, texts: Mapping[str, str]) -> SelectedSeries:
-    """One series; *texts* are the versions in words, by their keys."""
-    kpi = found.kpi
-    if found.axis is None:
-        versions = tuple(time_text(point) or "unknown time" for point in one.points)
-        keys = tuple(min(str(entry.test_uuid) for entry in point.entries) for point in one.points)
-    else:
-        keys = tuple(_step_key(point.versions) for point in one.points)
-        versions = tuple(texts[key] for key in keys)
-    identity = series_id(workload.name, kpi.name, kpi.unit, one.labels)
-    return SelectedSeries(identity, kpi, one.labels, name, one.points, versions, keys)
-
-
-def _step_key(versions: Mapping[str, Any]) -> str:
-    """The values of the comparison keys as a digest; types count."""
-    return digest([[name, _plain(value)] for name, value in sorted(versions.items())])
-
-
-def _plain(value: Any) -> Any:
-    """A label as JSON holds it; one that isn't set is none."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate can't be in a digest
-    return None if value is NOT_SET else hashable(value)
-
-
-def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> list[NotAnalysed]:
-    """The runs of a KPI that take no part: a series that has no value at all, then the rest by reason."""
-    name = found.kpi.name
-    groups: dict[Any, list[LabelledRun]] = {}
-    for run in runs:
-        groups.setdefault(run.key, []).append(run)
-    there = {_key(one.labels) for one in found.series}
-    without = [group for group in groups.values() if _key(group[0].labels) not in there]
-    if len(without) == len(groups):
-        if not runs:
-            return []
-        reasons = "; ".join(f"{reason} ({count})" for reason, count in found.left_out.items())
-        return [NotAnalysed(name, "", {}, reasons or "no run has it", len(runs))]
-    rest, listed = collections.Counter(found.left_out), list[NotAnalysed]()
-    for group in without:
-        left = known_runs(group, found.kpi, order, found.axis)[1]
-        rest.subtract(left)
-        why = "; ".join(f"{reason}{'' if n == len(group) else f' ({n})'}" for reason, n in left.items())
-        listed.append(NotAnalysed(name, _alone(group[0].labels, groups), group[0].labels, why, len(group)))
-    return [*listed, *(NotAnalysed(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
-
-
-def _alone(labels: Mapping[str, Any], groups: Mapping[Any, Sequence[LabelledRun]]) -> str:
-    """The labels that differ among all runs, in words."""
-    values: dict[str, set[Any]] = {}
-    for group in groups.values():
-        for name, value in group[0].labels.items():
-            values.setdefault(name, set()).add(typed(_plain(value)))
-    telling = [name for name in labels if len(values[name]) > 1]
-    return " · ".join(f"{name} {show(labels[name])}" for name in telling) or "all runs"
-
-
-def _key(labels: Mapping[str, Any]) -> Any:
-    return tuple(sorted((name, *map(str, typed(_plain(value)))) for name, value in labels.items()))
-
-
-def _in_words(found: Sequence[SelectedSeries], axis: str, version: Any) -> str:
-    """The *version* as the series that have it call it."""
-    for one in found:
-        if typed(one.points[-1].versions[axis]) == typed(version):
-            return one.versions[-1]
-    return show(version)
-
-
-def _with_gaps(
-    found: Iterable[SelectedSeries], newest: str | None, axis: str | None, last: Any
-) -> Iterable[SelectedSeries]:
-    """The series; those without a value at the newest version say so."""
-    for one in found:
-        if axis is None or typed(one.points[-1].versions[axis]) == typed(last):
-            yield one
-        else:
-            note = f"{NO_VALUE} {newest}, the newest version: judged up to {one.versions[-1]}"
-            yield dataclasses.replace(one, notes=(*one.notes, note))

@@ -9,43 +9,36 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ...filters import show
-from ...history.records import moment
+from ...filters import exact, show
+from ...history.records import digest, moment
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..intervals import Sample, summarise
-from ..words import cut_inside, value_label
-from .labelled import LabelledRun, LabelsKey, hashable
+from ..words import value_label
+from .labelled import LabelledRun, Labels, LabelsKey, hashable
 from .order import Order
 from .versions import in_words
 
-PlaceByKeys = tuple[int, ...]
+Step = tuple[int, ...]
 """The place of a run by each comparison key."""
+LeftOut = Mapping[tuple[LabelsKey, str], int]
+"""How many runs take no part, by what identifies their series, and why."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """The runs of a series at one version; where no version orders the series, one run, or those of one place.
+    """The runs of a series at one version; where no version orders the series, one run, or those of one place."""
 
-    Attributes:
-        versions: the values of the comparison keys.
-        time_us: of the newest run; None where unknown, and where nothing but its payload says and the versions are
-            order enough.
-        sample: number, mean and deviation of the values.
-        minimum, maximum: the least and the largest value, in the KPI's unit.
-        entries: the runs, in the order of their time where that is at hand.
-    """
-
-    versions: Mapping[str, Any]
+    versions: Labels  # the values of the comparison keys
+    # Of the newest run; None where unknown, and where nothing but its payload says and the versions are order enough.
     time_us: int | None
     sample: Sample
-    minimum: float
+    minimum: float  # the least and the largest value, in the KPI's unit
     maximum: float
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...]  # in the order of their time where that is at hand
 
     @property
     def mean(self) -> float:
@@ -58,111 +51,197 @@ class SeriesPoint:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Series:
-    """One KPI at the same labels: *points* from the oldest to the newest."""
+    """One KPI at the same labels, from the oldest version to the newest."""
 
-    labels: Mapping[str, Any]
+    id: str  # digest of workload, KPI, unit and labels; types count
+    kpi: KPIDefinition
+    labels: Labels  # what identifies it besides the KPI
+    name: str  # in words, by the labels that tell it from the KPI's other series
     points: tuple[SeriesPoint, ...]
+    versions: tuple[str, ...]  # the points in words
+    keys: tuple[str, ...]  # what identifies each point, whatever else is in the history: its version, or its run
+    notes: tuple[str, ...] = ()  # what a reader should know, such as a newest version without a value
 
     @property
-    def newest(self) -> SeriesPoint:
-        return self.points[-1]
+    def values(self) -> list[list[float]]:
+        """The repeats of each point, in the KPI's unit."""
+        return [[entry.kpis[self.kpi.name] for entry in point.entries] for point in self.points]
 
-    @property
-    def previous(self) -> SeriesPoint | None:
-        """The point before the newest; None where there is one point."""
-        return self.points[-2] if len(self.points) > 1 else None
+    def labels_for(self, version: str | None) -> list[object]:
+        """Each point's value of one comparison key, as it was measured: of the key that has *version* among its values.
 
-    @property
-    def runs(self) -> int:
-        return sum(point.count for point in self.points)
+        Where none has it, that of the first one with several values, which orders the points.
+        """
+        names = dict.fromkeys(name for point in self.points for name in point.versions)
+        keys = [[point.versions.get(name, NOT_SET) for point in self.points] for name in names]
+        there = [values for values in keys if version in {exact(value) for value in values}]
+        several = [values for values in keys if len(set(map(typed, values))) > 1]
+        return next(iter([*there, *several, *keys]), [])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """Runs of a KPI that take no part."""
+
+    kpi: str
+    series: str  # in words; empty where they are of several, or all of the KPI's
+    labels: Labels
+    reason: str  # a sentence's end, such as ``1B_cost is unknown``
+    runs: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KPISeries:
-    """All series of one KPI.
-
-    Attributes:
-        kpi: the KPI.
-        axis: the comparison key whose values order the points; None where time does.
-        versions: the values of *axis* in their order, each once; empty where time orders the points.
-        steps: the combinations of all comparison keys' values in their order, by *axis* first; empty likewise.
-        names: the labels that tell the series from each other.
-        series: in the order of their labels, sorting keys first.
-        left_out: why runs take no part, and how many.
-    """
+    """All series of one KPI."""
 
     kpi: KPIDefinition
-    axis: str | None
-    versions: tuple[Any, ...]
-    steps: tuple[Mapping[str, Any], ...]
-    names: tuple[str, ...]
-    series: tuple[Series, ...]
-    left_out: Mapping[str, int]
+    axis: str | None  # the comparison key whose values order the points; None where time does
+    versions: tuple[object, ...]  # the values of *axis* in their order, each once; empty where time orders the points
+    steps: Mapping[str, str]  # the combinations of all comparison keys' values in their order, in words by their keys
+    series: tuple[Series, ...]  # in the order of their labels, sorting keys first
+    left_out: Mapping[str, int]  # why runs take no part, and how many
+    skipped: tuple[NotAnalysed, ...] = ()  # the same runs: by series that have no value at all, then by reason
 
 
 def series_of(
     runs: Sequence[LabelledRun], workload: Workload, kpi: KPIDefinition, order: Order, axis: str | None = None
 ) -> KPISeries:
-    """The series of *kpi* among *runs*.
-
-    Args:
-        order: of all runs that there are.
-        axis: the comparison key that orders the series; that of *order* unless given.
+    """The series of *kpi* among *runs*, in the *order* of all runs that there are; by its own *axis* unless given.
 
     Raises:
         OrderUnknown: nothing says which version, or run, came after which.
     """
     axis = order.axis if axis is None else axis
-    known, left_out = known_runs(runs, kpi, order, axis)
-    groups: dict[LabelsKey, list[tuple[LabelledRun, PlaceByKeys]]] = {}
-    for run, step in known:
-        groups.setdefault(run.key, []).append((run, step))
-    series = [Series(one[0][0].labels, _points(one, kpi, by_run=axis is None)) for one in groups.values()]
-    telling = _telling_apart(series, workload.regression.sorting_keys)
-    series.sort(key=lambda one: [_sorting(one.labels.get(name, NOT_SET)) for name in telling])
-    versions = {} if axis is None else {step: run.versions for run, step in known}
-    in_order = tuple(versions[step] for step in sorted(versions))
-    of_axis = {typed(step[axis]): step[axis] for step in in_order} if axis is not None else {}
-    return KPISeries(kpi, axis, tuple(of_axis.values()), in_order, tuple(telling), tuple(series), left_out)
-
-
-def known_runs(
-    runs: Sequence[LabelledRun], kpi: KPIDefinition, order: Order, axis: str | None
-) -> tuple[list[tuple[LabelledRun, PlaceByKeys]], dict[str, int]]:
-    """The runs that have the KPI's value and a place in the order, with it, and why others don't take part."""
-    left_out = collections.Counter[str]()
-    valued = []
-    for run in runs:
-        value = run.entry.kpis.get(kpi.name)
-        if value is None:
-            left_out[f"{kpi.name} is unknown"] += 1
-        elif not math.isfinite(value):
-            left_out[f"{kpi.name} is no finite number"] += 1
-        elif run.entry.implausible:
-            left_out["values of the run can't be"] += 1
-        elif kpi.name in run.other_units:
-            left_out[f"{kpi.name} is in another unit than {kpi.unit or 'today'}"] += 1
-        elif kpi.name in run.other_directions:
-            left_out[f"{kpi.name} was better the other way round, and {kpi.direction} today"] += 1
+    groups: dict[LabelsKey, list[tuple[LabelledRun, Step]]] = {}
+    left_out = collections.Counter[tuple[LabelsKey, str]]()
+    for run, place in zip(runs, _places(runs, kpi, order, axis), strict=True):
+        if isinstance(place, str):
+            left_out[run.key, place] += 1
         else:
-            valued.append(run)
-    known = [(run, step) for run, step in zip(valued, order.steps(valued, axis), strict=True) if step is not None]
-    if len(known) < len(valued):
-        left_out["its place in the order is unknown"] = len(valued) - len(known)
-    return known, dict(left_out)
+            groups.setdefault(run.key, []).append((run, place))
+    labels = [of[0][0].labels for of in groups.values()]
+    telling = _telling_apart(labels, workload.regression.sorting_keys)
+    versions = {step: run.versions for of in groups.values() for run, step in of}
+    in_order = {step: versions[step] for step in sorted(versions)} if axis is not None else {}
+    keys = {step: _key(values) for step, values in in_order.items()}
+    steps = dict(zip(keys.values(), _step_texts(list(in_order.values()), axis), strict=True))
+    series = [
+        _series(workload, kpi, name, of, keys, steps)
+        for name, of in zip(_names(labels, telling), groups.values(), strict=True)
+    ]
+    series.sort(key=lambda one: [_sorting(one.labels.get(name, NOT_SET)) for name in telling])
+    of_axis = {typed(step[axis]): step[axis] for step in in_order.values() if axis is not None}
+    reasons, skipped = _by_reason(left_out), tuple(_skipped(kpi, runs, groups.keys(), left_out))
+    return KPISeries(kpi, axis, tuple(of_axis.values()), steps, tuple(series), reasons, skipped)
 
 
-def _points(
-    runs: Sequence[tuple[LabelledRun, PlaceByKeys]], kpi: KPIDefinition, *, by_run: bool
-) -> tuple[SeriesPoint, ...]:
+def series_id(workload: str, kpi: str, unit: str, labels: Labels) -> str:
+    """A digest that is the same on each machine; labels ``1``, ``"1"``, ``1.0`` and ``true`` give different ones."""
+    return digest([workload, kpi, unit, {name: _plain(value) for name, value in labels.items()}])
+
+
+def _key(versions: Labels) -> str:
+    """The values of the comparison keys as a digest; types count."""
+    return digest([[name, _plain(value)] for name, value in sorted(versions.items())])
+
+
+def _plain(value: object) -> object:
+    """A label as JSON holds it; one that isn't set is none."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate can't be in a digest
+    return None if value is NOT_SET else hashable(value)
+
+
+def _places(runs: Sequence[LabelledRun], kpi: KPIDefinition, order: Order, axis: str | None) -> list[Step | str]:
+    """The place of each of *runs* in the order, or why it takes no part."""
+    found: list[Step | str] = [_refusal(run, kpi) for run in runs]
+    valued = [at for at, reason in enumerate(found) if not reason]
+    for at, step in zip(valued, order.steps([runs[at] for at in valued], axis), strict=True):
+        found[at] = "its place in the order is unknown" if step is None else step
+    return found
+
+
+def _refusal(run: LabelledRun, kpi: KPIDefinition) -> str:
+    """Why the run's value of *kpi* isn't compared; empty where it is."""
+    value = run.entry.kpis.get(kpi.name)
+    if value is None:
+        return f"{kpi.name} is unknown"
+    if not math.isfinite(value):
+        return f"{kpi.name} is no finite number"
+    if run.entry.implausible:
+        return "values of the run can't be"
+    if run.facts is not None and kpi.name in run.facts.other_units:
+        return f"{kpi.name} is in another unit than {kpi.unit or 'today'}"
+    if run.facts is not None and kpi.name in run.facts.other_directions:
+        return f"{kpi.name} was better the other way round, and {kpi.direction} today"
+    return ""
+
+
+def _skipped(
+    kpi: KPIDefinition, runs: Sequence[LabelledRun], known: Collection[LabelsKey], left_out: LeftOut
+) -> Iterator[NotAnalysed]:
+    """The runs that were left out, by reason: those of each series that isn't among the *known*, then of all others."""
+    if not known:
+        why = "; ".join(f"{reason} ({count})" for reason, count in _by_reason(left_out).items())
+        yield from [NotAnalysed(kpi.name, "", {}, why, len(runs))] if runs else []
+        return
+    labels = {run.key: run.labels for run in runs}
+    telling = _telling_apart(labels.values(), ())
+    without: dict[LabelsKey, dict[str, int]] = {}
+    for (key, reason), count in left_out.items():
+        if key not in known:
+            without.setdefault(key, {})[reason] = count
+    for key, reasons in without.items():
+        count = sum(reasons.values())
+        why = "; ".join(f"{reason}{'' if n == count else f' ({n})'}" for reason, n in reasons.items())
+        yield NotAnalysed(kpi.name, _text(labels[key], telling), labels[key], why, count)
+    for reason, count in _by_reason({of: n for of, n in left_out.items() if of[0] in known}).items():
+        yield NotAnalysed(kpi.name, "", {}, reason, count)
+
+
+def _by_reason(left_out: LeftOut) -> dict[str, int]:
+    found = collections.Counter[str]()
+    for (_, reason), count in left_out.items():
+        found[reason] += count
+    return dict(found)
+
+
+def _series(
+    workload: Workload,
+    kpi: KPIDefinition,
+    name: str,
+    runs: Sequence[tuple[LabelledRun, Step]],
+    keys: Mapping[Step, str],
+    texts: Mapping[str, str],
+) -> Series:
+    labels, points = runs[0][0].labels, _points(runs, kpi, by_run=not keys)
+    if keys:
+        of_points = [(keys[step], texts[keys[step]]) for step in points]
+    else:
+        of_points = [
+            (min(str(entry.test_uuid) for entry in point.entries), time_text(point) or "unknown time")
+            for point in points.values()
+        ]
+    return Series(
+        id=series_id(workload.name, kpi.name, kpi.unit, labels),
+        kpi=kpi,
+        labels=labels,
+        name=name,
+        points=tuple(points.values()),
+        versions=tuple([text for _, text in of_points]),
+        keys=tuple([key for key, _ in of_points]),
+    )
+
+
+def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_run: bool) -> dict[Step, SeriesPoint]:
     is_timed = by_run or all(run.is_timed for run, _ in runs)
-    points: dict[PlaceByKeys, list[LabelledRun]] = {}
+    points: dict[Step, list[LabelledRun]] = {}
     for run, step in sorted(runs, key=_time_us) if is_timed else runs:
         points.setdefault(step, []).append(run)
-    return tuple([_point(points[step], kpi, is_timed=is_timed) for step in sorted(points)])
+    return {step: _point(points[step], kpi, is_timed=is_timed) for step in sorted(points)}
 
 
-def _time_us(of: tuple[LabelledRun, PlaceByKeys]) -> float:
+def _time_us(of: tuple[LabelledRun, Step]) -> float:
     time_us = of[0].load_time()
     return -math.inf if time_us is None else time_us
 
@@ -179,72 +258,53 @@ def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -
     )
 
 
-def _telling_apart(series: Sequence[Series], sorting_keys: Sequence[str]) -> list[str]:
-    """The labels with several values among *series*, sorting keys first; all labels of a single series are the same."""
-    names = dict.fromkeys([*sorting_keys, *(name for one in series for name in one.labels)])
-    values = {name: {typed(hashable(one.labels.get(name, NOT_SET))) for one in series} for name in names}
-    return [name for name in names if len(values[name]) > 1]
+def _telling_apart(labels: Collection[Labels], sorting_keys: Sequence[str]) -> list[str]:
+    """The names with several values among *labels*, sorting keys first."""
+    names = dict.fromkeys([*sorting_keys, *(name for one in labels for name in one)])
+    return [name for name in names if len({typed(hashable(one.get(name, NOT_SET))) for one in labels}) > 1]
 
 
-def _sorting(value: Any) -> tuple[float, str]:
+def _sorting(value: object) -> tuple[float, str]:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return float(value), type(value).__name__
     return math.inf, show(value)
 
 
-LONGEST_VERSION = 60
+def _names(labels: Sequence[Labels], telling: Sequence[str]) -> list[str]:
+    """Series in words, each another: ``cpu-1 · batch_size 32``; text is in quotes where a number looks the same."""
+    texts = [_text(one, telling) for one in labels]
+    counts = collections.Counter(texts)
+    return [
+        text
+        if counts[text] == 1
+        else " · ".join(f"{name} {one[name]!r}" if name in one else f"{name} not set" for name in telling)
+        for text, one in zip(texts, labels, strict=True)
+    ]
 
 
-def series_text(found: KPISeries, series: Series) -> str:
-    """A series by the labels that tell it from the others: ``cpu-1 · onnx-fp32 · batch_size 32``."""
-    named = " · ".join(value_label(name, series.labels.get(name, NOT_SET)) for name in found.names)
-    return named or "all runs"
+def _text(labels: Labels, telling: Sequence[str]) -> str:
+    return " · ".join(value_label(name, labels.get(name, NOT_SET)) for name in telling) or "all runs"
 
 
-def step_texts(found: KPISeries) -> list[str]:
+def _step_texts(steps: Sequence[Labels], axis: str | None) -> list[str]:
     """Each step's version; with those of other comparison keys, and text in quotes, where that tells them apart."""
-    if found.axis is None:
+    if axis is None:
         return []
-    axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
-    several = _repeated([typed(step[axis]) for step in found.steps])
-    alike = _repeated([show(version) for version in found.versions])
-    if not several and not alike:
-        return shown
+    shown = in_words([step[axis] for step in steps])
+    several = collections.Counter(typed(step[axis]) for step in steps)
+    alike = collections.Counter(show(value) for _, value in several)
     texts = []
-    for step, name in zip(found.steps, shown, strict=True):
-        label = f'"{name}"' if name in alike and isinstance(step[axis], str) else name
-        if typed(step[axis]) in several:
-            label = " · ".join([label, *(show(value) for key, value in step.items() if key != axis)])
-        texts.append(label)
+    for step, name in zip(steps, shown, strict=True):
+        value = step[axis]
+        label = f'"{name}"' if alike[show(value)] > 1 and isinstance(value, str) else name
+        others = [show(value) for key, value in step.items() if key != axis] if several[typed(value)] > 1 else []
+        texts.append(" · ".join([label, *others]))
     return texts
-
-
-def _repeated(values: Sequence[Any]) -> set[Any]:
-    if len(set(values)) == len(values):
-        return set()
-    return {value for value, count in collections.Counter(values).items() if count > 1}
-
-
-def point_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
-    """Which point of a series: by its version, else by its time."""
-    if found.axis is not None:
-        return f"{found.axis} {version_text(found, point, texts)}"
-    return time_text(point) or "a run of unknown time"
 
 
 def time_text(point: SeriesPoint) -> str:
     """When the newest run of a point ended; empty where that isn't at hand."""
     return "" if point.time_us is None else moment(point.time_us).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def version_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
-    """A point's version as :func:`step_texts` writes it, cut where it is long."""
-    index = next(
-        number
-        for number, step in enumerate(found.steps)
-        if all(typed(step[key]) == typed(value) for key, value in point.versions.items())
-    )
-    return cut_inside(texts[index], LONGEST_VERSION)
 
 
 def value_text(kpi: KPIDefinition, point: SeriesPoint) -> str:

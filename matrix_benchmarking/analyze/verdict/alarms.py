@@ -11,7 +11,7 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..detect import Change
-from ..select.selection import SelectedSeries
+from ..select.series import Series
 from .levels import FURTHEST, middles, returns
 from .lifecycle import Known, is_expired
 from .model import Alarm, Analysis, Status, amount
@@ -39,7 +39,7 @@ def alarm_id(series: str, point: str) -> str:
 
 
 def alarms_of(
-    series: SelectedSeries,
+    series: Series,
     changes: Sequence[Change],
     minimum: MinimumEffect,
     known: Mapping[str, Known],
@@ -86,7 +86,7 @@ def alarms_of(
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))
 
 
-def _ids(series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
+def _ids(series: Series, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
     """The id of each change: its own, or that of an alarm raised next to it before the history was amended."""
     own = [alarm_id(series.id, series.keys[change.first]) for change in changes]
     if all(identity in known or not change.is_worse for identity, change in zip(own, changes, strict=True)):
@@ -139,7 +139,7 @@ def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumE
 
 
 def _alarm(
-    series: SelectedSeries,
+    series: Series,
     change: Change,
     identity: str,
     repairs: Sequence[Change],
@@ -160,7 +160,7 @@ def _alarm(
     return alarm
 
 
-def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.datetime) -> Alarm:
+def _with_history(alarm: Alarm, known: Known, series: Series, now: dt.datetime) -> Alarm:
     event = known.last
     if event.action is Action.RAISED:
         return alarm

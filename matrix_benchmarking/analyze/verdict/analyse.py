@@ -17,7 +17,8 @@ from ..detect.changes import slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
 from ..select.order import Order
-from ..select.selection import SelectedSeries, Selection, select
+from ..select.selection import Selection, select
+from ..select.series import Series
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
@@ -91,7 +92,7 @@ def analyse(
     )
 
 
-def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Blocks]:
+def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
     """What gives of one of the series the campaign and the round of each run of each point.
 
     Undated, each version counts as measured by itself. In an inferred campaign, versions in turn have a round each.
@@ -109,7 +110,7 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
         known = of[id(entry)]
         return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
-    def measured(one: SelectedSeries) -> Blocks:
+    def measured(one: Series) -> Blocks:
         latest, found = -math.inf, list[list[tuple[int, int | None]]]()
         for at, point in enumerate(one.points):
             known = [time for entry in point.entries for time in times[id(entry)]]
@@ -176,7 +177,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     return _sized(base, judgement)
 
 
-def _too_short(series: SelectedSeries, missing: int) -> str:
+def _too_short(series: Series, missing: int) -> str:
     distinct = {repr(point.versions) for point in series.points}
     what = "run" if 1 == len(distinct) < len(series.points) else "version"
     fewer = ", fewer with repeats" if len(series.points) < OF_THE_PRIOR else ""
@@ -194,7 +195,7 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
     return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
 
 
-def _is_suspected(seen: Judgement, series: SelectedSeries) -> bool:
+def _is_suspected(seen: Judgement, series: Series) -> bool:
     """Whether it is for the worse, and not one of two levels that the machine has."""
     if seen.kind is not Kind.REGRESSION or seen.first_bad is None or seen.old_level is None or seen.new_level is None:
         return False

@@ -20,7 +20,7 @@ from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watc
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, held, median, power_of_two, scale_of
-from ..select.selection import SelectedSeries
+from ..select.series import Series
 from .model import amount
 
 NEARBY = 2  # what is left of a step can be seen to begin so many versions away from the end of its episode
@@ -42,7 +42,7 @@ _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from t
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JudgedSeries:
-    series: SelectedSeries
+    series: Series
     judgement: Judgement  # of the series without its episodes
     changes: tuple[Change, ...]  # the oldest first; an episode is two, of which the second takes the first back
     p_values: tuple[float, ...]  # of the changes, each when it was the last one
@@ -51,7 +51,7 @@ class JudgedSeries:
 
 
 def judged_together(
-    series: Sequence[SelectedSeries], minima: Sequence[MinimumEffect], blocks: Callable[[SelectedSeries], Blocks]
+    series: Sequence[Series], minima: Sequence[MinimumEffect], blocks: Callable[[Series], Blocks]
 ) -> list[JudgedSeries]:
     """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
     values = (one.values for one in series)
@@ -63,7 +63,7 @@ def judged_together(
     ]
 
 
-def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> JudgedSeries:
+def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSeries:
     """*series*, *watched* so far, with its changes that reach the *minimum*."""
     values, kpi = series.values, series.kpi
     limit = Minimum(minimum.relative, minimum.absolute)

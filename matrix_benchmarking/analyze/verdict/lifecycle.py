@@ -11,7 +11,7 @@ from ...filters import exact
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
 from ...history.records import moment
 from ...kpi import KPIDefinition
-from ..select.selection import series_id
+from ..select.series import series_id
 from ..select.versions import key, same_kind
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 

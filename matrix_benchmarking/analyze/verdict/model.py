@@ -11,8 +11,7 @@ from typing import Any
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Change, Estimate
-from ..select.selection import NotAnalysed, SelectedSeries
-from ..select.series import SeriesPoint
+from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
 
@@ -52,7 +51,7 @@ class Alarm:
     note: str = ""  # more to know, such as an acknowledgement that ran out
 
     @classmethod
-    def of(cls, series: SelectedSeries, change: Change, identity: str, *, is_new: bool) -> Alarm:
+    def of(cls, series: Series, change: Change, identity: str, *, is_new: bool) -> Alarm:
         """That of a *change* of which nobody said anything yet."""
         first_bad, last_good = series.versions[change.first], series.versions[change.last_before]
         levels = change.old_level, change.new_level
@@ -100,7 +99,7 @@ class SeriesVerdict:
     why: str = ""  # why it can't be told, and what to measure next
 
     @classmethod
-    def of(cls, series: SelectedSeries, minimum: MinimumEffect) -> SeriesVerdict:
+    def of(cls, series: Series, minimum: MinimumEffect) -> SeriesVerdict:
         """Nothing but the series, of which no difference is shown."""
         return cls(
             id=series.id,
@@ -184,11 +183,11 @@ class Analysis:
 SEVERITY = (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.CANT_TELL)
 
 
-def not_judged(series: SelectedSeries, reason: str) -> NotAnalysed:
+def not_judged(series: Series, reason: str) -> NotAnalysed:
     return NotAnalysed(series.kpi.name, series.name, series.labels, reason, sum(one.count for one in series.points))
 
 
-def unjudged(series: SelectedSeries, old: int, new: int = -1) -> NotAnalysed:
+def unjudged(series: Series, old: int, new: int = -1) -> NotAnalysed:
     """A series of a KPI of which neither direction is better: its values at the points *old*, if any, and *new*."""
     kpi, point = series.kpi, series.points[new]
     said = kpi.show(point.mean)

@@ -13,10 +13,10 @@ from ...workload import RegressionKeys, Workload
 from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
-from ..select.order_sources import named
-from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_runs
+from ..select.selection import Selection, select_runs
+from ..select.series import NotAnalysed, Series
 from ..select.versions import in_words
-from ..words import is_or_are
+from ..words import is_or_are, named
 from .lifecycle import Known
 from .model import Analysis, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .sides import Pair, Question, by_series, verdicts_of
@@ -120,7 +120,7 @@ def version_pairs(
     return pairs, others
 
 
-def _places(series: SelectedSeries, version: str, axis: str | None) -> tuple[int, ...]:
+def _places(series: Series, version: str, axis: str | None) -> tuple[int, ...]:
     """The points of *series* at this version, in words, of which there are several if it has another key beside."""
     return tuple(
         place

@@ -18,7 +18,7 @@ from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
-from ..select.selection import SelectedSeries
+from ..select.series import Series
 from .lifecycle import Known, is_expired
 from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
@@ -34,7 +34,7 @@ Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 class Pair:
     """A series, and which of its points are the old side and the new one; the others tell how campaigns differ."""
 
-    series: SelectedSeries
+    series: Series
     old: tuple[int, ...]
     new: tuple[int, ...]
 
@@ -289,7 +289,7 @@ def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | Non
     return dataclasses.replace(base, changes=(change,), alarms=alarms)
 
 
-def _alarm(series: SelectedSeries, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
+def _alarm(series: Series, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
     """What fails: with the id and the state of the alarm that the history has of it, if it has one."""
     alarm = Alarm.of(series, change, "", is_new=known is None)
     if known is None:

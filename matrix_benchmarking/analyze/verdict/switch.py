@@ -14,8 +14,8 @@ from .. import pair
 from ..detect import q_values
 from ..intervals import Scale, summarise
 from ..points import Key, key, sorting_key
-from ..select.selection import SelectedSeries, Selection
-from ..select.series import SeriesPoint
+from ..select.selection import Selection
+from ..select.series import Series, SeriesPoint
 from ..words import tuning_label
 from .model import Analysis, Outcome, SeriesVerdict
 from .pairs import analysis_of, version_pairs
@@ -102,7 +102,7 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
             continue
         settings = {name: value for name, value in olds[0].settings.items() if name != setting}
         yield Pair(
-            SelectedSeries(
+            Series(
                 id=f"{kpi.name} {settings!r}",
                 kpi=kpi,
                 labels=settings,

@@ -54,7 +54,7 @@ def test_an_order_that_is_unknown_changes_what_is_said_of_a_history() -> None:
 def test_what_an_order_leaves_out_changes_what_is_said_of_a_history_and_a_contradiction_does_not() -> None:
     assert found({"version": "1"}, {"version": "2"}) == []
     assert found({"version": "1", "day": 2}, {"version": "2", "day": 1}) == [
-        Finding("order", "The times say otherwise for 1 of 1 pair: 2 was measured before 1.")
+        Finding("order", "The other way round by the times: 1 of 1 pair, 2 before 1.")
     ]
     (finding,) = found({"version": "main"}, {"version": "next"}, {"version": "old", "day": None})
     assert finding.sentence == "1 version with 1 run left out (old): without a place in the order of the times."

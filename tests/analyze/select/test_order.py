@@ -14,9 +14,10 @@ from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.labelled import LabelledRun, labelled
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
-from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction, named
+from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.words import named
 from matrix_benchmarking.errors import ConfigError, WorkloadError
 from matrix_benchmarking.filters import matches, parse
 from matrix_benchmarking.matrix import NOT_SET, Entry, typed
@@ -104,7 +105,7 @@ def test_versions_of_one_kind_are_their_own_order(labels: list[str], source: str
     found = order(*({"version": label} for label in labels))
     assert (versions(found), found.sentence, found.notes) == (labels[::-1], source, ())
     assert found.said("version") == [source]
-    assert not found.leaves_out
+    assert not found.of("version").leaves_out
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_what_no_source_places_is_left_out_and_said() -> None:
     found = order({"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c"}, {"version": "c"})
     assert versions(found) == ["b", "a"]
     assert found.notes == ("1 version with 2 runs left out (c): without a place in the order of the times",)
-    assert found.leaves_out
+    assert found.of("version").leaves_out
 
 
 def test_older_versions_that_are_tied_are_left_out_and_said() -> None:
@@ -158,7 +159,7 @@ def test_the_newest_two_that_are_tied_have_no_order() -> None:
 
 def test_one_version_needs_no_order() -> None:
     found = order({"version": "main"}, {"version": "main"}).of("version")
-    assert (list(found.places.values()), found.sentence, found.notes, found.left_out) == ([0], "", (), 0)
+    assert (list(found.places.values()), found.sentence, found.notes, found.leaves_out) == ([0], "", (), False)
 
 
 def test_each_comparison_key_has_its_places_where_its_order_is_known() -> None:
@@ -190,10 +191,10 @@ def test_sources_that_contradict_each_other_are_said_with_the_number_of_pairs() 
     runs = [{"version": f"1.2.{number}", "day": number} for number in range(14)]
     runs[4]["day"], runs[1]["day"] = 1, 4
     found = order(*runs)
-    assert found.notes == ("the times say otherwise for 5 of 91 pairs: 1.2.2 was measured before 1.2.1",)
+    assert found.notes == ("the other way round by the times: 5 of 91 pairs, 1.2.2 before 1.2.1",)
     assert found.said("version") == [
         "Versions in the order of their numbers.",
-        "The times say otherwise for 5 of 91 pairs: 1.2.2 was measured before 1.2.1.",
+        "The other way round by the times: 5 of 91 pairs, 1.2.2 before 1.2.1.",
     ]
 
 
@@ -201,7 +202,7 @@ def test_of_runs_without_versions_sources_that_contradict_each_other_are_said() 
     found = order({"day": 1, "recorded": (0, 2)}, {"day": 2, "recorded": (0, 1)}, comparison_keys=[])
     assert found.newest is NOT_SET
     assert found.notes == (
-        "the order in which the history first saw them says otherwise for 1 of 1 pair: run 1 comes before run 0",
+        "the other way round by the order in which the history first saw them: 1 of 1 pair, run 1 before run 0",
     )
 
 
@@ -225,8 +226,8 @@ def test_an_order_that_somebody_gave_goes_before_everything() -> None:
     found = order(*runs, explicit=given_order("1.1", "1.0", "2.0"))
     assert (versions(found), found.sentence) == (["1.1", "1.0"], "Versions in the order of the file releases.txt.")
     assert found.notes == (
-        "their numbers say otherwise for 1 of 1 pair: 1.0 comes before 1.1",
-        "the times say otherwise for 1 of 1 pair: 1.0 was measured before 1.1",
+        "the other way round by their numbers: 1 of 1 pair, 1.0 before 1.1",
+        "the other way round by the times: 1 of 1 pair, 1.0 before 1.1",
     )
 
 
@@ -333,10 +334,11 @@ def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: 
     items = [item for item in one if item in other]
     wanted = sum(one[a][1] < one[b][0] and other[b][1] < other[a][0] for a in items for b in items)
     found = contradiction(one, other)
-    assert (found.count if found is not None else 0) == wanted
+    count, first, second = found or (0, None, None)
+    assert count == wanted
     if found is not None:
-        assert one[found.earlier][1] < one[found.later][0]
-        assert other[found.later][1] < other[found.earlier][0]
+        assert other[first][1] < other[second][0]
+        assert one[second][1] < one[first][0]
 
 
 @given(st.permutations(range(8)), st.data())
@@ -374,10 +376,8 @@ def placed(*runs: dict[str, Any], keys: list[str]) -> tuple[Order, list[Labelled
 
 def test_a_run_has_its_place_among_the_versions_or_among_the_runs() -> None:
     found, runs = placed({"version": "2", "day": 0}, {"version": "1", "day": 1}, keys=["version"])
-    assert [found.place(one, "version") for one in runs] == [1, 0]
-    assert [found.place(one, None) for one in runs] == [0, 1]
+    assert found.steps(runs, "version") == [(1,), (0,)]
     unknown = dataclasses.replace(runs[0], entry=dataclasses.replace(runs[0].entry, test_uuid="another"))
-    assert found.place(unknown, None) is None
     assert found.steps([*runs, unknown], None) == [(0,), (1,), None]
     assert found.steps([], "version") == []
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.order import OrderUnknown
-from matrix_benchmarking.analyze.select.selection import NotAnalysed, SelectedSeries, Selection, select, series_id
+from matrix_benchmarking.analyze.select.selection import Selection, select
+from matrix_benchmarking.analyze.select.series import NotAnalysed, Series, series_id
 from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "selection_cases.yaml").read_text(encoding="utf-8"))
@@ -24,7 +25,7 @@ def selected(runs: list[dict[str, Any]], options: dict[str, Any] | None = None, 
     return select(entries, workload(**keys), **(options or {}))
 
 
-def line(series: SelectedSeries) -> str:
+def line(series: Series) -> str:
     values = [" ".join(f"{value:g}" for value in repeats) for repeats in series.values]
     points = ", ".join(f"{version}={value}" for version, value in zip(series.versions, values, strict=True))
     return " ".join([f"{series.kpi.name} of {series.name}: {points}", *(f"({note})" for note in series.notes)])

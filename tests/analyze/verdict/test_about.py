@@ -13,7 +13,8 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import Change, Estimate, Judgement, Kind, compare_levels, judge, watch
 from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR
-from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.series import Series
 from matrix_benchmarking.analyze.verdict import analyse as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged
@@ -21,7 +22,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.workload import MinimumEffect
 
 
-def selected(values: list[float], repeats: int = 1) -> SelectedSeries:
+def selected(values: list[float], repeats: int = 1) -> Series:
     runs = [
         entry({"version": f"1.{n // repeats}.0", "cost": one, "day": n // repeats}, n) for n, one in enumerate(values)
     ]

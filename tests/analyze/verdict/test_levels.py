@@ -13,7 +13,8 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import Change, judge, judge_watched, watch
 from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.series import Series
 from matrix_benchmarking.analyze.verdict import levels as of
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -159,7 +160,7 @@ def test_a_drift_is_told_by_the_points_up_to_the_one_that_showed_the_change(seen
     assert of_three[2].drifts_from == 10  # by all seven points, as the newest two levels have four
 
 
-def measured(*levels: tuple[float, int], together: range = range(0)) -> tuple[SelectedSeries, Blocks]:
+def measured(*levels: tuple[float, int], together: range = range(0)) -> tuple[Series, Blocks]:
     """A series on these levels, three runs a version, of which some were measured *together*."""
     points = [level for level, count in levels for _ in range(count)]
     values = [[level + 0.3 * ((7 * place + 3 * run) % 5 - 2) for run in range(3)] for place, level in enumerate(points)]

@@ -13,7 +13,7 @@ import yaml
 from history_support.alarms import AT_US, event, subject
 from report_support.analyses import LATENCY, analysis, regression
 
-from matrix_benchmarking.analyze.select.selection import series_id
+from matrix_benchmarking.analyze.select.series import series_id
 from matrix_benchmarking.analyze.verdict.lifecycle import (
     ANALYSIS,
     date_of,

@@ -14,7 +14,8 @@ import pytest
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.report.ci import junit
-from matrix_benchmarking.analyze.select.selection import select, series_id
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.series import series_id
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms

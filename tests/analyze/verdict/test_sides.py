@@ -14,7 +14,8 @@ from toy_runs import entry, workload
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
-from matrix_benchmarking.analyze.select.selection import select, series_id
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.series import series_id
 from matrix_benchmarking.analyze.verdict import sides
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms

@@ -10,7 +10,8 @@ import pytest
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import Change
-from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.series import Series
 from matrix_benchmarking.analyze.verdict import alarms as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarm_id, alarms_of
 from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms
@@ -108,7 +109,7 @@ def test_of_the_past_so_many_points_tell_the_machines_levels(monkeypatch: pytest
         assert of.levels_known([change(19, 100.0, 110.0)], values) == known
 
 
-def selected(values: list[list[float]]) -> SelectedSeries:
+def selected(values: list[list[float]]) -> Series:
     runs = [entry({"version": f"1.{n}.0", "cost": one[0], "day": n}, n) for n, one in enumerate(values)]
     return select(runs, workload(), kpi_filter=["cost"]).series[0]
 

@@ -8,22 +8,23 @@ import pytest
 from report_support.analyses import LATENCY, analysis, point, verdict
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.select.selection import series_id
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.wording import of_kpi
 from matrix_benchmarking.analyze.wording import verdicts as wording
 
+EMPTY = Series("id", LATENCY, {}, "all runs", (), (), ())
+
 
 def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:
-    made = tuple(Series({"n": n}, (point("1.0", 1.0, 2.0), point("1.1", 3.0))) for n in range(count))
-    return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), (), (), made, left_out or {})
+    points = (point("1.0", 1.0, 2.0), point("1.1", 3.0))
+    made = tuple(dataclasses.replace(EMPTY, id=f"id {n}", labels={"n": n}, points=points) for n in range(count))
+    return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), {}, made, left_out or {})
 
 
-def judged_as(*outcomes: Outcome | None) -> list[of_kpi.SeriesWithVerdict]:
-    series = Series({}, ())
+def judged_as(*outcomes: Outcome | None) -> list[of_kpi.WithVerdict]:
     return [
-        of_kpi.SeriesWithVerdict(series, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
+        (EMPTY, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
         for n, one in enumerate(outcomes)
     ]
 
@@ -35,7 +36,7 @@ def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are
         "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 can't be told (why), 2 are not judged."
     )
     assert said[1:] == [
-        *(wording.sentence(one.verdict) for one in judged[:2] if one.verdict is not None),
+        *(wording.sentence(one) for _, one in judged[:2] if one is not None),
         "7 series of p95_latency over 2 versions, 21 runs.",
     ]
     untold = judged_as(Outcome.CANT_TELL, Outcome.CANT_TELL)
@@ -63,25 +64,20 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
 
 def test_series_are_in_the_order_of_their_verdicts_and_last_those_without() -> None:
     found = series_of(4)
-    ids = [series_id("serving", LATENCY.name, LATENCY.unit, one.labels) for one in found.series]
     verdicts = [
-        dataclasses.replace(verdict(outcome, of=LATENCY), id=ids[place])
+        dataclasses.replace(verdict(outcome, of=LATENCY), id=f"id {place}")
         for place, outcome in ((3, Outcome.REGRESSION), (1, Outcome.NO_CHANGE))
     ]
-    judged = of_kpi.judged_series(found, "serving", analysis(*verdicts))
-    assert [one.series.labels["n"] for one in judged] == [3, 1, 0, 2]
-    assert [one.outcome for one in judged[:2]] == [Outcome.REGRESSION, Outcome.NO_CHANGE]
-    assert {one.outcome for one in judged[2:]} == {Outcome.NOT_ANALYSED}
-    assert [one.verdict for one in of_kpi.judged_series(found, "serving", None)] == [None] * 4
+    judged = of_kpi.judged_series(found, analysis(*verdicts))
+    assert [one.labels["n"] for one, _ in judged] == [3, 1, 0, 2]
+    assert [one and one.outcome for _, one in judged] == [Outcome.REGRESSION, Outcome.NO_CHANGE, None, None]
+    assert [one for _, one in of_kpi.judged_series(found, None)] == [None] * 4
 
 
 def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -> None:
     seen = {"effect": Estimate(0.0, -0.1, 0.1), "would_show_in": 5}
     outcomes = ((Outcome.NO_CHANGE, 0.051), (Outcome.NO_CHANGE, 0.072), (Outcome.REGRESSION, 0.3))
-    judged = [
-        of_kpi.SeriesWithVerdict(Series({}, ()), verdict(one, of=LATENCY, would_show=size, **seen))
-        for one, size in outcomes
-    ]
+    judged = [(EMPTY, verdict(one, of=LATENCY, would_show=size, **seen)) for one, size in outcomes]
     assert of_kpi.conclusions(series_of(3), judged)[0] == (
         "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have shown within 5 versions)."
     )

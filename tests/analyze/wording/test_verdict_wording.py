@@ -9,7 +9,8 @@ import pytest
 from report_support.analyses import LATENCY, alarm, analysis, point, regression, verdict
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed, SelectedSeries
+from matrix_benchmarking.analyze.select.selection import NO_VALUE
+from matrix_benchmarking.analyze.select.series import NotAnalysed, Series
 from matrix_benchmarking.analyze.verdict import model
 from matrix_benchmarking.analyze.verdict.alarms import cause_id, causes
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict, Status
@@ -359,7 +360,7 @@ def test_nothing_shown_is_said_with_what_would_have_been() -> None:
 def test_a_series_that_is_not_judged_says_its_values(means: tuple[float, ...], said: str) -> None:
     versions = ("1.0", "1.1")[: len(means)]
     points = tuple(point(version, mean, mean) for version, mean in zip(versions, means, strict=True))
-    series = SelectedSeries("id", LATENCY, {"n": 1}, "n 1", points, versions, versions)
+    series = Series("id", LATENCY, {"n": 1}, "n 1", points, versions, versions)
     found = model.unjudged(series, len(points) - 2, len(points) - 1)
     assert found.reason == f"neither direction is better, not judged: {said}"
     assert found.runs == 2 * len(points)
