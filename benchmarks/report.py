@@ -22,7 +22,7 @@ from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import site
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import Workload, load
 
@@ -73,7 +73,7 @@ def copy_runs(tree: Path, count: int) -> int:
 
 def figures_of(workload: Workload, matrix: Matrix) -> list[object]:
     """The figures that all the reports show."""
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     renderer = StaticHTML()
     for name in catalogue.reports:
         renderer.render(catalogue.report(name).do_plot(*catalogue.arguments()))

@@ -14,7 +14,7 @@ from matrix_benchmarking import store, topsail, workload
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.errors import WorkloadError
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 
 MODULE = Path(__file__).parent / "topsail" / "tuning"
 
@@ -85,7 +85,7 @@ def test_two_modules_in_one_process_each_have_their_own_run(tree: Path, tmp_path
         places = [tree, tmp_path / "fewer"]
 
         def text(which: int) -> str:
-            catalogue = Catalogue(Study.of(store.parse_tree(both[which], places[which]), both[which]))
+            catalogue = catalogue_of(Study.of(store.parse_tree(both[which], places[which]), both[which]))
             return str(catalogue.plot("Speed").do_plot(*catalogue.arguments())[1])
 
         with ThreadPoolExecutor(2) as threads:

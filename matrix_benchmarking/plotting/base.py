@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import MatbenchError, WorkloadError, did_you_mean
@@ -11,7 +12,7 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
 from . import controls, problems
 from .controls import Control
-from .static_html import Part
+from .tables import Part, dcc, html
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
     from ..filters import Scalar
     from ..workload import Workload
-    from .catalogue import Catalogue
-    from .tags import Node
+    from .tables import Node
 
     Drawn = tuple[go.Figure | dict[str, Any] | None, Node]
+
+
+Href = Callable[[Entry], str | None]
+"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
+Late = Callable[[Callable[[], "Node"], int], "Node"]
+"""The place of what a function makes when it is seen, and its height in pixels."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,8 +145,6 @@ class _Named:
 
     def link(self, entry: Entry, text: str | None = None) -> Component:
         """See :meth:`View.link`."""
-        from dash import html
-
         address = self.catalogue.href(entry)
         where = str(entry.location) if entry.kept_in is None else f"{entry.test_uuid} in {entry.kept_in}"
         if address is None:
@@ -224,12 +228,69 @@ class PlotsReport(Report):
     """A page of the *plots*, one below the other."""
 
     def draw(self, view: View) -> list[Node]:
-        from dash import html
-
         runs = (self.matrix, self.study.past or self.matrix)
         if not any(len(each) or each.unfinished for each in runs):
             return [html.P("No run is selected, so there is nothing to draw.")]
         return self.each_plot(view)
+
+
+def to_location(entry: Entry) -> str | None:
+    """The entry's test directory as an absolute ``file:`` address."""
+    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
+
+
+class Catalogue:
+    """The plots and reports of a study by their names, how their pages link, and how they are put together."""
+
+    def __init__(
+        self, study: Study, plots: Mapping[str, type[Plot]], reports: Mapping[str, type[Report]], href: Href
+    ) -> None:
+        self.study, self.plots, self.reports, self.href = study, plots, reports, href
+        self.section: Callable[[Plot, View], Node] = plot_section
+        """Makes the part of a report that shows a plot."""
+        self.late: Late | None = None
+        """In an application, which has the verdict above all its pages; None where everything is made at once."""
+
+    def of(self, study: Study) -> Catalogue:
+        """The same for another study."""
+        other = copy.copy(self)
+        other.study = study
+        return other
+
+    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
+        """A view of the whole matrix; of its variables those in *first* come first."""
+        everything = self.study.matrix.settings
+        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
+        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
+        settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
+        setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
+        return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))
+
+    def plot(self, name: str) -> Plot:
+        """Raises MatbenchError for an unknown *name*."""
+        if name not in self.plots:
+            raise MatbenchError(f"there is no plot '{name}': {did_you_mean(name, self.plots)}")
+        return self.plots[name](self)
+
+    def report(self, name: str) -> Report:
+        """A report by its name, with or without ``report:``; raises MatbenchError where there is none."""
+        full_name = name if name in self.reports else f"report: {name}"
+        if full_name not in self.reports:
+            raise MatbenchError(f"there is no report '{name}': {did_you_mean(name, self.reports)}")
+        return self.reports[full_name](self)
+
+    def page(self, name: str) -> Report:
+        """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first.
+
+        Raises MatbenchError where there is neither.
+        """
+        if name in self.plots:
+            of_plot: type[Report] = type("PlotPage", (PlotsReport,), {"name": name, "plots": (self.plots[name],)})
+            return of_plot(self)
+        if name not in self.reports and f"report: {name}" not in self.reports:
+            known = [*self.reports, *self.plots]
+            raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
+        return self.report(name)
 
 
 def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> tuple[View, list[str]]:
@@ -240,15 +301,12 @@ def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> tu
 
 def plot_section(plot: Plot, view: View, texts: Mapping[str, str] | None = None) -> Component:
     """What a report shows of a plot, whose controls *texts* choose: heading, how to read it, figure, conclusion."""
-    from .tags import html
-
     part = Part(plot.name, lambda: plot_parts(plot, configured(plot, view, texts or {})[0]))
     return html.Section([html.H3(plot.name), part], className="plot")
 
 
 def plot_parts(plot: Plot, view: View) -> list[Node]:
     """The plot without its heading."""
-    from .tags import dcc, html
 
     def drawn() -> Drawn:
         figure, text = plot.do_plot(*view)

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from ..matrix import Entry
 from ..recorded import Environment
-from .tables import Row, table
-from .tags import Node, html
+from .tables import Node, Row, html, table
 
 if TYPE_CHECKING:
-    from .catalogue import Catalogue
+    from .base import Href
 
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
 _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
 
 
-def repeat_section(entries: Sequence[Entry], catalogue: Catalogue, title: str = "Repeat it") -> list[Node]:
+def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it") -> list[Node]:
     """The command that repeats the first of *entries*, where they were run, and what differs among them."""
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
@@ -27,7 +26,7 @@ def repeat_section(entries: Sequence[Entry], catalogue: Catalogue, title: str = 
     parts: list[Node] = [html.H2(title)]
     command = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
     if command is not None:
-        link = html.A(command[0].name, href=catalogue.href(command[0]))
+        link = html.A(command[0].name, href=href(command[0]))
         parts += [html.P(["This repeats ", link, ":"]), html.Pre(html.Code(command[1]))]
     parts.append(html.P(f"Measured on {circumstances(known)}."))
     return parts

@@ -17,8 +17,7 @@ from ..analyze.failures import prone_values
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
-from .tables import Cell, Column, Columns, Row, count_cell, table
-from .tags import Node, bullets, html
+from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
 from .template import short
 
 MOST_READ = 300

@@ -14,11 +14,10 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from ..plausible import is_number
-from .tables import Cell, Column, Columns, Row, kpi_cell, table
-from .tags import Node, html
+from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, table
 
 if TYPE_CHECKING:
-    from .catalogue import Catalogue
+    from .base import Href
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -50,7 +49,7 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
     ]
 
 
-def value_cells(standing: Standing, group: Group, catalogue: Catalogue, *, is_alone: bool = False) -> list[Cell | str]:
+def value_cells(standing: Standing, group: Group, href: Href, *, is_alone: bool = False) -> list[Cell | str]:
     """The cells of :func:`value_columns`; of the best point with a mark, unless it *is_alone*."""
     point, kpi = standing.point, group.kpi
     is_best = point is group.best and not is_alone
@@ -60,7 +59,7 @@ def value_cells(standing: Standing, group: Group, catalogue: Catalogue, *, is_al
         interval_cell(point, kpi),
         Cell("best" if is_best else difference, sort=standing.difference),
         "" if is_best else {True: "no", False: "yes", None: "unknown"}[standing.apart],
-        runs_cell(point.runs, catalogue),
+        runs_cell(point.runs, href),
     ]
 
 
@@ -71,17 +70,17 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
-def runs_cell(runs: Sequence[Entry], catalogue: Catalogue) -> Cell:
+def runs_cell(runs: Sequence[Entry], href: Href) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     count = len(runs)
     links: list[Node] = [] if count == 1 else [f"{count} runs: "]
     for number, entry in enumerate(runs, 1):
         label = "1 run" if count == 1 else str(number)
-        links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
+        links += [html.A(label, href=href(entry), title=entry.name), " "]
     return Cell(links, sort=count)
 
 
-def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[Node]:
+def limit_table(group: Group, href: Href, kpi: KPIDefinition) -> list[Node]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     headline = group.kpi
     found = bounded(group, kpi)
@@ -130,7 +129,7 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
             "best" if is_best else ranking.difference_label(against_all, group.scale, headline),
             rivals,
             *([_listed(in_doubt[step.limit], inside)] if has_doubts else []),
-            runs_cell(step.point.runs, catalogue),
+            runs_cell(step.point.runs, href),
         ]
 
     caption = f"{ranking.superlative(headline)}, under a limit on {kpi.name}"

@@ -10,8 +10,7 @@ from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
-from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
-from .tags import Node, html
+from .tables import Cell, Column, Columns, Node, Row, count_cell, html, kpi_cell, table
 from .template import short
 
 RUNS_LINKED = 5

@@ -9,18 +9,17 @@ from ..analyze.best import WIDEST, Best, Group
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
-from . import tags
+from . import tables
 from .base import Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
 from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
-from .tables import Cell, Columns, Row, table
-from .tags import Node, html
+from .tables import Cell, Columns, Node, Row, html, table
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
 
-    from .catalogue import Catalogue
+    from .base import Href
 
 LIMIT = "limit"
 
@@ -38,10 +37,13 @@ class BestReport(Report):
         best = self.study.best
         parts: list[Node] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
         for group in best.compared:
-            parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
-            parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
+            parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue.href)]
+            parts += repeat_section(group.best.runs, self.catalogue.href, _heading("Repeat the best", group))
         if best.alone:
-            parts += [html.H2("Groups of one point, in which nothing is compared"), alone_table(best, self.catalogue)]
+            parts += [
+                html.H2("Groups of one point, in which nothing is compared"),
+                alone_table(best, self.catalogue.href),
+            ]
         parts += self._limits()
         if any(not entry.failed for entry in self.matrix):
             parts += self.figures(view)
@@ -70,7 +72,7 @@ class BestReport(Report):
             return []
         parts: list[Node] = []
         for group in self.study.of_all.groups:
-            found = limit_table(group, self.catalogue, kpi)
+            found = limit_table(group, self.catalogue.href, kpi)
             if found:
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
         return parts
@@ -83,7 +85,7 @@ class BestReport(Report):
         names = [*group.variant_names, *group.tuning_names]
         columns: Columns = [*setting_columns(names, group), *value_columns(group.kpi)]
         rows = (
-            [*setting_cells(one.point.settings, names), *value_cells(one, group, self.catalogue)]
+            [*setting_cells(one.point.settings, names), *value_cells(one, group, self.catalogue.href)]
             for one in group.standings
         )
         return table(columns, rows, caption=f"All points by {group.kpi.name}, {group.kpi.direction}")
@@ -132,7 +134,7 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
     return html.Div([*lines, *more], className="verdict")
 
 
-def variants_table(group: Group, catalogue: Catalogue) -> Node:
+def variants_table(group: Group, href: Href) -> Node:
     kpi, tuning = group.kpi, group.tuning_names
     at = ["At"] if tuning else []
     columns: Columns = [*setting_columns(group.variant_names, group), *at, *value_columns(kpi), "Warnings"]
@@ -140,17 +142,17 @@ def variants_table(group: Group, catalogue: Catalogue) -> Node:
     for variant in group.variants:
         settings = setting_cells(variant.variant, group.variant_names)
         settings += [tuning_label(variant.standing.point.settings, tuning)] if tuning else []
-        rows.append([*settings, *value_cells(variant.standing, group, catalogue), _kinds(variant.warnings)])
+        rows.append([*settings, *value_cells(variant.standing, group, href), _kinds(variant.warnings)])
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
-def alone_table(best: Best, catalogue: Catalogue) -> Node:
+def alone_table(best: Best, href: Href) -> Node:
     assert best.kpi is not None
     names = list(best.alone[0].settings)
     value, interval, *_, runs = value_columns(best.kpi)
     rows: list[Row] = []
     for group in best.alone:
-        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, catalogue, is_alone=True)
+        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
         rows.append([*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.warnings)])
     columns: Columns = [*names, value, interval, runs, "Warnings"]
     return table(columns, rows, caption=f"{best.kpi.name} of the groups of one point, {best.kpi.direction}")
@@ -184,7 +186,7 @@ def how_to_read(study: Study) -> Node:
             "A limit is kept by the one-sided 95 % bound of a point's mean, which allows for all the points that keep "
             "it. One run has no bound."
         )
-    return tags.how_to_read(items)
+    return tables.how_to_read(items)
 
 
 def _heading(text: str, group: Group) -> str:

@@ -31,11 +31,10 @@ from .base import Report, View
 from .controls import Choice, Control
 from .environments import environment_difference
 from .regression_tables import size_cell
-from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
-from .tags import Node, bullets, how_to_read, html
+from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, how_to_read, html, kpi_cell, table
 
 if TYPE_CHECKING:
-    from .catalogue import Catalogue
+    from .base import Catalogue
 
 MOST_VALUES = 8
 PAIRS_SHOWN, NAMED = 30, 5

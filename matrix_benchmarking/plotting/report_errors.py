@@ -11,8 +11,7 @@ from ..filters import show
 from ..matrix import Entry, Matrix
 from .base import Report, View
 from .failures import failure_sections
-from .tables import Cell, Column, Columns, Row, count_cell, table
-from .tags import Node, bullets, html
+from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
 
 _TESTS_LISTED = 100
 RUNS_LINKED = 5

@@ -12,8 +12,7 @@ from ..analyze.words import cut_inside
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text, run_links, size_cell
-from .tables import Cell, Column, Columns, Row, count_cell, kpi_cell, table
-from .tags import Node, how_to_read, html
+from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
 from .template import short
 
 LONGEST_NAME, LONGEST_VERSION = 160, 26

@@ -14,8 +14,7 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from .base import Report, View
 from .point_tables import setting_cell
-from .tables import Cell, Column, Columns, Row, kpi_cell, table
-from .tags import Node, html
+from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, table
 
 Points = Sequence[Sequence[Entry]]
 

@@ -25,10 +25,10 @@ from .regression_tables import (
     outcome_text,
     run_links,
 )
-from .tags import Node, bullets, dcc, html
+from .tables import Node, bullets, dcc, html
 
 if TYPE_CHECKING:
-    from .catalogue import Late
+    from .base import Late
 from .template import short
 
 MOST_CHARTS = 40

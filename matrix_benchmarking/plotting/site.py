@@ -23,15 +23,15 @@ from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import pictures, problems
-from .base import Report, View, configured, plot_section
-from .catalogue import Catalogue
+from .base import Catalogue, Report, View, configured, plot_section
+from .catalogue import catalogue_of
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
-from .static_html import Part, Slugs, StaticHTML, plotly_script, slug
-from .tags import Node
-from .tags import html as tags
+from .static_html import Slugs, StaticHTML, plotly_script, slug
+from .tables import Node, Part
+from .tables import html as tags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def write_site(
         selection: the filters that left the runs, as a person writes them.
     """
     texts = cfg or {}
-    catalogue = Catalogue(limited(study, texts), lambda entry: relative_address(entry, destination))
+    catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     catalogue.section = lambda plot, view: plot_section(plot, view, texts)
     named = [catalogue.page(name) for name in names or catalogue.reports]
     reports = list({report.name: report for report in named}.values())
@@ -109,7 +109,7 @@ def write_site(
 def write_regression_page(analysis: Analysis, study: Study, destination: Path) -> Path:
     """Write *analysis* of the runs of *study* into ``index.html`` of *destination*, which needs no other file."""
     study = Study(study.runs, study.workload, analysis=analysis)
-    catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
+    catalogue = catalogue_of(study, lambda entry: relative_address(entry, destination))
     report = RegressionReport(catalogue)
     page = report_page(report, f"#{slug(report.name.removeprefix('report:'), 'report')}", catalogue.arguments())
     if page.failures:
@@ -132,8 +132,8 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         cards.append(tags.Div(card, className="card"))
     body: list[Node] = [
         verdict_box(study, [tags.P(failed)]),
-        *(variants_table(group, catalogue) for group in study.best.compared),
-        *([alone_table(study.best, catalogue)] if study.best.alone else []),
+        *(variants_table(group, catalogue.href) for group in study.best.compared),
+        *([alone_table(study.best, catalogue.href)] if study.best.alone else []),
         tags.H2("Reports"),
         tags.Div(cards, className="cards"),
     ]

@@ -11,15 +11,12 @@ import html
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from ..errors import WorkloadError
 from . import problems
-from .tables import Table
-
-if TYPE_CHECKING:
-    from .tags import Node
+from .tables import Part, Table
 
 LONGEST = 80
 
@@ -86,14 +83,6 @@ class Figure:
     name: str
     slug: str
     figure: Any
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a page that may fail by itself: what it is called, and a function that makes it."""
-
-    name: str
-    make: Callable[[], Node]
 
 
 class StaticHTML:

@@ -1,18 +1,57 @@
-"""Tables of a report: one description, shown as HTML on a static page and as a grid in the application."""
+"""What pages are made of: Dash's elements, text, parts that may fail, and tables, which static pages show as HTML and
+the application as a grid.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..kpi import KPIDefinition
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
 
-    from .tags import Node
+Node: TypeAlias = "Component | Part | Table | str | Sequence[Node] | None"
+"""Elements, our own tables and parts among them, and text."""
+
+
+class _Elements:
+    """A module of Dash's elements, imported when the first is made (.4 s), without the types of their attributes, which
+    know no ``data-…`` and no ``aria-…``.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Callable[..., Component]:
+        element: Callable[..., Component] = getattr(importlib.import_module(self._module), name)
+        return element
+
+
+html, dcc = _Elements("dash.html"), _Elements("dash.dcc")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page that may fail by itself: what it is called, and a function that makes it."""
+
+    name: str
+    make: Callable[[], Node]
+
+
+def bullets(items: Iterable[Node], more: int = 0) -> Node:
+    """A list of *items*, and how many *more* there are."""
+    last = [html.Li(f"and {more} more")] if more > 0 else []
+    return html.Ul([*(html.Li(item) for item in items), *last])
+
+
+def how_to_read(items: Iterable[str]) -> Node:
+    return html.Section([html.H2("How to read this"), bullets(items)])
+
 
 ROWS_SHOWN = 500
 
@@ -70,8 +109,6 @@ class Table:
 
     def as_html(self) -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
-        from .tags import html
-
         shown = self.rows[: self.limit]
         caption = self.caption
         if len(self.rows) > self.limit:
@@ -88,16 +125,12 @@ def table(columns: Columns, rows: Iterable[Row], *, caption: str, limit: int = R
 
 
 def _header(column: Column) -> Component:
-    from .tags import html
-
     unit: list[Node] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
     kind = "number" if column.numeric else None
     return html.Th([html.Span(column.title), *unit], scope="col", className=kind, title=column.help or None)
 
 
 def _cell(cell: Cell | str, column: Column) -> Component:
-    from .tags import html
-
     if isinstance(cell, str):
         cell = Cell(cell)
     classes = [name for name, wanted in (("number", column.numeric), ("mark", cell.mark)) if wanted]

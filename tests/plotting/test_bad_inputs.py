@@ -13,7 +13,7 @@ import pytest
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import site
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 
 NUMBERS = {"1B_cost": 10.0, "p95_latency": 5.0, "avg_latency": 3.0, "throughput": 100.0, "fidelity": 1.0}
@@ -93,7 +93,7 @@ def test_every_page_is_written_and_says_what_is_wrong(case: str, encoder_bench: 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_limit_is_answered_too(case: str, encoder_bench: Workload) -> None:
-    catalogue = Catalogue(Study(Matrix(CASES[case][0]), encoder_bench))
+    catalogue = catalogue_of(Study(Matrix(CASES[case][0]), encoder_bench))
     report = catalogue.report("Best configuration")
     for limit in (0.001, 5, 1e9):
         assert report.do_plot(*catalogue.arguments({"limit": limit}))

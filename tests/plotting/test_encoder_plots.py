@@ -10,7 +10,8 @@ import pytest
 
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.base import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 
 
@@ -38,7 +39,7 @@ def entry(batch_size: int, vus: int, throughput: float, repeat: int = 0, **other
 
 
 def catalogue(workload: Workload, *entries: Entry) -> Catalogue:
-    return Catalogue(Study(Matrix(entries), workload))
+    return catalogue_of(Study(Matrix(entries), workload))
 
 
 def test_a_point_is_the_mean_of_its_repeats_with_the_way_to_the_largest_and_the_smallest(
@@ -150,7 +151,7 @@ def test_the_cheapest_of_the_study_is_found(encoder_bench: Workload, foreign_sam
     from matrix_benchmarking.analyze.wording import ranking
 
     matrix = store.parse_tree(encoder_bench, foreign_samples / "encoder_analysis")
-    (verdict,) = ranking.verdict(Catalogue(Study(matrix, encoder_bench)).study.best)
+    (verdict,) = ranking.verdict(catalogue_of(Study(matrix, encoder_bench)).study.best)
     assert verdict.lead.startswith(
         "Cheapest by 1B_cost: aws · nvidia-l4 · default · torch at batch_size 32, vus 256: 409.44 USD"
     )

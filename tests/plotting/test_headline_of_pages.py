@@ -12,7 +12,7 @@ import pytest
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Workload
 
@@ -53,7 +53,7 @@ def entries(measure: str, values: dict[str, float]) -> Sequence[Entry]:
 
 
 def compared(workload: Workload, runs: Sequence[Entry], **cfg: Any) -> str:
-    catalogue = Catalogue(Study(Matrix(runs), workload))
+    catalogue = catalogue_of(Study(Matrix(runs), workload))
     return StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments(cfg)))
 
 
@@ -66,8 +66,8 @@ def test_of_two_benchmarks_that_of_most_runs_comes_first(toy: Workload) -> None:
     runs = [*entries("rate", {"a": 100.0, "b": 200.0}), *entries("time", {"a": 1.0, "b": 1.0, "c": 1.0})]
     more = compared(toy, runs, setting="image", old="a", new="b")
     assert more.index(">time<") < more.index(">rate<")
-    catalogue = Catalogue(Study(Matrix(runs), toy))
+    catalogue = catalogue_of(Study(Matrix(runs), toy))
     (choice, *_) = catalogue.plot("KPI history").controls()
     assert choice.default == "time"
-    (choice, *_) = Catalogue(Study(Matrix(entries("rate", {"a": 1.0})), toy)).plot("KPI history").controls()
+    (choice, *_) = catalogue_of(Study(Matrix(entries("rate", {"a": 1.0})), toy)).plot("KPI history").controls()
     assert choice.default == "rate"

@@ -45,7 +45,7 @@ def of(**changes) -> Workload:
 
 def drawn(workload: Workload, tmp_path, report: str) -> str:
     runs = [Entry({"gpu": gpu}, 0, tmp_path / gpu, gpu, 0, kpis={"cost": 2.0, "rate": 1.0}) for gpu in "ab"]
-    found = catalogue.Catalogue(Study(Matrix(runs), workload))
+    found = catalogue.catalogue_of(Study(Matrix(runs), workload))
     return StaticHTML().render(found.report(report).do_plot(*found.arguments()))
 
 

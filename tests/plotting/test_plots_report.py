@@ -7,7 +7,7 @@ from typing import ClassVar
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import Plot, PlotsReport, template
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Workload
 
@@ -31,7 +31,7 @@ class Both(PlotsReport):
 def test_the_plots_stand_one_below_the_other_with_what_was_configured(tmp_path):
     store = BaseStore(parse_once=lambda results, test_dir: None)
     workload = Workload(name="toy", store=store, plots=lambda: [First, Second], reports=lambda: [Both])
-    catalogue = Catalogue(Study(Matrix([Entry({}, 0, tmp_path, "a", 0)]), workload))
+    catalogue = catalogue_of(Study(Matrix([Entry({}, 0, tmp_path, "a", 0)]), workload))
     report = catalogue.report("Both")
     page = StaticHTML().render(report.do_plot(*catalogue.arguments({"word": "chosen"})))
     assert page.index("Second") < page.index("First")

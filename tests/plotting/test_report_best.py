@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.point_tables import MOST_STEPS, chosen_steps, round_limits
 from matrix_benchmarking.plotting.report_best import verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -58,7 +58,7 @@ POINTS = [entry("a", 1, 40.0, 8.0), entry("a", 2, 30.0, 55.0), entry("b", 4, 20.
 
 
 def text(workload: Workload, *entries: Entry, **cfg: Any) -> str:
-    catalogue = Catalogue(Study(Matrix(entries), workload))
+    catalogue = catalogue_of(Study(Matrix(entries), workload))
     page = StaticHTML().render(catalogue.report("Best configuration").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))
 
@@ -117,13 +117,14 @@ def test_an_impossible_limit_is_a_sentence(toy: Workload) -> None:
 def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload) -> None:
     def controls(*entries: Entry) -> list[str]:
         return [
-            control.name for control in Catalogue(Study(Matrix(entries), toy)).report("Best configuration").controls()
+            control.name
+            for control in catalogue_of(Study(Matrix(entries), toy)).report("Best configuration").controls()
         ]
 
     assert controls(*POINTS) == ["limit"]
     assert controls(POINTS[-1]) == controls() == []
     assert "No point is under 3 ms p95: p95 isn&#x27;t known for any." in text(toy, POINTS[-1], limit=3)
-    (limit,) = Catalogue(Study(Matrix(POINTS), toy)).report("Best configuration").controls()
+    (limit,) = catalogue_of(Study(Matrix(POINTS), toy)).report("Best configuration").controls()
     with pytest.raises(ConfigError, match="limit: -1 is below 0"):
         limit.read("-1")
 

@@ -14,7 +14,7 @@ import pytest
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
 
@@ -55,7 +55,7 @@ def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 
 
 
 def page(workload: Workload, *entries: Entry, **cfg: Any) -> str:
-    catalogue = Catalogue(Study(Matrix(entries), workload))
+    catalogue = catalogue_of(Study(Matrix(entries), workload))
     return StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments(cfg)))
 
 
@@ -90,9 +90,9 @@ def test_a_kpi_of_which_neither_direction_is_better_is_shown_and_not_judged(toy:
     row = next(row for row in shown.split("<tr") if ">load<" in row and "not judged" in row)
     assert "−11." in row
     overview = StaticHTML().render(
-        Catalogue(Study(Matrix(busy), workload))
+        catalogue_of(Study(Matrix(busy), workload))
         .report("KPI overview")
-        .do_plot(*Catalogue(Study(Matrix(busy), workload)).arguments())
+        .do_plot(*catalogue_of(Study(Matrix(busy), workload)).arguments())
     )
     assert "not judged: from 0.8" in overview
 
@@ -196,7 +196,7 @@ def test_a_setting_alone_compares_each_of_its_values_with_the_usual_one(toy: Wor
 
 
 def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload) -> None:
-    catalogue = Catalogue(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
+    catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
     report = catalogue.report("Compare")
     offered = {control.name: list(control.options) for control in report.controls()}
     assert offered == {
@@ -206,7 +206,7 @@ def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload
     }
     report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
     assert [list(control.options) for control in report.controls()][1:] == [[1, 2, 4]] * 2
-    assert list(Catalogue(Study(Matrix([entry("a", 1, 1.0)]), toy)).report("Compare").controls()) == []
+    assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).report("Compare").controls()) == []
 
 
 def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: Workload, tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -
 
 
 def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:
-    catalogue = Catalogue(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
+    catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
     assert catalogue.report("Compare").summary().startswith("Switch: b instead of a")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plotting import failures
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import Workload
 
@@ -34,7 +34,7 @@ def failed(directory: Path, name: str, code: int | None = 1, engine: str = "int8
 
 
 def page(workload: Workload, *entries: Entry, unfinished: tuple[Entry, ...] = ()) -> str:
-    catalogue = Catalogue(Study(Matrix(entries, unfinished=unfinished), workload))
+    catalogue = catalogue_of(Study(Matrix(entries, unfinished=unfinished), workload))
     return StaticHTML().render(catalogue.report("Error report").do_plot(*catalogue.arguments()))
 
 

@@ -21,7 +21,8 @@ from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import Arguments, plot_history
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.base import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
@@ -75,7 +76,7 @@ def runs(versions: Iterable[Any], images: dict[str, float]) -> list[Entry]:
 
 def catalogue(workload: Workload, past: Iterable[Entry], **others: Any) -> Catalogue:
     entries = list(past)
-    return Catalogue(Study(Matrix(entries), workload, past=Matrix(entries, **others)))
+    return catalogue_of(Study(Matrix(entries), workload, past=Matrix(entries, **others)))
 
 
 def page(of: Catalogue, **cfg: Any) -> str:
@@ -116,7 +117,7 @@ def test_a_kpi_of_which_neither_direction_is_better_is_not_judged(toy: Workload)
     load = kpi.NeitherBetter(kpi.KPIMetadata(help="How busy it is", unit="", name="cost")(lambda lts: lts.load))
     speedy = kpi.collect([load, speed])
     workload = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=speedy))
-    catalogue = Catalogue(Study(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload))
+    catalogue = catalogue_of(Study(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload))
     shown = StaticHTML().render(catalogue.report("KPI history").do_plot(*catalogue.arguments({"kpi": "cost"})))
     assert "cost: 2 of 2 series are not judged." in shown
 
@@ -192,15 +193,15 @@ def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> N
 
 
 def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:
-    alone = Catalogue(Study(Matrix(runs(["1"], {"a": 1.0})), toy))
+    alone = catalogue_of(Study(Matrix(runs(["1"], {"a": 1.0})), toy))
     assert "matbench upload_lts --history LOCATION" in page(alone)
     assert alone.report("KPI history").summary() == "There is no history to compare with."
     no_keys = dataclasses.replace(toy, regression=RegressionKeys())
-    assert "names no version of what it measures" in page(Catalogue(Study(Matrix([]), no_keys)))
+    assert "names no version of what it measures" in page(catalogue_of(Study(Matrix([]), no_keys)))
 
 
 def test_a_matrix_with_several_versions_is_its_own_history(toy: Workload) -> None:
-    of = Catalogue(Study(Matrix(runs(["1", "2"], {"a": 2.0})), toy))
+    of = catalogue_of(Study(Matrix(runs(["1", "2"], {"a": 2.0})), toy))
     assert (
         "1 of 1 series can&#x27;t be told (the history is too short; measure 8 more versions, fewer with repeats)."
         in page(of)
@@ -288,7 +289,7 @@ def test_what_is_selected_of_the_matrix_is_selected_of_the_past(toy: Workload) -
 
 
 def test_the_plot_and_the_report_are_there_for_every_workload(toy: Workload) -> None:
-    of = Catalogue(Study(Matrix([]), toy))
+    of = catalogue_of(Study(Matrix([]), toy))
     assert KPIHistory.name in of.plots
     assert "report: KPI history" in of.reports
 

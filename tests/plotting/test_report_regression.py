@@ -17,7 +17,8 @@ from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, severit
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import regression_tables, report_regression
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.base import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_regression import RegressionReport
 from matrix_benchmarking.plotting.site import write_regression_page
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -28,7 +29,7 @@ VERSIONS = versions(20)
 
 def catalogue(entries: Iterable[Entry], analysis: Analysis | None = None, **options: Any) -> Catalogue:
     known = list(entries)
-    return Catalogue(Study(Matrix(known), toy_workload(), past=Matrix(known), analysis=analysis, **options))
+    return catalogue_of(Study(Matrix(known), toy_workload(), past=Matrix(known), analysis=analysis, **options))
 
 
 def page(of: Catalogue) -> str:
@@ -164,7 +165,7 @@ def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
 
 
 def test_one_version_is_said_in_a_plain_sentence() -> None:
-    alone = Catalogue(Study(Matrix(series("image", ["1.0"])), toy_workload()))
+    alone = catalogue_of(Study(Matrix(series("image", ["1.0"])), toy_workload()))
     assert "There is nothing to analyse. These runs have one value of version" in page(alone)
     assert alone.report("Regression analysis").summary().startswith("There is nothing to analyse.")
     assert alone.study.analysis is None
@@ -236,5 +237,5 @@ def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) ->
 def test_the_report_is_there_for_every_workload_and_in_the_plots_file(repository: Path) -> None:
     from matrix_benchmarking.plotting import plots_file
 
-    assert "report: Regression analysis" in Catalogue(Study(Matrix([]), toy_workload())).reports
+    assert "report: Regression analysis" in catalogue_of(Study(Matrix([]), toy_workload())).reports
     assert "report: Regression analysis" in plots_file.read(repository / "data" / "plots.yaml", "toy", ())

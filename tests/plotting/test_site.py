@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.errors import MatbenchError, OutputError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import PlotsReport, site
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_errors import overview
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import Workload
@@ -166,7 +166,7 @@ def test_a_page_of_plots_takes_no_more_than_their_names(matrix: Matrix, workload
         name = "report: Twice"
         plots = (plot, plot)
 
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     page = StaticHTML()
     page.render(Twice(catalogue).do_plot(*catalogue.arguments()))
     assert len(page.figures) == 2

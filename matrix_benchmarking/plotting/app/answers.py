@@ -18,12 +18,11 @@ from ...analyze.check import AnswerKind
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
-from ..base import Plot, Report
-from ..catalogue import Catalogue
+from ..base import Catalogue, Plot, Report
 from ..controls import Control, find_run, read
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_errors import CheckReport, check_line
-from ..tags import Node, html
+from ..tables import Node, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert

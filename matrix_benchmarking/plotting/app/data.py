@@ -23,7 +23,8 @@ from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
 from .. import site
-from ..catalogue import Catalogue
+from ..base import Catalogue
+from ..catalogue import catalogue_of
 from .sidebar import Facets, short_ids
 from .view import read_filters, write_filters
 
@@ -57,7 +58,7 @@ class Snapshot:
 
     def __init__(self, study: Study, number: int, problem: str = "") -> None:
         self.study = study
-        self.reports = frozenset(Catalogue(study).reports)  # all other pages are plots
+        self.reports = frozenset(catalogue_of(study).reports)  # all other pages are plots
         self.number = number
         self.problem = problem
         self.read_at = dt.datetime.now().astimezone()
@@ -76,7 +77,7 @@ class Snapshot:
     @functools.cached_property
     def slugs(self) -> Mapping[str, str]:
         """The page of each report and plot: its slug and its name, reports first."""
-        catalogue = Catalogue(self.study)
+        catalogue = catalogue_of(self.study)
         names = [*catalogue.reports, *catalogue.plots]
         return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
 
@@ -94,7 +95,7 @@ class Snapshot:
         study = self.study.selected(filters, ordered(self.facets.select(filters), order))
         study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
         _ = study.of_all
-        return Catalogue(study)
+        return catalogue_of(study)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

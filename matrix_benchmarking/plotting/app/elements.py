@@ -18,9 +18,8 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 from ...errors import WorkloadError
 from .. import problems, template
 from ..base import Plot, View, configured, plot_parts
-from ..static_html import Part, figure_json, safe_address
-from ..tables import Cell, Column, Row, Table
-from ..tags import Node, dcc, html
+from ..static_html import figure_json, safe_address
+from ..tables import Cell, Column, Node, Part, Row, Table, dcc, html
 from .sidebar import complaining
 
 FIGURE_HEIGHT_PX = 440

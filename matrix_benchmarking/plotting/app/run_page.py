@@ -18,8 +18,7 @@ from ...recorded import Environment
 from .. import problems
 from ..controls import find_run
 from ..environments import circumstances, recorded
-from ..tables import Cell, Column, Row, kpi_cell, table
-from ..tags import Node, dcc, html
+from ..tables import Cell, Column, Node, Row, dcc, html, kpi_cell, table
 from . import artifacts, view
 from .data import Snapshot
 from .view import View

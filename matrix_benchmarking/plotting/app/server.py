@@ -18,7 +18,7 @@ from ...errors import MatbenchError, os_reason
 from ..controls import find_run
 from ..page import asset
 from ..static_html import escape
-from ..tags import Node, dcc, html
+from ..tables import Node, dcc, html
 from . import artifacts, view
 from .answers import Frame, Opened, Pages
 from .data import Data, Source

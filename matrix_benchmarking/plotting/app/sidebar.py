@@ -20,7 +20,7 @@ from ...filters import Filters, Value, cut, show
 from ...matrix import NOT_SET, Matrix, NotSet, order, typed
 from .. import controls, problems
 from ..controls import Choice, Control, Number, RunChoice
-from ..tags import Node, dcc, html
+from ..tables import Node, dcc, html
 from . import view
 from .view import View
 

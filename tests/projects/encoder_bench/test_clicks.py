@@ -12,7 +12,8 @@ import pytest
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.base import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 
 WITHOUT_RUNS = ("CPU, GPU and memory over the run",)
@@ -28,7 +29,7 @@ def encoder_bench() -> Workload:
 
 @pytest.fixture(scope="module")
 def catalogue(encoder_bench: Workload, sample: Path) -> Catalogue:
-    return Catalogue(Study(store.parse_tree(encoder_bench, sample), encoder_bench))
+    return catalogue_of(Study(store.parse_tree(encoder_bench, sample), encoder_bench))
 
 
 def marks(figure: Any) -> Iterator[dict[str, Any]]:
@@ -74,7 +75,7 @@ def test_a_bar_of_failed_requests_brings_back_its_run(encoder_bench: Workload) -
         )
         for vus in (1, 2)
     ]
-    plots = Catalogue(Study(Matrix(entries), encoder_bench))
+    plots = catalogue_of(Study(Matrix(entries), encoder_bench))
     figure, _ = plots.plot("Failed requests").do_plot(*plots.arguments())
     (bars,) = marks(figure)
     assert sorted(zip(bars["y"], (row[0] for row in bars["customdata"]), strict=True)) == [

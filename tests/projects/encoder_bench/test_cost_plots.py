@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 from projects.encoder_bench.visualizations.plotting import maps
 from projects.encoder_bench.visualizations.plotting.points import points_frame
@@ -45,7 +45,7 @@ def entry(image: str, batch_size: Any, vus: int, cost: float, *, latency: float 
 
 
 def draw(workload: Workload, name: str, *entries: Entry, **cfg: Any) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(Matrix(entries), workload))
+    catalogue = catalogue_of(Study(Matrix(entries), workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments(cfg))
 
 
@@ -61,7 +61,7 @@ def test_the_cheapest_image_of_each_load_and_its_saving_are_found(encoder_bench:
     ]
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
-    best = Catalogue(Study(Matrix(entries), encoder_bench)).study.best
+    best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
     frame = maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert frame[["hardware", "batch size", "virtual users", "image", "other", "images"]].values.tolist() == [
         ["cpu-1", "8", 1, "int8", "fp32", 3],
@@ -123,7 +123,7 @@ def test_it_is_sure_where_every_other_image_is_told_apart_and_not_every_other_po
     ]  # fmt: skip
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
-    best = Catalogue(Study(Matrix(entries), encoder_bench)).study.best
+    best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
     frame = maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert dict(zip(frame["virtual users"], frame["is sure"], strict=True)) == {1: True, 2: False, 4: True}
     assert frame["images"].tolist() == [2, 3, 2]
@@ -225,7 +225,7 @@ def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Wor
     ]
     figure, (text,) = draw(encoder_bench, "Cost against latency", *entries)
     ring = next(trace for trace in figure.data if trace.name == "best under a limit on p95_latency")
-    catalogue = Catalogue(Study(Matrix(entries), encoder_bench))
+    catalogue = catalogue_of(Study(Matrix(entries), encoder_bench))
     (group,) = catalogue.study.best.groups
     kpi = encoder_bench.kpis["p95_latency"]
     steps = limits.staircase(limits.bounded(group, kpi), encoder_bench.kpis["1B_cost"], kpi)
@@ -367,7 +367,7 @@ def test_a_batch_size_that_has_no_place_on_the_map_is_left_out(encoder_bench: Wo
 
 def test_what_can_be_chosen_comes_from_the_data(encoder_bench: Workload) -> None:
     entries = [entry("a", 8, vus, 10.0) for vus in (1, 4, 32, 64, 128)]
-    plots = Catalogue(Study(Matrix([*entries, entry("a", 8, 256, 1.0, exit_code=1)]), encoder_bench))
+    plots = catalogue_of(Study(Matrix([*entries, entry("a", 8, 256, 1.0, exit_code=1)]), encoder_bench))
     (users,) = plots.plot("Cost over virtual users and batch size").controls()
     assert isinstance(users, controls.Number)
     assert (users.default, users.minimum, users.maximum, list(users.steps)) == (32, 1, 128, [1, 4, 32, 64, 128])
@@ -375,5 +375,5 @@ def test_what_can_be_chosen_comes_from_the_data(encoder_bench: Workload) -> None
         (latency,) = plots.plot(name).controls()
         assert [latency.read(option) for option in ("p95_latency", "avg_latency")] == ["p95_latency", "avg_latency"]
         assert latency.default == "p95_latency"
-    empty = Catalogue(Study(Matrix([]), encoder_bench))
+    empty = catalogue_of(Study(Matrix([]), encoder_bench))
     assert list(empty.plot("Cost over virtual users and batch size").controls()) == []

@@ -18,7 +18,7 @@ from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import load
 
@@ -69,7 +69,7 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
     assert ids == {event.alarm for event in events}
     assert len(ids) == 4
     options = Given(events=lambda: events)
-    catalogue = Catalogue(Study(read.read_matrix(workload, place), workload, given=options))
+    catalogue = catalogue_of(Study(read.read_matrix(workload, place), workload, given=options))
     shown = catalogue.report("Compare").do_plot(*catalogue.arguments({"setting": "version", "old": OLD, "new": NEW}))
     page = html.unescape(StaticHTML().render(shown))
     assert f"4 of 10 series of 5 KPIs are worse: {NEW} against {OLD}." in page
@@ -80,7 +80,7 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
 
 def test_the_page_names_the_last_good_release_that_the_history_names(recorded: Path) -> None:
     workload = load("encoder_bench")
-    catalogue = Catalogue(Study(read.read_matrix(workload, SQLiteLocation(recorded)), workload))
+    catalogue = catalogue_of(Study(read.read_matrix(workload, SQLiteLocation(recorded)), workload))
     assert catalogue.study.analysis is not None
     (good,) = {one.last_good_version for one in catalogue.study.analysis.failing}
     assert catalogue.report("Compare").summary().startswith(f"version {NEW} instead of version {good}: 1B_cost ")

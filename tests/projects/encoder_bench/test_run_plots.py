@@ -13,7 +13,7 @@ import pytest
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 from projects.encoder_bench.visualizations.plotting import within
 from projects.encoder_bench.visualizations.plotting.within import quantiles_frame
@@ -51,7 +51,7 @@ def entry(vus: int = 8, repeat: int = 0, cost: float = 10.0, image: str = "fp32"
 
 
 def draw(workload: Workload, name: str, *entries: Entry, **cfg: Any) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(Matrix(entries), workload))
+    catalogue = catalogue_of(Study(Matrix(entries), workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments(cfg))
 
 
@@ -85,18 +85,18 @@ def test_the_repeats_of_the_best_point_are_shown_unless_another_run_is_named(enc
 
 def test_a_run_is_chosen_by_the_beginning_of_its_id_and_the_best_stands_for_none(encoder_bench: Workload) -> None:
     entries = [entry(vus, 0, cost, timeseries=series()) for vus, cost in ((8, 20.0), (16, 10.0))]
-    plot = Catalogue(Study(Matrix(entries), encoder_bench)).plot("Throughput and latency over the run")
+    plot = catalogue_of(Study(Matrix(entries), encoder_bench)).plot("Throughput and latency over the run")
     (control,) = plot.controls()
     assert isinstance(control, controls.RunChoice)
     assert control.default is entries[1]
     assert control.read("id-fp32-8") is entries[0]
-    (none,) = Catalogue(Study(Matrix([]), encoder_bench)).plot("CPU, GPU and memory over the run").controls()
+    (none,) = catalogue_of(Study(Matrix([]), encoder_bench)).plot("CPU, GPU and memory over the run").controls()
     assert none.default is None
 
 
 def test_a_named_run_is_shown_though_it_failed_or_is_not_selected(encoder_bench: Workload) -> None:
     failed = dataclasses.replace(entry(8, 0, timeseries=series()), exit_code=1)
-    plots = Catalogue(Study(Matrix([failed, entry(8, 1, timeseries=series()), entry(16, 0)]), encoder_bench))
+    plots = catalogue_of(Study(Matrix([failed, entry(8, 1, timeseries=series()), entry(16, 0)]), encoder_bench))
     names, _, _, variables, _ = plots.arguments()
     plot = plots.plot("Throughput and latency over the run")
     figure, _ = plot.do_plot(names, {"vus": 16}, [], variables, {"entry": failed})

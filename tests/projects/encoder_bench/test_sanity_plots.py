@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 from projects.encoder_bench.visualizations.plotting import sanity
 from projects.encoder_bench.visualizations.plotting.points import points_frame
@@ -39,7 +39,7 @@ def entry(
 
 
 def draw(workload: Workload, name: str, *entries: Entry) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(Matrix(entries), workload))
+    catalogue = catalogue_of(Study(Matrix(entries), workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments())
 
 

@@ -27,7 +27,7 @@ from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 
 Said = dict[str, str]
@@ -172,7 +172,7 @@ def test_under_a_limit_every_surface_names_the_same_choice(
     (verdict,) = ranking.verdict_under(limited)
     text = shown(pages, f"?cfg.limit={LIMIT_MS}")
     assert verdict.lead in text
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     figure, _ = catalogue.plot("Cost against latency").do_plot(*catalogue.arguments())
     step = limits.winner(
         limits.staircase(
@@ -424,7 +424,7 @@ def test_a_comparison_says_what_the_history_says_of_the_same_series(releases: Pa
 
 def test_compare_quotes_alarms_that_no_history_has_kept_yet(releases: Path, workload: Workload) -> None:
     """1.3.4 against 1.3.0 alone is suspected, as one of ten series; the regression page beside it says worse."""
-    catalogue = Catalogue(Study(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload))
+    catalogue = catalogue_of(Study(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload))
     assert catalogue.study.analysis is not None
     assert len(catalogue.study.analysis.failing) == 4
     summary = catalogue.report("Compare").summary()

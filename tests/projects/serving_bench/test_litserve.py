@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 from projects.serving_bench.visualizations.steps import best_of, changes, groups, steps
 
@@ -44,7 +44,7 @@ def of(matrix: Matrix, experiment: int, requests: int = 256) -> Entry:
 
 
 def draw(workload: Workload, matrix: Matrix, name: str, **cfg: Any) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments(cfg))
 
 
@@ -175,8 +175,8 @@ def test_the_bottleneck_is_named_from_the_loads_and_their_threshold(workload: Wo
 
 def test_a_selection_keeps_the_names_and_colours_of_the_whole(workload: Workload, matrix: Matrix) -> None:
     selected = matrix.filtered(filters.parse("num_requests=256,experiment=1:3"))
-    catalogue = Catalogue(Study(selected, workload, read=matrix))
-    figures = [Catalogue(Study(matrix, workload)), catalogue]
+    catalogue = catalogue_of(Study(selected, workload, read=matrix))
+    figures = [catalogue_of(Study(matrix, workload)), catalogue]
     whole, part = (one.plot(figure_name()).do_plot(*one.arguments())[0] for one in figures)
     colours = {trace.name: trace.line.color for trace in whole.data}
     names = [trace.name for trace in part.data if trace.showlegend]
@@ -208,7 +208,7 @@ def test_a_payload_from_a_file_shows_what_the_artifacts_did(
     with open(tmp_path / "lts.json", "wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
     kept = read_matrix(workload, tmp_path / "lts.json")
-    for name in Catalogue(Study(matrix, workload)).plots:
+    for name in catalogue_of(Study(matrix, workload)).plots:
         if name in {plot.name for plot in workload.pages()[0]}:
             assert str(draw(workload, kept, name)[1][:2]) == str(draw(workload, matrix, name)[1][:2])
     assert len(kept.to_dataframe(series="baseline")) == 42

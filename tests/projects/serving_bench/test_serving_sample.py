@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
 from projects.serving_bench.visualizations.steps import changes, steps
 
@@ -77,7 +77,7 @@ def test_six_steps_of_three_runs_have_intervals(matrix: Matrix, workload: Worklo
 
 
 def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: Matrix, workload: Workload) -> None:
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     best = catalogue.study.best.groups[0]
     said = f"{best.best.value:.2f} requests/s"
     behind = ranking.behind(best.best, workload.kpis["best_api_throughput"])

@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.store import parse_tree
 from matrix_benchmarking.workload import Workload, load
@@ -55,7 +55,7 @@ def repeated(tmp_path: Path, workload: Workload) -> Matrix:
 
 
 def draw(workload: Workload, matrix: Matrix, name: str) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments())
 
 
@@ -102,7 +102,7 @@ def test_the_steps_page_names_what_cant_be_told_apart_from_the_best(workload: Wo
     _, text = draw(workload, matrix, "Best throughput of each step")
     assert text[0].startswith("Best: experiment 2: 51.00 requests/s")
     assert text[0].endswith("Can't be told apart from it: experiment 1 (50.00 requests/s).")
-    assert Catalogue(Study(matrix, workload)).report("Steps").summary() == text[0]
+    assert catalogue_of(Study(matrix, workload)).report("Steps").summary() == text[0]
 
 
 def test_unknown_loads_are_unknown_and_a_cpu_alone_can_be_saturated(workload: Workload, repeated: Matrix) -> None:
@@ -190,7 +190,7 @@ def test_hostile_names_are_text_on_all_pages(workload: Workload, tmp_path: Path)
     for experiment in (1, 2):
         settings = {"experiment": experiment, "server": f"{HOSTILE}{experiment}", "precision": HOSTILE}
         write(tmp_path, settings, log(10, 20 * experiment, cpu=95))
-    catalogue = Catalogue(Study(parse_tree(workload, tmp_path), workload))
+    catalogue = catalogue_of(Study(parse_tree(workload, tmp_path), workload))
     for report in workload.pages()[1]:
         page = StaticHTML()
         html = page.render(catalogue.report(report.name).do_plot(*catalogue.arguments()))

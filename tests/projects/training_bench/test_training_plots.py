@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config
-from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import load
 from projects.training_bench.visualizations.plotting import bars, cases, curves, verdicts
 
@@ -48,7 +48,7 @@ def asked(matrix: Matrix) -> Question:
 
 
 def plot(matrix: Matrix, workload: Any, name: str, **cfg: Any) -> tuple[Any, Any]:
-    catalogue = Catalogue(Study(matrix, workload))
+    catalogue = catalogue_of(Study(matrix, workload))
     return catalogue.plot(name).do_plot(*set_config(cfg, catalogue.arguments()))
 
 
@@ -104,7 +104,7 @@ def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(publi
         "For io_speed 1000: Lowest epoch_duration: ring-buffer: 26.02 s",
         "For io_speed unlimited: Lowest epoch_duration: ring-buffer: 24.28 s",
     ]
-    assert text == [str(one) for one in ranking.verdict(Catalogue(Study(published, workload)).study.best)]
+    assert text == [str(one) for one in ranking.verdict(catalogue_of(Study(published, workload)).study.best)]
 
 
 def test_what_limits_the_published_runs_is_concluded_without_a_record_of_the_loop(published, workload):
@@ -199,7 +199,7 @@ def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):
 def test_a_matrix_without_anything_to_draw_says_so(tmp_path, workload, empty):
     write_native(tmp_path / "a", {"strategy": "plain"}, epochs([1.0] * (1 if empty else 4)), {"time": []})
     matrix = store.parse_tree(workload, tmp_path)
-    for name in Catalogue(Study(matrix, workload)).plots:
+    for name in catalogue_of(Study(matrix, workload)).plots:
         if name != "KPI history":
             _, text = plot(matrix, workload, name)
             assert sentences(text)

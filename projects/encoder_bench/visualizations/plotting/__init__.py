@@ -13,7 +13,7 @@ from .sanity import AccuracyDistribution, AnswerShapes, EnoughVUs, FailedRequest
 from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
 
 if TYPE_CHECKING:
-    from matrix_benchmarking.plotting.tags import Node
+    from matrix_benchmarking.plotting.tables import Node
 
 
 class BestConfiguration(BestReport):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from matrix_benchmarking.plotting import Drawn
-    from matrix_benchmarking.plotting.tags import Node
+    from matrix_benchmarking.plotting.tables import Node
 
 
 SHOWN = 40

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from matrix_benchmarking.plotting import Drawn
-    from matrix_benchmarking.plotting.tags import Node
+    from matrix_benchmarking.plotting.tables import Node
 
 
 WIDTH_OF_A_LABEL = 26
@@ -69,7 +69,7 @@ class ThroughputOfEachStep(StepPlot):
             Cell(f"{step.best.value:,.2f}", sort=step.best.value, mark=is_best),
             Cell(" or ".join(map(str, step.best_at)), sort=step.best_at[0]),
             *_change_cells(change),
-            runs_cell(step.runs, self.catalogue),
+            runs_cell(step.runs, self.catalogue.href),
         ]
 
 

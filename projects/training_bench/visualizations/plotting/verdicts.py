@@ -25,7 +25,7 @@ from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_of, label_n
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
-    from matrix_benchmarking.plotting.tags import Node
+    from matrix_benchmarking.plotting.tables import Node
 
 _ADVICE = {
     Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
