@@ -14,11 +14,14 @@ from typing import Any
 import forked
 import hypothesis
 import pytest
+from benchmark_support.fake_hf_api import TOKEN, FakeApi
 from download_support import hub
 from history_support.opensearch_server import OpenSearchServer
 from history_support.postgresql_server import PostgreSQLServer
 from plotting_support import app_process
 from requirements import missing
+
+from matrix_benchmarking.benchmark import hf_endpoint
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -74,6 +77,21 @@ def hub_tree(tmp_path: Path) -> Iterator[Path]:
     pytest.importorskip("huggingface_hub")
     with hub.served(tmp_path) as tree:
         yield tree
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
+    """The stand-in for Inference Endpoints; the library's own constant says where it is."""
+    from huggingface_hub import constants, hf_api
+
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    for name in ("BACKOFF_S", "POLL_S"):
+        monkeypatch.setattr(hf_endpoint, name, 0.02)
+    with FakeApi() as service:
+        monkeypatch.setattr(constants, "INFERENCE_ENDPOINTS_ENDPOINT", f"{service.url}/v2")
+        monkeypatch.setattr(constants, "ENDPOINT", service.url)
+        monkeypatch.setattr(hf_api.HfApi, "endpoint", service.url, raising=False)
+        yield service
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ class InputsFile(Section):
     """A dataset.
 
     Attributes:
-        file: .parquet, .csv or .jsonl, here or at ``hf://datasets/owner/name/path``.
+        file: .parquet, .csv, .jsonl or .json, here or at ``hf://datasets/owner/name/path``.
         column: holds the texts or images; ``input`` where left out.
         label: the column with the labels; ``label``, if there is one, where neither is named.
     """
@@ -48,7 +48,7 @@ class Input:
 
 
 def read_inputs(path: Path, column: str | None = None, label: str | None = None) -> list[Input]:
-    """The inputs of *path*: .txt with a text a line; .jsonl, .csv or .parquet with a *column*; a directory of images.
+    """The inputs of *path*: lines of text, a *column* of rows, or a directory of images.
 
     Images in subdirectories have the subdirectory's name as their label. Empty lines and cells are left out.
 
@@ -100,13 +100,12 @@ def _read(path: Path, column: str | None, label: str | None) -> list[Input]:
             raise InputsError(f"the inputs {path} are a directory, which has no columns")
         return _images(path)
     kind = path.suffix.lower()
-    if kind in (".jsonl", ".csv", ".parquet"):
-        rows = {".jsonl": _json_lines, ".csv": _csv, ".parquet": _parquet}[kind](path)
-        return list(_from_rows(rows, column, label))
+    if read_rows := _ROWS.get(kind):
+        return list(_from_rows(read_rows(path), column, label))
     if kind in MEDIA_TYPES:
         raise InputsError(f"the inputs {path} are one image: give the directory that it is in")
     if column is not None or label is not None:
-        raise InputsError(f"the inputs {path} are lines of text: only .parquet, .csv and .jsonl have columns")
+        raise InputsError(f"the inputs {path} are lines of text: only {', '.join(_ROWS)} have columns")
     return [Input(line.strip()) for line in _lines(path) if line.strip()]
 
 
@@ -132,6 +131,16 @@ def _json_lines(path: Path) -> Iterator[Row]:
         yield f"{path}:{number}", content
 
 
+def _json(path: Path) -> Iterator[Row]:
+    try:
+        content = json.loads(read_regular(path))
+    except (ValueError, RecursionError) as error:
+        raise InputsError(f"the inputs {path} are no JSON: {error}") from error
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise InputsError(f"the inputs {path} are no list of objects, as [{_FORM}]")
+    yield from ((f"{path}: row {number}", row) for number, row in enumerate(content, 1))
+
+
 def _csv(path: Path) -> Iterator[Row]:
     try:
         rows = csv.reader(io.StringIO(read_regular(path).decode("utf-8-sig"), newline=""), strict=True)
@@ -152,12 +161,32 @@ def _parquet(path: Path) -> Iterator[Row]:
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
+            names = _class_names((file.schema_arrow.metadata or {}).get(b"huggingface"))
             for batch in file.iter_batches(1024):
                 for row in batch.to_pylist():
                     number += 1
-                    yield f"{path}: row {number}", row
+                    yield (
+                        f"{path}: row {number}",
+                        row | {name: known.get(row[name]) for name, known in names.items() if name in row},
+                    )
     except pyarrow.ArrowException as error:
         raise InputsError(f"the inputs {path} are no Parquet that can be read: {error}") from error
+
+
+def _class_names(written: bytes | None) -> dict[str, dict[object, str]]:
+    """What the numbers in columns of classes mean, as the Hub's datasets say it in a Parquet file's metadata."""
+    try:
+        features = json.loads(written or b"{}")["info"]["features"]
+        return {
+            column: {number: str(name) for number, name in enumerate(feature["names"])}
+            for column, feature in features.items()
+            if feature.get("_type") == "ClassLabel"
+        }
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return {}
+
+
+_ROWS = {".parquet": _parquet, ".csv": _csv, ".jsonl": _json_lines, ".json": _json}
 
 
 def _from_rows(rows: Iterable[Row], column: str | None, label: str | None) -> Iterator[Input]:

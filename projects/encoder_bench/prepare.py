@@ -46,25 +46,23 @@ class BoundsOption(click.ParamType):  # type: ignore[type-arg] # generic since c
 
 @click.command("inputs", cls=Command)
 @click.argument("source", metavar="SOURCE")
-@option("--output", config_key="", required=True, **FILE, help="The .jsonl that is written, for a load's inputs.")
-@option("--column", config_key="", metavar="NAME", help="The column with the texts or images; 'input' unless given.")
-@option("--label", config_key="", metavar="NAME", help="The column with the labels.")
-@option("--tokens", config_key="", type=BoundsOption(), metavar="LEAST:MOST", help="Keep texts of so many tokens.")
+@option("--output", required=True, **FILE, help="The .jsonl that is written, for a load's inputs.")
+@option("--column", metavar="NAME", help="The column with the texts or images; 'input' unless given.")
+@option("--label", metavar="NAME", help="The column with the labels.")
+@option("--tokens", type=BoundsOption(), metavar="LEAST:MOST", help="Keep texts of so many tokens.")
 @option(
     "--tokenizer",
-    config_key="",
     **FILE,
     help="A tokenizer.json, by which tokens are counted; words and signs are unless given.",
 )
 @option(
     "--pixels",
-    config_key="",
     type=BoundsOption(),
     metavar="LEAST:MOST",
     help="Keep images whose longer side has so many.",
 )
-@option("--sample", config_key="", type=click.IntRange(min=1), metavar="N", help="Keep N of them, chosen at random.")
-@option("--seed", config_key="", type=int, default=0, metavar="N", help="Another seed gives another sample.")
+@option("--sample", type=click.IntRange(min=1), metavar="N", help="Keep N of them, chosen at random.")
+@option("--seed", type=int, default=0, metavar="N", help="Another seed gives another sample.")
 def command(
     source: str,
     output: Path,
@@ -78,8 +76,8 @@ def command(
 ) -> None:
     """Prepare the inputs of a load: filter by tokens or image size, sample, look at what is left.
 
-    SOURCE is what a benchmark file's inputs may be: texts, .jsonl, .csv, .parquet, a directory of images, or such a
-    file at hf://datasets/OWNER/NAME/PATH. The order stays that of the source, also in a sample.
+    SOURCE is what a benchmark file's inputs may be: texts, .jsonl, .json, .csv, .parquet, a directory of images, or
+    such a file at hf://datasets/OWNER/NAME/PATH. The order stays that of the source, also in a sample.
     """
     if output.suffix != ".jsonl":
         raise ConfigError(f"--output={output} has to end in .jsonl, as which inputs are read again")

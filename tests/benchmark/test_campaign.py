@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
-from benchmark_support.fake_hf_api import TOKEN, FakeApi
 from requirements import missing
 
-from matrix_benchmarking.benchmark import hf_endpoint
 from matrix_benchmarking.cli import main
 from projects.encoder_bench import k6
 
@@ -145,19 +143,6 @@ def test_what_an_answer_is_not_asked_for_is_not_there():
     write(expe={"a": {"x": 1}}, target=process(), script_tpl="true")
     assert run() == 0
     assert not list(Path("r").glob("**/003__fidelity"))
-
-
-@pytest.fixture
-def api(monkeypatch):
-    """The stand-in for the paid service."""
-    from huggingface_hub import constants
-
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    monkeypatch.setattr(hf_endpoint, "POLL_S", 0.02)
-    monkeypatch.setattr(hf_endpoint, "BACKOFF_S", 0.02)
-    with FakeApi() as service:
-        monkeypatch.setattr(constants, "INFERENCE_ENDPOINTS_ENDPOINT", f"{service.url}/v2")
-        yield service
 
 
 def paid(usd_per_hour: float | None = 3600.0) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def test_the_documented_recipes_for_infinity_run(api, tmp_path, repository, monk
     assert {body["compute"]["scaling"]["scaleToZeroTimeout"] for body in api.bodies} == {15}
     assert api.endpoints == {}
     api.exists("mine", "scaledToZero")
-    found = yaml.safe_load(page.partition("Or one of yours, as you made it: `target: ")[2].partition("`")[0])
+    found = yaml.safe_load(page.partition("Or one of yours: `target: ")[2].partition("`")[0])
     Path("b.yaml").write_text(yaml.safe_dump({**FILE, "target": found}))
     assert main(["run", "b.yaml", "--results-dirname=found", "--max-usd=1"]) == 0
     assert api.endpoints["mine"]["state"] == "scaledToZero"

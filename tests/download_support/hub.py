@@ -14,11 +14,12 @@ from threading import Thread
 
 import pytest
 
+NAMES = ("lab/runs", "derek-thomas/embedding-ie-optimization")
 COMMIT = "c0ffee" + "0" * 34
 
 
 class Hub(BaseHTTPRequestHandler):
-    """``/api/datasets/…`` (revision, tree, paths-info) and ``/datasets/…/resolve/…`` of the dataset ``lab/runs``."""
+    """``/api/datasets/…`` (revision, tree, paths-info) and ``/datasets/…/resolve/…`` of :data:`NAMES`."""
 
     tree: Path
     protocol_version = "HTTP/1.1"
@@ -36,14 +37,15 @@ class Hub(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
-        if not re.match(r"/(api/)?datasets/lab/runs(/|$)", path):
+        named = re.fullmatch(f"/(?:api/)?datasets/({'|'.join(NAMES)})(?:/(.*))?", path)
+        if named is None:
             return self._missing("RepoNotFound", status=401)
-        kind, _, rest = path.partition("/lab/runs")[2].strip("/").partition("/")
+        kind, _, rest = (named[2] or "").partition("/")
         revision, _, name = rest.partition("/")
         if revision not in ("", "main", COMMIT):
             return self._missing("RevisionNotFound")
         if kind in ("", "revision"):
-            return self._json({"id": "lab/runs", "sha": COMMIT, "siblings": [], "tags": []})
+            return self._json({"id": named[1], "sha": COMMIT, "siblings": [], "tags": []})
         here = self.tree / name
         if not here.exists() or (kind == "tree" and not here.is_dir()):
             return self._missing("EntryNotFound")
@@ -81,7 +83,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(directory: Path) -> Iterator[Path]:
-    """The files of the dataset ``lab/runs`` of the Hub that huggingface_hub asks meanwhile."""
+    """The files of each dataset of the Hub that huggingface_hub asks meanwhile."""
     from huggingface_hub import constants, hf_api
 
     tree = directory / "remote"

@@ -82,11 +82,11 @@ def written(path: Path) -> Path:
         frame.to_parquet(path, index=False)
     else:
         rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        path.write_text(json.dumps(rows) if path.suffix == ".json" else "\n".join(map(json.dumps, rows)))
     return path
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl", "a.json"])
 def test_a_column_of_a_dataset_is_read_with_its_labels(tmp_path, name):
     path = written(tmp_path / name)
     wanted = [Input(text, mood) for text, mood in ROWS if text]
@@ -94,7 +94,7 @@ def test_a_column_of_a_dataset_is_read_with_its_labels(tmp_path, name):
     assert read_source(InputsFile(file=name, column="text"), tmp_path) == [Input(each.input) for each in wanted]
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl", "a.json"])
 def test_a_wrong_column_is_a_sentence_with_those_that_are_there(tmp_path, name):
     path = written(tmp_path / name)
     for column, label, missing in [("txet", None, "txet"), ("text", "laber", "laber"), (None, None, "input")]:
@@ -119,7 +119,10 @@ def test_images_of_a_dataset_become_data_uris(tmp_path):
         ("a.csv", b"text\ngood, and cheap\n", "text", "row 1 has 2 cells, and the first row 1 names"),
         ("a.csv", b"a\n\xff\n", "a", "are not UTF-8 text"),
         ("a.parquet", b"PAR1 and no more", "a", "are no Parquet that can be read"),
-        ("a.txt", b"one", "text", "only .parquet, .csv and .jsonl have columns"),
+        ("a.txt", b"one", "text", "only .parquet, .csv, .jsonl, .json have columns"),
+        ("a.json", b"[", "a", "are no JSON"),
+        ("a.json", b'{"text": "a"}', "text", "are no list of objects"),
+        ("a.json", b"[]", "text", "are empty"),
         ("a.jsonl", b'{"n": 3}', "n", "'n' is neither text nor an image: 3"),
     ],
 )
@@ -128,6 +131,23 @@ def test_a_dataset_that_cannot_be_used_is_a_sentence(tmp_path, name, content, co
     with pytest.raises(InputsError, match=sentence) as raised:
         read_inputs(tmp_path / name, column)
     assert "\n" not in str(raised.value)
+
+
+def test_numbers_of_classes_are_named_as_the_dataset_says(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    features = {"mood": {"names": ["joy", "anger"], "_type": "ClassLabel"}, "text": {"dtype": "string"}}
+    table = pyarrow.table({"text": ["a", "b", "c"], "mood": [1, 0, None]})
+
+    def labels(metadata: bytes) -> list[str | None]:
+        parquet.write_table(table.replace_schema_metadata({"huggingface": metadata}), tmp_path / "a.parquet")
+        return [each.label for each in read_inputs(tmp_path / "a.parquet", "text", "mood")]
+
+    assert labels(json.dumps({"info": {"features": features}}).encode()) == ["anger", "joy", None]
+    for broken in (b"{}", b"[", b'{"info": {"features": {"mood": 3}}}', b"\xff"):
+        with pytest.raises(InputsError, match="row 1: the label 1 is not text"):
+            labels(broken)
 
 
 def test_an_empty_table_and_a_missing_pyarrow_are_sentences(tmp_path, monkeypatch):

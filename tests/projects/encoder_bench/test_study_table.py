@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas
 import pytest
+from study_tables import TABLE, VISION_COSTS, published, vision_rows
 
 from matrix_benchmarking import store
 from matrix_benchmarking.cli import main
@@ -29,20 +30,6 @@ def rows(foreign_samples: Path) -> list[dict[str, object]]:
 
 def parse(directory: Path):
     return store.parse_tree(load("encoder_bench"), directory)
-
-
-TABLE = Path("data", "train-00000-of-00001.parquet")
-
-
-def published(rows: list[dict[str, object]], directory: Path) -> pandas.DataFrame:
-    """Write *rows* as the study published them: in this file, with its costs at 0.8 USD an hour beside."""
-    frame = pandas.DataFrame(rows)
-    frame["seconds_per_billion"] = 1e9 / frame["throughput_req_per_sec"]
-    frame["cost_per_sec"] = 0.8 / 3600
-    frame["1B_cost"] = frame["seconds_per_billion"] * frame["cost_per_sec"]
-    (directory / TABLE).parent.mkdir(parents=True)
-    frame.sort_values("1B_cost").to_parquet(directory / TABLE)  # which keeps the rows' numbers in a column too
-    return frame
 
 
 def known(matrix) -> dict[str, tuple[object, ...]]:
@@ -92,34 +79,15 @@ def test_a_row_is_another_record_than_its_file(foreign_samples, rows, tmp_path):
     assert not ids(parse(tmp_path)) & ids(parse(foreign_samples / "encoder_analysis"))
 
 
-VISION = {"hw_type": "nvidia-l4", "image": "michaelf34/infinity:0.0.75", "engine": "torch", "vendor": "aws"}
-VISION_RUNS = [
-    # batch size, requests, duration, mean and p95 latency, mean vectors, the study's cost of 10⁹ images
-    (4, 301, 60.270528, 709.554817, 1222.00, 365.445183, 44496.51),
-    (1, 292, 60.472359, 736.383562, 1260.35, 365.832192, 46021.58),
-]
-
-
 def test_the_study_s_vision_runs_have_its_costs_and_counts_of_vectors(tmp_path):
-    names = ("batch_size", "total_requests", "test_duration_sec", "avg_latency_ms", "p95_latency_ms", "avg_num_vectors")
-    rows = [
-        {
-            **dict(zip(names, run, strict=False)),
-            "successful_requests": run[1],
-            "throughput_req_per_sec": run[1] / run[2],
-        }
-        | {"min_num_vectors": 81, "max_num_vectors": 779, "invalid_embeddings": 0, "vus": 4, **VISION}
-        for run in VISION_RUNS
-    ]
-    published(rows, tmp_path)
-    entries = {entry.settings["batch_size"]: entry for entry in parse(tmp_path)}
-    for run in VISION_RUNS:
-        entry = entries[run[0]]
-        assert entry.settings["task"] == "vision_embedding"
-        assert entry.kpis["1B_cost"] == pytest.approx(run[-1], abs=0.01)
-        study = entry.results.study
-        counts = (study.vectors_per_input_least, study.vectors_per_input, study.vectors_per_input_most)
-        assert counts == (81, run[5], 779)
+    published(vision_rows(), tmp_path)
+    entries = list(parse(tmp_path))
+    assert {entry.settings["task"] for entry in entries} == {"vision_embedding"}
+    costs = {entry.settings["batch_size"]: entry.kpis["1B_cost"] for entry in entries}
+    assert costs == pytest.approx(VISION_COSTS, abs=0.01)
+    studies = [entry.results.study for entry in entries]
+    assert {(study.vectors_per_input_least, study.vectors_per_input_most) for study in studies} == {(81, 779)}
+    assert {study.vectors_per_input for study in studies} == {365.445183, 365.832192}
     output = f"--output-lts={tmp_path / 'lts.json'}"
     assert main(["parse", "--workload=encoder_bench", f"--results-dirname={tmp_path}", output]) == 0
 
