@@ -58,6 +58,9 @@ def test_it_is_parsed_stored_drawn_and_judged(
     page = (tmp_path / "report" / "speed-of-tuning.html").read_text()
     assert "24 experiments, titled" in page
     assert "There is no plot" in page  # which the report asks for and nothing registers
+    chosen = ["--generate=Speed", "--report-dest=speed", "--cfg=title=chosen"]  # a name that no control has
+    assert main(["visualize", *results, *chosen]) == 0
+    assert "24 experiments, chosen" in (tmp_path / "speed" / "speed.html").read_text()
     assert main(["upload_lts", *results, "--history=sqlite:///h.db"]) == 0
     capsys.readouterr()
     assert main(["analyze_lts", *results, "--history=sqlite:///h.db"]) == 0

@@ -13,7 +13,7 @@ from ..plotting import plots_file as plots
 from . import run
 from .options import DIR, FILE, Command, configuration, flag, option
 from .printing import say
-from .shared_options import against, headline_option, lts_results, order_option, place, selection
+from .shared_options import NamedValue, against, headline_option, lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +109,13 @@ class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
     "Chromium); can be given several times.",
 )
 @option(
+    "--cfg",
+    type=NamedValue("KEY=VALUE", "quantile=p95"),
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What to choose of a page's or a figure's controls, as in the application; can be given several times.",
+)
+@option(
     "--figure-size",
     type=Size(),
     metavar="WxH",
@@ -126,6 +133,7 @@ def command(
     host: str,
     port: int | None,
     format: Sequence[str],
+    cfg: Sequence[tuple[str, str]],
     figure_size: tuple[int, int] | None,
 ) -> None:
     """Open the plots and reports of a results directory, or of a history, in an application on this machine.
@@ -142,11 +150,15 @@ def command(
     if figure_size and not drawn:
         raise ConfigError("`figure-size` needs --format=png, svg or pdf")
     if not (generate or generate_id or single_file or drawn):
+        if cfg:
+            raise ConfigError(
+                "--cfg is for pages that are written (--generate); in the application it is in the address"
+            )
         opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port)
         return
     from ..plotting import pictures
-    from ..plotting.site import write_site
+    from ..plotting.site import check_choices, write_site
     from ..runs.runs import Runs
 
     drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
@@ -159,8 +171,10 @@ def command(
             listing = plots_file or DEFAULT_PLOTS_FILE
             say(f"Not generated, as {listing} doesn't list it: {', '.join(forgotten)}.", err=True)
     study = run.start(selection, locate)
-    html = "html" in format
-    written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing)
+    html, chosen = "html" in format, dict(cfg)
+    if chosen:
+        check_choices(study, names, chosen)
+    written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing, cfg=chosen)
     for line in Runs(study).best().verdict():
         say(line)
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER

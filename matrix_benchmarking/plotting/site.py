@@ -18,12 +18,12 @@ from ..analyze.points import by_point
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.words import plural
-from ..errors import MatbenchError
+from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import pictures, problems
-from .base import Catalogue, Report, View, configured, plot_section
+from .base import Catalogue, Plot, Report, View, configured, plot_section
 from .catalogue import catalogue_of
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
@@ -74,9 +74,10 @@ def write_site(
     texts = cfg or {}
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     catalogue.section = lambda plot, view: plot_section(plot, view, texts)
-    named = [catalogue.page(name) for name in names or catalogue.reports]
-    reports = list({report.name: report for report in named}.values())
-    view = catalogue.arguments(first=first)
+    reports = _reports(catalogue, names)
+    controls = {control.name for page in _with_plots(catalogue, reports) for control in page.controls()}
+    # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
+    view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
     report_pages = [
         report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, view, texts)
         for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
@@ -172,6 +173,30 @@ def slugs(names: Iterable[str]) -> list[str]:
     """File names for reports, each different: ``report: Error report`` becomes ``error-report.html``."""
     taken = Slugs(INDEX_FILE.removesuffix(".html"))
     return [f"{taken.add(name.removeprefix('report:'), 'report')}.html" for name in names]
+
+
+def check_choices(study: Study, names: Sequence[str], cfg: Mapping[str, str]) -> None:
+    """Raise ConfigError where *cfg* has what no page of *names* (none: all reports) lets a person choose."""
+    catalogue = catalogue_of(limited(study, cfg))
+    pages = _with_plots(catalogue, _reports(catalogue, names))
+    complaints = [each for page in pages for each in configured(page, catalogue.arguments(), cfg)[1]]
+    known = {control.name for page in pages for control in page.controls()}
+    if all(type(page).do_plot in (Report.do_plot, Plot.do_plot) for page in pages):
+        unknown = [name for name in cfg if name not in known]
+        complaints += [f"cfg: nothing to choose is called '{name}': {did_you_mean(name, known)}" for name in unknown]
+    if complaints:
+        raise ConfigError("\n".join(dict.fromkeys(complaints)))
+
+
+def _reports(catalogue: Catalogue, names: Sequence[str]) -> list[Report]:
+    named = [catalogue.page(name) for name in names or catalogue.reports]
+    return list({report.name: report for report in named}.values())
+
+
+def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report | Plot]:
+    """*reports* and the plots that they list."""
+    plots = (plot if isinstance(plot, str) else plot.name for report in reports for plot in report.plots)
+    return [*reports, *map(catalogue.plot, dict.fromkeys(plots))]
 
 
 def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] | None = None) -> Page:
