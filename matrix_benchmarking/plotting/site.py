@@ -75,7 +75,7 @@ def write_site(
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     catalogue.section = lambda plot, view: plot_section(plot, view, texts)
     reports = _reports(catalogue, names)
-    controls = {control.name for page in _with_plots(catalogue, reports) for control in page.controls()}
+    controls = _controls(_with_plots(catalogue, reports)) if texts else {}
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
     view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
     report_pages = [
@@ -179,8 +179,8 @@ def check_choices(study: Study, names: Sequence[str], cfg: Mapping[str, str]) ->
     """Raise ConfigError where *cfg* has what no page of *names* (none: all reports) lets a person choose."""
     catalogue = catalogue_of(limited(study, cfg))
     pages = _with_plots(catalogue, _reports(catalogue, names))
-    complaints = [each for page in pages for each in configured(page, catalogue.arguments(), cfg)[1]]
-    known = {control.name for page in pages for control in page.controls()}
+    known = _controls(pages)
+    complaints = [each for page in known.values() for each in configured(page, catalogue.arguments(), cfg)[1]]
     if all(type(page).do_plot in (Report.do_plot, Plot.do_plot) for page in pages):
         unknown = [name for name in cfg if name not in known]
         complaints += [f"cfg: nothing to choose is called '{name}': {did_you_mean(name, known)}" for name in unknown]
@@ -197,6 +197,15 @@ def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report 
     """*reports* and the plots that they list."""
     plots = (plot if isinstance(plot, str) else plot.name for report in reports for plot in report.plots)
     return [*reports, *map(catalogue.plot, dict.fromkeys(plots))]
+
+
+def _controls(pages: Iterable[Report | Plot]) -> dict[str, Report | Plot]:
+    """The names of the controls of *pages*, each with one that has it."""
+    found: dict[str, Report | Plot] = {}
+    for page in pages:
+        with contextlib.suppress(Exception):  # said where the page is made
+            found |= {control.name: page for control in page.controls()}
+    return found
 
 
 def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] | None = None) -> Page:

@@ -19,6 +19,11 @@ from . import problems
 from .tables import Part, Table
 
 LONGEST = 80
+ONLY_APPLICATION = (
+    "Here the application has a {}, which a page can't have: matbench visualize without --generate opens it."
+)
+_HOLDERS = ("Tabs", "Tab", "Loading", "Markdown", "Form", "Fieldset", "Label")
+"""Elements of which a page shows what they hold."""
 
 
 def slug(text: str, fallback: str) -> str:
@@ -129,7 +134,10 @@ class StaticHTML:
             kind = "a"
         tag = kind.lower()
         if tag not in _TAGS or namespace not in ("dash_html_components", "dash_core_components"):
-            raise WorkloadError(f"a {namespace}.{kind} has no static form; use the elements of dash.html")
+            if kind not in _HOLDERS:
+                return f'<span class="note">{escape(ONLY_APPLICATION.format(kind))}</span>'
+            label = f"<strong>{escape(str(properties['label']))}</strong>" if properties.get("label") else ""
+            return f"<div>{label}{self.render(properties.get('children'))}</div>"
         if tag in _SECTIONS:
             return self._section_heading(tag, properties)
         opening = f"<{tag}{attributes(properties)}>"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.errors import WorkloadError
-from matrix_benchmarking.plotting.static_html import StaticHTML, safe_address, script_json
+from matrix_benchmarking.plotting.static_html import StaticHTML, escape, safe_address, script_json
 
 
 class _Reader(HTMLParser):
@@ -83,16 +83,20 @@ def test_any_other_scheme_is_dropped(address: str) -> None:
     assert render(html.A("x", href=address)) == "<a>x</a>"
 
 
-def test_elements_that_load_or_run_something_have_no_static_form() -> None:
-    for component in (
-        html.Script("alert(1)"),
-        html.Iframe(src="x"),
-        html.ObjectEl(),
-        dcc.Slider(0, 1),
-        object(),
-    ):
-        with pytest.raises(WorkloadError):
-            render(component)
+def test_elements_that_load_or_run_something_leave_a_sentence() -> None:
+    for component in (html.Script("alert(1)"), html.Iframe(src="x"), html.ObjectEl(), dcc.Slider(0, 1)):
+        kind = component.to_plotly_json()["type"]
+        said = f"Here the application has a {kind}, which a page can't have: matbench visualize without --generate"
+        assert f'<span class="note">{escape(said)} opens it.</span>' == render(component)
+    with pytest.raises(WorkloadError):
+        render(object())
+
+
+def test_what_elements_of_an_application_hold_stays() -> None:
+    chosen = dcc.Tabs([dcc.Tab([html.P("first"), dcc.Dropdown(["a"])], label="<One>"), dcc.Tab("second", label="Two")])
+    shown = render(html.Div([chosen, dcc.Markdown("*third*"), html.P("last")]))
+    assert "<div><strong>&lt;One&gt;</strong><p>first</p>" in shown and "<strong>Two</strong>second" in shown
+    assert "has a Dropdown" in shown and "*third*" in shown and "<p>last</p>" in shown
 
 
 def test_a_figure_is_data_in_a_script_that_it_cannot_end() -> None:
