@@ -7,6 +7,7 @@ each variant, and which others can't be told apart from the best. The mathematic
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..plausible import is_number
 from ..workload import Workload
-from . import doubts, intervals
+from . import intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
 from .points import Excluded, Point, key, keys, part, ranks, select, varying
@@ -22,75 +23,45 @@ from .points import Excluded, Point, key, keys, part, ranks, select, varying
 if TYPE_CHECKING:
     from .best_of import Estimates
 
-MOST_READ = 1_000
-"""Of so many runs the hosts are read, a file each, to find the rounds that none recorded."""
-
-
+MOST_READ = 1_000  # of so many runs the hosts are read, a file each, to find the rounds that none recorded
+# An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
+# than so many times the largest value.
 WIDEST = 100.0
-"""An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
-than so many times the largest value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Standing:
-    """A point and how it compares with the best of its group.
-
-    Attributes:
-        difference: from the best: value / best − 1 on the ratio scale, else value − best.
-        apart: False for a point of the set that contains the best with 95 %: it can't be told apart from the best;
-            None where no point was repeated, so that nobody knows.
-    """
+    """A point and how it compares with the best of its group."""
 
     point: Point
-    difference: float
+    difference: float  # from the best: value / best − 1 on the ratio scale, else value − best
+    # False for a point of the set that contains the best with 95 %: it can't be told apart from the best; None where no
+    # point was repeated, so that nobody knows.
     apart: bool | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class VariantBest:
-    """The best point of one variant.
-
-    Attributes:
-        variant: the values of the workload's variant keys (of all that vary, without such keys).
-        standing: its best point.
-        points: number of points of this variant in the ranking.
-        warnings: what makes the numbers of its best point doubtful.
-    """
-
-    variant: Mapping[str, object]
-    standing: Standing
-    points: int
-    warnings: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Group:
-    """The points that may be compared with each other.
+    """The points that may be compared with each other."""
 
-    Attributes:
-        kpi: by which they are ranked: the headline at their settings.
-        settings: the values of those of the workload's group keys that differ between groups.
-        variant_names: settings that name a variant.
-        tuning_names: the other settings that vary in this group.
-        tried: the settings of all points, also where a narrower question leaves some out.
-        standings: all points, the best first; ties in the order of their settings.
-        variants: the best point of each variant, the best variant first.
-        scale: of the differences.
-        optimism: by how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else
-            in the KPI's unit; None where nothing was repeated.
-        estimates: what the repeats say of each point, in the order of the standings; None where nothing was repeated.
-    """
-
-    kpi: KPIDefinition
-    settings: Mapping[str, object]
-    variant_names: tuple[str, ...]
-    tuning_names: tuple[str, ...]
-    tried: tuple[Mapping[str, object], ...]
-    standings: tuple[Standing, ...]
-    variants: tuple[VariantBest, ...]
-    scale: Scale
+    kpi: KPIDefinition  # by which they are ranked: the headline at their settings
+    settings: Mapping[str, object]  # the values of those of the workload's group keys that differ between groups
+    variant_names: tuple[str, ...]  # settings that name a variant: of the workload's keys, else all that vary
+    tuning_names: tuple[str, ...]  # the other settings that vary in this group
+    tried: tuple[Mapping[str, object], ...]  # settings of all points, also where a narrower question leaves some out
+    standings: tuple[Standing, ...]  # all points, the best first; ties in the order of their settings
+    scale: Scale  # of the differences
+    # By how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else in the
+    # KPI's unit; None where nothing was repeated.
     optimism: float | None
-    estimates: Estimates | None
+    estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
+
+    @functools.cached_property
+    def variants(self) -> list[Standing]:
+        """The best point of each variant, the best variant first."""
+        variants = keys([one.point.settings for one in self.standings], self.variant_names)
+        best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
+        return [best[variant] for variant in dict.fromkeys(variants)]
 
     @property
     def rounds(self) -> int:
@@ -117,11 +88,6 @@ class Group:
                 found.append(name)
         return found
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What makes the best point's numbers doubtful."""
-        return self.variants[0].warnings
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Best:
@@ -133,9 +99,7 @@ class Best:
 
     @property
     def alone(self) -> tuple[Group, ...]:
-        """Groups of a single point by the headline, where there are several: nothing is compared, so they are told
-        together.
-        """
+        """Groups of a single point by the headline, where there are several: they are told together."""
         found = tuple(each for each in self.groups if len(each.standings) == 1 and each.kpi is self.kpi)
         return found if len(found) > 1 else ()
 
@@ -172,7 +136,8 @@ def narrowed(group: Group, points: Sequence[Point]) -> Group:
     if found is not None:
         places = {id(one.point): place for place, one in enumerate(group.standings)}
         found = found.of([places[id(point)] for point in points])
-    return _compared(group, points, group.kpi, found)
+    standings, optimism = _compared(points, group.kpi, group.scale, found)
+    return dataclasses.replace(group, standings=standings, optimism=optimism, estimates=found)
 
 
 def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
@@ -210,23 +175,25 @@ def _group(
     direction = 1 if kpi.lower_better else -1
     places = ranks([point.settings for point in points], names)
     order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
-    empty = Group(
+    estimates = None if found is None else found.of(order)
+    standings, optimism = _compared([points[index] for index in order], kpi, scale, estimates)
+    return Group(
         kpi=kpi,
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),
         tried=tuple(point.settings for point in points),
-        standings=(),
-        variants=(),
+        standings=standings,
         scale=scale,
-        optimism=None,
-        estimates=None,
+        optimism=optimism,
+        estimates=estimates,
     )
-    return _compared(empty, [points[index] for index in order], kpi, None if found is None else found.of(order))
 
 
-def _compared(group: Group, points: Sequence[Point], kpi: KPIDefinition, found: Estimates | None) -> Group:
-    """*group* with these *points*, the best first, and what was *found* about each."""
+def _compared(
+    points: Sequence[Point], kpi: KPIDefinition, scale: Scale, found: Estimates | None
+) -> tuple[tuple[Standing, ...], float | None]:
+    """*points*, the best first, by what was *found* about each; and by how much the best looks too good."""
     aparts: Sequence[bool | None] = [None] * len(points)
     optimism = None
     if found is not None:
@@ -237,11 +204,10 @@ def _compared(group: Group, points: Sequence[Point], kpi: KPIDefinition, found: 
         optimism = best_of.optimism(found, lower_better=lower)
     best = points[0].value
     standings = tuple(
-        Standing(point, point.value / best - 1 if group.scale is Scale.RATIO else point.value - best, apart)
+        Standing(point, point.value / best - 1 if scale is Scale.RATIO else point.value - best, apart)
         for point, apart in zip(points, aparts, strict=True)
     )
-    variants = tuple(_variants(standings, group.variant_names))
-    return dataclasses.replace(group, standings=standings, variants=variants, optimism=optimism, estimates=found)
+    return standings, optimism
 
 
 def _points(
@@ -269,18 +235,3 @@ def _points(
         for runs, sample, interval in zip(points_runs, samples, ends, strict=True)
     ]
     return points, intervals.scale_of(value for ones in values for value in ones), found
-
-
-def _variants(standings: Sequence[Standing], names: Sequence[str]) -> list[VariantBest]:
-    members: dict[object, list[Standing]] = {}
-    for variant, standing in zip(keys([one.point.settings for one in standings], names), standings, strict=True):
-        members.setdefault(variant, []).append(standing)
-    return [
-        VariantBest(
-            variant=part(group[0].point.settings, names),
-            standing=group[0],
-            points=len(group),
-            warnings=doubts.of_point(group[0].point.runs),
-        )
-        for group in members.values()
-    ]

@@ -13,6 +13,7 @@ from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
 from ..settings import EXIT_CODE_FILE
 from ..workload import Gate, Workload
+from . import doubts
 from .intervals import Interval, Sample
 
 T = TypeVar("T")
@@ -32,39 +33,32 @@ class ExclusionCause(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Excluded:
-    """A run that takes no part in the ranking.
-
-    Attributes:
-        reason: why, as a sentence without its end.
-        kind: the reason without this run's own values, by which runs are counted.
-    """
+    """A run that takes no part in the ranking."""
 
     entry: Entry
     cause: ExclusionCause
-    reason: str
-    kind: str
+    reason: str  # why, as a sentence without its end
+    kind: str  # the reason without this run's own values, by which runs are counted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Point:
-    """The runs at one setting that have the KPI's value.
-
-    Attributes:
-        settings: the point's coordinates.
-        runs: the runs behind the value, by repeat.
-        sample: their number, mean and deviation.
-        interval: of the mean; None where no point was repeated, or so few that it would say nothing.
-    """
+    """The runs at one setting that have the KPI's value."""
 
     settings: Mapping[str, object]
-    runs: tuple[Entry, ...]
+    runs: tuple[Entry, ...]  # by repeat
     sample: Sample
-    interval: Interval | None
+    interval: Interval | None  # of the mean; None where no point was repeated, or so few that it would say nothing
 
     @property
     def value(self) -> float:
         """The mean of the runs, in the KPI's unit."""
         return self.sample.mean
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes its numbers doubtful."""
+        return doubts.of_point(self.runs)
 
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:

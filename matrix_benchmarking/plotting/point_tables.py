@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..analyze.best import Group, Standing
-from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
+from ..analyze.limits import Bounded, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import Point, varying
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
@@ -109,7 +109,7 @@ def limit_table(group: Group, href: Href, kpi: KPIDefinition) -> list[Node]:
         runs,
     ]
 
-    def row(step: Step) -> Row:
+    def row(step: Bounded) -> Row:
         settings, rounded = step.point.settings, limits[step.limit]
         inside = within(group, found, kpi, step.limit)
         assert inside is not None
@@ -139,7 +139,7 @@ def limit_table(group: Group, href: Href, kpi: KPIDefinition) -> list[Node]:
     return [html.P(sentence), table(columns, [row(step) for step in shown], caption=caption)]
 
 
-def round_limits(steps: Sequence[Step], kpi: KPIDefinition) -> dict[float, list[float]]:
+def round_limits(steps: Sequence[Bounded], kpi: KPIDefinition) -> dict[float, list[float]]:
     """For each step's own limit the round limits at which it holds, as shown: beyond the last step the nearest one."""
     found: dict[float, list[float]] = {step.limit: [] for step in steps}
     for limit in ROUND_LIMITS if kpi.lower_better else ROUND_LIMITS[::-1]:
@@ -149,7 +149,7 @@ def round_limits(steps: Sequence[Step], kpi: KPIDefinition) -> dict[float, list[
     return found
 
 
-def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> list[Step]:
+def chosen_steps(steps: Sequence[Bounded], limits: dict[float, list[float]]) -> list[Bounded]:
     """At most MOST_STEPS of *steps*: the first, the last, and first of all those with a round limit."""
     if len(steps) <= MOST_STEPS:
         return list(steps)
@@ -165,7 +165,7 @@ def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
 
 
 def _sentence(
-    steps: Sequence[Step], found: Sequence[Bounded], group: Group, headline: KPIDefinition, kpi: KPIDefinition
+    steps: Sequence[Bounded], found: Sequence[Bounded], group: Group, headline: KPIDefinition, kpi: KPIDefinition
 ) -> str:
     first, last = steps[0], steps[-1]
     is_sure = any(one.bound is not None for one in found)

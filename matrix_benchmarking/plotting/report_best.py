@@ -123,14 +123,14 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
         if verdict.rest:
             lines.append(html.P(verdict.rest))
     if limited is not None:
-        said = [*ranking.satisfied_under(limited, study.of_all), *ranking.left_out(limited)]
+        said = [*ranking.satisfied_under(limited), *ranking.left_out(limited)]
         lines += [html.P(sentence) for sentence in said]
     elif study.workload.limited is not None:
         lines += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{ranking.exclusions(best)}."))
     for group in best.groups:
-        lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.warnings]
+        lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.best.warnings]
     return html.Div([*lines, *more], className="verdict")
 
 
@@ -139,10 +139,10 @@ def variants_table(group: Group, href: Href) -> Node:
     at = ["At"] if tuning else []
     columns: Columns = [*setting_columns(group.variant_names, group), *at, *value_columns(kpi), "Warnings"]
     rows: list[Row] = []
-    for variant in group.variants:
-        settings = setting_cells(variant.variant, group.variant_names)
-        settings += [tuning_label(variant.standing.point.settings, tuning)] if tuning else []
-        rows.append([*settings, *value_cells(variant.standing, group, href), _kinds(variant.warnings)])
+    for one in group.variants:
+        settings = setting_cells(one.point.settings, group.variant_names)
+        settings += [tuning_label(one.point.settings, tuning)] if tuning else []
+        rows.append([*settings, *value_cells(one, group, href), _kinds(one.point.warnings)])
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
@@ -153,7 +153,9 @@ def alone_table(best: Best, href: Href) -> Node:
     rows: list[Row] = []
     for group in best.alone:
         of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
-        rows.append([*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.warnings)])
+        rows.append(
+            [*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.best.warnings)]
+        )
     columns: Columns = [*names, value, interval, runs, "Warnings"]
     return table(columns, rows, caption=f"{best.kpi.name} of the groups of one point, {best.kpi.direction}")
 

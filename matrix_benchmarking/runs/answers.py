@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..analyze import check
-from ..analyze.best import Best, Group, VariantBest
+from ..analyze.best import Best, Group, Standing
 from ..analyze.report.markdown import one_line
 from ..analyze.report.worse import worse
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
@@ -16,6 +16,7 @@ from ..analyze.wording import verdicts as verdict_wording
 from ..analyze.words import plural, probability, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
+from ..matrix import NOT_SET
 from .text import Printable, PrintedColumn, PrintedTable
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class BestAnswer(Printable):
         limited = self.study.limited
         yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
         yield from () if limited is None else wording.left_out(limited)
-        yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.warnings)
+        yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.best.warnings)
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
             yield f"{left_out}."
@@ -147,10 +148,10 @@ def _best_columns(
     texts = [*scopes, *names, *(["at"] if any(group.tuning_names for group in groups) else [])]
     headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
     rows = [
-        [*(show(group.settings[name]) for name in scopes), *_best_row(variant, group, names, kpi)]
-        + [_mean(variant, other) for other in others]
+        [*(show(group.settings[name]) for name in scopes), *_best_row(one, group, names, kpi)]
+        + [_mean(one, other) for other in others]
         for group in groups
-        for variant in group.variants
+        for one in group.variants
     ]
     fixed = len(headers) - len(others)
     columns = [
@@ -160,25 +161,25 @@ def _best_columns(
     return [column for column in columns if len(groups) == 1 or column.title != "difference"]
 
 
-def _best_row(variant: VariantBest, group: Group, names: Sequence[str], kpi: KPIDefinition) -> list[str]:
-    point = variant.standing.point
+def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition) -> list[str]:
+    point = one.point
     interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
     if point.interval is not None and point.interval.pooled:
         interval += " (pooled)"
     is_best = point is group.best
     return [
-        *(show(variant.variant[name]) for name in names),
+        *(show(point.settings.get(name, NOT_SET)) for name in names),
         *([tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
         kpi.show(point.value, unit=False),
         interval,
-        "best" if is_best else wording.difference_label(variant.standing.difference, group.scale, kpi),
+        "best" if is_best else wording.difference_label(one.difference, group.scale, kpi),
         str(point.sample.runs),
     ]
 
 
-def _mean(variant: VariantBest, kpi: KPIDefinition) -> str:
+def _mean(one: Standing, kpi: KPIDefinition) -> str:
     """Another KPI at the variant's best point, averaged over the same runs."""
-    values = [entry.kpis[kpi.name] for entry in variant.standing.point.runs if kpi.name in entry.kpis]
+    values = [entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis]
     return kpi.show(sum(values) / len(values) if values else None, unit=False)
 
 

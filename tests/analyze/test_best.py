@@ -34,7 +34,7 @@ def test_the_highest_mean_wins_where_higher_is_better(workload: Workload, entrie
     matrix = Matrix([*entries({"hw_type": "a"}, 3.0), *entries({"hw_type": "b"}, 4.5)])
     (group,) = rank(matrix, dataclasses.replace(workload, headline_kpi="speed")).groups
     assert group.best.settings["hw_type"] == "a"
-    assert [one.variant["hw_type"] for one in group.variants] == ["a", "b"]
+    assert [one.point.settings["hw_type"] for one in group.variants] == ["a", "b"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -47,14 +47,11 @@ def test_ties_are_decided_by_the_settings_whatever_the_order_of_the_entries(
     assert [one.point.settings["vus"] for one in group.standings] == [2, 8, 16, "2", True]
 
 
-def test_each_variant_has_its_best_point_and_the_number_of_its_points(workload: Workload, entries: MakeEntries) -> None:
+def test_each_variant_has_its_best_point(workload: Workload, entries: MakeEntries) -> None:
     points = [("a", 1, 9.0), ("a", 2, 7.0), ("b", 1, 8.0)]
     matrix = Matrix([entry for hw, vus, cost in points for entry in entries({"hw_type": hw, "vus": vus}, cost)])
     (group,) = rank(matrix, workload).groups
-    assert [(one.variant["hw_type"], one.standing.point.value, one.points) for one in group.variants] == [
-        ("a", 7.0, 2),
-        ("b", 8.0, 1),
-    ]
+    assert [(one.point.settings["hw_type"], one.point.value) for one in group.variants] == [("a", 7.0), ("b", 8.0)]
 
 
 def test_different_tasks_are_never_compared_with_each_other(workload: Workload, entries: MakeEntries) -> None:
@@ -89,7 +86,7 @@ def test_without_variant_keys_there_is_one_line_a_point(workload: Workload, entr
     plain = dataclasses.replace(workload, variant_keys=())
     matrix = Matrix([entry for vus in (1, 2, 3) for entry in entries({"vus": vus}, 10.0 / vus)])
     (group,) = rank(matrix, plain).groups
-    assert [one.variant for one in group.variants] == [{"vus": 3}, {"vus": 2}, {"vus": 1}]
+    assert [one.point.settings for one in group.variants] == [{"vus": 3}, {"vus": 2}, {"vus": 1}]
 
 
 def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
@@ -311,7 +308,7 @@ def test_among_the_points_that_are_wanted_each_group_has_its_own_best(workload: 
 
 def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix(entries({"vus": 1}, 1.0, 1.1, warnings=("12 requests failed",)))
-    assert rank(matrix, workload).groups[0].warnings == ("12 requests failed (all 2 runs)",)
+    assert rank(matrix, workload).groups[0].best.warnings == ("12 requests failed (all 2 runs)",)
 
 
 def test_warnings_that_differ_in_numbers_alone_are_one_with_the_runs_that_have_it(
@@ -321,18 +318,18 @@ def test_warnings_that_differ_in_numbers_alone_are_one_with_the_runs_that_have_i
     for run, share in zip(runs, (57, None, 80, 57), strict=True):
         run.warnings = () if share is None else (f"others disturbed the run: they took {share} % of a core",)
     runs[1].warnings = ("1,200 of 5,000 requests failed",)
-    assert rank(Matrix(runs), workload).groups[0].warnings == (
+    assert rank(Matrix(runs), workload).groups[0].best.warnings == (
         "others disturbed the run: they took 57 to 80 % of a core (3 of 4 runs: repeats 0, 2, 3)",
         "1,200 of 5,000 requests failed (1 of 4 runs: repeat 1)",
     )
     (alone,) = rank(Matrix(runs[:1]), workload).groups
-    assert alone.warnings == ("others disturbed the run: they took 57 % of a core",)
+    assert alone.best.warnings == ("others disturbed the run: they took 57 % of a core",)
 
 
 def test_runs_that_share_a_number_are_named(workload: Workload, entries: MakeEntries) -> None:
     runs = entries({"vus": 1}, 1.0, 1.1)
     runs[1].repeat, runs[1].name, runs[1].warnings = 0, "other/1", ("odd",)
-    assert rank(Matrix(runs), workload).groups[0].warnings == ("odd (1 of 2 runs: other/1)",)
+    assert rank(Matrix(runs), workload).groups[0].best.warnings == ("odd (1 of 2 runs: other/1)",)
 
 
 def test_an_empty_matrix_and_a_workload_without_kpis_have_no_best(workload: Workload) -> None:

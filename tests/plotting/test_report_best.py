@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.limits import Step
+from matrix_benchmarking.analyze.limits import Bounded
 from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.errors import ConfigError
@@ -136,7 +136,7 @@ def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:
 
 def test_a_long_staircase_is_shortened_to_the_steps_at_round_limits(toy: Workload) -> None:
     points = [Point({"n": at}, (), summarise([100.0 - at]), None) for at in range(90)]
-    steps = [Step(1.5 + at, point) for at, point in enumerate(points)]
+    steps = [Bounded(point, 1, None, None, 1.5 + at) for at, point in enumerate(points)]
     limits = round_limits(steps, toy.kpis["p95"])
     shown = chosen_steps(steps, limits)
     assert len(shown) == MOST_STEPS

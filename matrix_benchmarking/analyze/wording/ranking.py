@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, typed
+from ...matrix import NOT_SET, typed
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
-from ..limits import Bounded, Limited, Missed, bounded
+from ..limits import Bounded, Limited, LimitedGroup, better_than, bounded, keeps
 from ..points import Point
 from ..words import count_of, is_or_are, percent, plural, sign, tuning_label, variant_label
 
@@ -171,10 +172,10 @@ def short_label(point: Point, group: Group) -> str:
 def verdict_under(limited: Limited) -> list[Verdict]:
     """One verdict a group: the best within the limit, or how near the nearest comes."""
     condition = condition_label(limited.kpi, limited.limit)
-    if not limited.best.groups and not limited.missed:
+    if not limited.groups:
         return verdict(limited.best)
     found = verdict(limited.best, condition) if limited.best.groups else []
-    return [*found, *(_missed(missed, limited, condition) for missed in limited.missed)]
+    return [*found, *(_missed(one, limited.kpi, condition) for one in limited.groups if one.inside is None)]
 
 
 def condition_label(kpi: KPIDefinition, limit: float) -> str:
@@ -193,24 +194,29 @@ def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
     return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.compared]
 
 
-def satisfied_under(limited: Limited, best: Best) -> list[str]:
-    """The same for the best points within a limit; *best* is the ranking of all points, of which they are a part."""
-    found = {id(one.point): one for group in best.groups for one in bounded(group, limited.kpi)}
+def satisfied_under(limited: Limited) -> list[str]:
+    """The same for the best points within a limit."""
+    found = {id(one.point): one for of in limited.groups for one in of.bounds}
     return [_satisfied(found[id(group.best)], group, limited.kpi) for group in limited.best.groups]
 
 
 def left_out(limited: Limited) -> list[str]:
     """What better points are not sure to keep the limit; and of all points how many keep it, unless all do."""
-    groups = [*zip(limited.best.groups, limited.unsure, strict=True), *((m.group, m.unsure) for m in limited.missed)]
-    said = [_unsure(group, unsure, limited.kpi, is_better=at < len(limited.unsure))
-            for at, (group, unsure) in enumerate(groups) if unsure]  # fmt: skip
-    total = limited.kept + limited.open + limited.beyond + limited.unknown
-    if limited.kept < total:
-        parts = [f"{limited.kept} {'keeps' if limited.kept == 1 else 'keep'} the limit"]
-        parts += [f"{limited.open} may keep it or not"] if limited.open else []
-        parts += [f"{limited.beyond} {is_or_are(limited.beyond)} beyond it"] if limited.beyond else []
-        parts += [f"of {limited.unknown} {limited.kpi.name} is unknown"] if limited.unknown else []
-        said.append(f"Of {count_of(total, 'point')} {', '.join(parts)}.")
+    kpi = limited.kpi
+    said = []
+    for of in sorted(limited.groups, key=lambda one: one.inside is None):
+        some = of.unsure if of.inside is None else better_than(of.inside.best, of.unsure, of.group)
+        said += [_unsure(of.group, some, kpi, is_better=of.inside is not None)] if some else []
+    points = [one for of in limited.groups for one in of.bounds]
+    kept = sum(keeps(kpi, one.limit, limited.limit) for one in points)
+    may, unknown = sum(len(of.unsure) for of in limited.groups), sum(one.mean is None for one in points)
+    if kept < len(points):
+        beyond = len(points) - kept - may - unknown
+        parts = [f"{kept} {'keeps' if kept == 1 else 'keep'} the limit"]
+        parts += [f"{may} may keep it or not"] if may else []
+        parts += [f"{beyond} {is_or_are(beyond)} beyond it"] if beyond else []
+        parts += [f"of {unknown} {kpi.name} is unknown"] if unknown else []
+        said.append(f"Of {count_of(len(points), 'point')} {', '.join(parts)}.")
     return said
 
 
@@ -233,28 +239,26 @@ def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_b
 def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
     start = f"For {scope(group)}: its" if group.settings else "Its"
     if found.mean is None:
-        return f"{start} {kpi.name} is unknown: {_reason(found.point.runs, kpi)}."
+        reasons = [entry.missing_kpis.get(kpi.name) for entry in found.point.runs]
+        why = next((reason for reason in reasons if reason), "not known for this test")
+        return f"{start} {kpi.name} is unknown: {why}."
     if found.bound is None:
         return f"{start} {kpi.name} is {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it."
     bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show_bound(found.bound)} with 95 %"
     return f"{start} {kpi.name} is {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}."
 
 
-def _reason(runs: Sequence[Entry], kpi: KPIDefinition) -> str:
-    reasons = (entry.missing_kpis.get(kpi.name) for entry in runs)
-    return next((reason for reason in reasons if reason), "not known for this test")
-
-
-def _missed(missed: Missed, limited: Limited, condition: str) -> Verdict:
-    kpi, group, nearest = limited.kpi, missed.group, missed.nearest
+def _missed(missed: LimitedGroup, kpi: KPIDefinition, condition: str) -> Verdict:
+    group, known = missed.group, [one for one in missed.bounds if math.isfinite(one.limit)]
     start = f"For {scope(group)}: no" if group.settings else "No"
-    if nearest is None or nearest.mean is None:
+    if not known:
         return Verdict(f"{start} point is {condition}: {kpi.name} isn't known for any.")
+    nearest = min(known, key=lambda one: one.limit if kpi.lower_better else -one.limit)
     where = f"of {point_label(nearest.point.settings, group)}, for {group.kpi.show(nearest.point.value)}"
-    superlative = "lowest" if kpi.lower_better else "highest"
+    superlative, limit = "lowest" if kpi.lower_better else "highest", kpi.show_bound(nearest.limit)
     if nearest.bound is None:
-        return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show_bound(nearest.mean)}, {where}.")
+        return Verdict(f"{start} point is {condition}: the {superlative} is {limit}, {where}.")
+    mean = kpi.show(nearest.mean)
     return Verdict(
-        f"{start} point is {condition} with 95 %: the {superlative} bound is {kpi.show_bound(nearest.bound)} "
-        f"(mean {kpi.show(nearest.mean)}), {where}."
+        f"{start} point is {condition} with 95 %: the {superlative} bound is {limit} (mean {mean}), {where}."
     )

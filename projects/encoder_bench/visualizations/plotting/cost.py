@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.best import Group
-from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
+from matrix_benchmarking.analyze.limits import Bounded, bounded, staircase
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import as_percent, count_of, percent
@@ -251,7 +251,7 @@ class BestUnderLimits:
 
     group: Group
     cheapest: Bounded
-    steps: Sequence[Step]
+    steps: Sequence[Bounded]
 
 
 def _choice(group: Group, study: Study, cost: KPIDefinition, latency: KPIDefinition) -> BestUnderLimits | None:
@@ -340,7 +340,7 @@ def choice_conclusion(choice: BestUnderLimits, cost: KPIDefinition, latency: KPI
     return f"{lead} Waiting less costs more: {steps}."
 
 
-def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
+def _step(step: Bounded, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
     more = percent(step.point.value / cheapest - 1)
     return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show_bound(step.limit)}"
 
