@@ -23,21 +23,21 @@ CAUSES_NAMED = 3
 def headline(analysis: Analysis) -> str:
     """The verdict in one sentence: ``1 of 12 series of 3 KPIs is worse: 1.3.3 against its history.``"""
     total, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
-    where = f"{total} series of {count_of(kpis, 'KPI')}"
+    where, failing = f"{total} series of {count_of(kpis, 'KPI')}", len(analysis.failing)
+    known, suspected = len(analysis.having(Outcome.REGRESSION)), len(analysis.suspected)
     if not total:
-        return f"Nothing could be analysed: {analysis.question}."
-    failing = len(analysis.failing)
-    if failing:
-        return f"{failing} of {where} {is_or_are(failing)} worse: {analysis.question}."
-    known = len(analysis.having(Outcome.REGRESSION))
-    if known:
-        return f"{known} of {where} {is_or_are(known)} worse, and dealt with: {analysis.question}."
-    suspected = len(analysis.suspected)
-    if suspected:
-        return f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected: {analysis.question}."
-    if all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
-        return f"Whether {where} {is_or_are(total)} worse can't be told: {analysis.question}."
-    return f"Nothing is worse in {where}: {analysis.question}."
+        said = "Nothing could be analysed"
+    elif failing:
+        said = f"{failing} of {where} {is_or_are(failing)} worse"
+    elif known:
+        said = f"{known} of {where} {is_or_are(known)} worse, and dealt with"
+    elif suspected:
+        said = f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected"
+    elif all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
+        said = f"Whether {where} {is_or_are(total)} worse can't be told"
+    else:
+        said = f"Nothing is worse in {where}"
+    return f"{said}: {analysis.question}."
 
 
 def lead(analysis: Analysis) -> list[str]:
@@ -52,10 +52,7 @@ def lead(analysis: Analysis) -> list[str]:
     if better:
         how = "" if any(one.stands_on for one in better) else "newly "
         said.append(f"{len(better)} series {is_or_are(len(better))} {how}better.")
-    for status, words in (
-        (Status.ACKNOWLEDGED, "acknowledged"),
-        (Status.RESOLVED, "resolved by hand"),
-    ):
+    for status, words in ((Status.ACKNOWLEDGED, "acknowledged"), (Status.RESOLVED, "resolved by hand")):
         known = len(analysis.alarms(status))
         if known:
             said.append(f"{count_of(known, 'alarm')} {words}.")
@@ -167,16 +164,18 @@ def sentence(verdict: SeriesVerdict) -> str:
         return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: {nothing(verdict)}."
-    if verdict.outcome is Outcome.SUSPECTED:
-        what = (
-            f"{name} is suspected to be worse since {verdict.first_bad_version} (last good {verdict.last_good_version})"
-        )
-        return f"{what}: {size(verdict)}, {levels(kpi, verdict)}, {runs}; one block of runs alone says so."
-    better, before = ("better", "before") if verdict.outcome is Outcome.IMPROVEMENT else ("worse", "good")
+    words = {
+        Outcome.REGRESSION: ("worse", "last good"),
+        Outcome.IMPROVEMENT: ("better", "last before"),
+        Outcome.SUSPECTED: ("suspected to be worse", "last good"),
+    }
+    what, before = words[verdict.outcome]
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
-    last = "" if verdict.last_good_version is None else f" (last {before} {verdict.last_good_version})"
-    drift = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
-    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{drift}."
+    last = "" if verdict.last_good_version is None else f" ({before} {verdict.last_good_version})"
+    more = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
+    if verdict.outcome is Outcome.SUSPECTED:
+        more = "; one block of runs alone says so"
+    return f"{name} is {what}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{more}."
 
 
 def _against(verdict: SeriesVerdict) -> str:
@@ -240,35 +239,29 @@ def shown(verdict: SeriesVerdict) -> str:
     """
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
-    by = percent(verdict.would_show) if verdict.effect is not None else difference(verdict.kpi, verdict.would_show)
-    return f"; {by.lstrip('+')} would have shown{_within(verdict.would_show_in)}"
+    by = _amount(verdict, verdict.kpi, verdict.would_show).lstrip("+")
+    return f"; {by} would have shown{_within(verdict.would_show_in)}"
 
 
 def size(verdict: SeriesVerdict) -> str:
     """The size of a change with its interval: ``+10.3 % (+8.1 to +12.4 %)``; in the KPI's unit if there is no ratio."""
-    if verdict.effect is not None:
-        low, high = percent(verdict.effect.low, unit=False), percent(verdict.effect.high)
-        return f"{percent(verdict.effect.value)}{_between(low, high, verdict.effect)}"
-    if verdict.difference is not None:
-        low, high = difference(verdict.kpi, verdict.difference.low), difference(verdict.kpi, verdict.difference.high)
-        return f"{difference(verdict.kpi, verdict.difference.value)}{_between(low, high, verdict.difference)}"
-    return "of unknown size"
+    measure = verdict.effect or verdict.difference
+    if measure is None:
+        return "of unknown size"
+    shown = short_size(verdict)
+    is_known = not (math.isnan(measure.low) or math.isnan(measure.high))
+    return f"{shown} ({_ends(verdict, verdict.kpi, measure)})" if is_known else shown
 
 
 def short_size(verdict: SeriesVerdict) -> str:
     """The size of a change without its interval."""
-    if verdict.effect is not None:
-        return percent(verdict.effect.value)
-    return "unknown" if verdict.difference is None else difference(verdict.kpi, verdict.difference.value)
+    measure = verdict.effect or verdict.difference
+    return "unknown" if measure is None else _amount(verdict, verdict.kpi, measure.value)
 
 
 def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm | AlarmSubject) -> str:
     """Old and new level: ``20.1 → 22.3 ms``."""
     return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
-
-
-def _between(low: str, high: str, of: Estimate) -> str:
-    return "" if math.isnan(of.low) or math.isnan(of.high) else f" ({low} to {high})"
 
 
 UNKNOWN = "unknown"
@@ -301,12 +294,12 @@ def difference_label(judged: Judged, kpi: KPIDefinition) -> str:
 
 def interval_label(judged: Judged, kpi: KPIDefinition) -> str:
     """``+8.1 to +12.4 %``; ``unknown`` where it can't be told."""
-    found = judged.measure
-    if math.isinf(found.high):
-        return UNKNOWN
-    low = _amount(judged, kpi, found.low).removesuffix(" %")
-    return f"{low} to {_amount(judged, kpi, found.high)}"
+    return UNKNOWN if math.isinf(judged.measure.high) else _ends(judged, kpi, judged.measure)
 
 
-def _amount(judged: Judged, kpi: KPIDefinition, value: float) -> str:
-    return difference(kpi, value) if judged.effect is None else percent(value)
+def _ends(of: SeriesVerdict | Judged, kpi: KPIDefinition, measure: Estimate) -> str:
+    return f"{_amount(of, kpi, measure.low).removesuffix(' %')} to {_amount(of, kpi, measure.high)}"
+
+
+def _amount(of: SeriesVerdict | Judged, kpi: KPIDefinition, value: float) -> str:
+    return difference(kpi, value) if of.effect is None else percent(value)
