@@ -13,45 +13,31 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .intervals import CONFIDENCE, Scale, scale_of
+from .intervals import CONFIDENCE, Scale, scale_of, step_of
 from .noise import Floats, moderated, prior_of
 
-MOST_RIVALS = 64
-"""Each point is compared with so many of the others, the strongest; with fewer rivals none is left out wrongly."""
-CLEARLY = 1.5
-"""Two points that are apart by more than so many standard errors of each are clearly apart."""
-RISK = 0.035
-"""Of leaving out the best, if noise were normal and its spread known as well as it seems; in truth up to .05."""
+MOST_RIVALS = 64  # with which each point is compared, the strongest; with fewer rivals none is left out wrongly
+CLEARLY = 1.5  # two points that are apart by more than so many standard errors of each are clearly apart
+RISK = 0.035  # of leaving out the best, were noise normal and its spread known as well as it seems; in truth up to .05
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Estimates:
-    """The means of points and how far each can be off.
-
-    Attributes:
-        scale: ratios or differences.
-        values: the means: their logarithms for ratios.
-        variances: of the error of each mean; of points in complete rounds without what those share.
-        degrees: of freedom behind each variance.
-        rounds: how many complete rounds were taken out; 0 for none.
-        shared_variance: of the error that all means share since they were measured in the same rounds.
-    """
+    """The means of points and how far each can be off."""
 
     scale: Scale
-    values: Floats
-    variances: Floats
-    degrees: Floats
-    rounds: int = 0
-    shared_variance: float = 0.0
+    values: Floats  # the means: their logarithms for ratios
+    variances: Floats  # of the error of each mean; of points in complete rounds without what those share
+    degrees: Floats  # of freedom behind each variance
+    rounds: int = 0  # how many complete rounds were taken out
+    shared_variance: float = 0.0  # of the error that all means share since they were measured in the same rounds
 
     def of(self, points: Sequence[int]) -> Estimates:
-        """What is known of these *points*, in this order."""
         at = list(points)
         return dataclasses.replace(self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at])
 
@@ -85,7 +71,7 @@ def estimate(
         )
         taken_out = relative.shape[1]
         variances, degrees, shared = _without_rounds(relative)
-    rounding = (_resolution(values) / units) ** 2 / 12
+    rounding = (step_of(value for runs in values for value in runs) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
     return Estimates(scale, centres, _errors(variances, counts, rounding), degrees, taken_out, shared)
@@ -193,12 +179,6 @@ def _errors(variances: Floats, counts: Floats, rounding: Floats) -> Floats:
     """The variance of each mean; *rounding* at least where runs differ by less than one step of the numbers."""
     plain = variances / counts
     return np.asarray(np.where(variances < 12 * rounding, np.maximum(plain, rounding), plain))
-
-
-def _resolution(values: Sequence[Sequence[float]]) -> float:
-    """The last decimal place that any of the *values* has, whole numbers at most: 0.01 for 27.5 and 26.98."""
-    exponents = (Decimal(repr(float(value))).normalize().as_tuple().exponent for runs in values for value in runs)
-    return float(10.0 ** min(0, min(int(exponent) for exponent in exponents)))
 
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)

@@ -26,24 +26,17 @@ one make two blocks of one, which says too much.
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Block:
-    """What a run was measured together with.
+    """What a run was measured together with."""
 
-    Attributes:
-        campaign: number of the campaign among all runs that were given, the oldest first.
-        round: number of the round, over all campaigns; None for a run that belongs to no round.
-    """
-
-    campaign: int
-    round: int | None
+    campaign: int  # its number among all runs that were given, the oldest first
+    round: int | None  # its number, over all campaigns; None for a run that belongs to no round
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Run:
-    """A run by its *place* among those that were given; *start* and *end* are in seconds, -inf where unknown."""
-
-    place: int
+    place: int  # among those that were given
     point: Hashable
-    start: float
+    start: float  # in seconds since 1970; -inf where unknown
     end: float
     recorded_round: int | None
 

@@ -9,28 +9,21 @@ from ..filters import show
 from ..matrix import Entry, typed
 from .intervals import CONFIDENCE
 
-MOST_VALUES = 60
-"""A setting with more values names tests rather than a cause; it isn't looked at."""
+MOST_VALUES = 60  # a setting with more values names tests rather than a cause; it isn't looked at
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prone:
-    """A value of a setting whose tests fail more often than those without it.
-
-    Attributes:
-        setting, value: which.
-        failed_with, tests_with: how many of the tests with it failed.
-        failed, tests: how many of all tests failed.
-        p_value: one-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments), times the number of
-            values that were looked at (Bonferroni's correction).
-    """
+    """A value of a setting whose tests fail more often than those without it."""
 
     setting: str
     value: object
-    failed_with: int
+    failed_with: int  # of the tests with it
     tests_with: int
-    failed: int
+    failed: int  # of all tests
     tests: int
+    # One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments), times the number of values that were
+    # looked at (Bonferroni's correction).
     p_value: float
 
     def __str__(self) -> str:

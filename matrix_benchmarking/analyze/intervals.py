@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import decimal
 import enum
 import math
 from collections.abc import Iterable, Sequence
@@ -52,3 +53,12 @@ def summarise(values: Sequence[float]) -> Sample:
 def scale_of(values: Iterable[float]) -> Scale:
     """The ratio scale if all values are positive."""
     return Scale.RATIO if all(value > 0 for value in values) else Scale.DIFFERENCE
+
+
+def step_of(values: Iterable[float]) -> float:
+    """The step to which *values* are rounded, by the decimals that they are written with: 0.01 for 27.5 and 26.98.
+
+    At most 1.
+    """
+    exponents = (decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in values)
+    return float(10.0 ** min(0, *(int(exponent) for exponent in exponents)))

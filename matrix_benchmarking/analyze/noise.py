@@ -21,15 +21,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Spreads:
-    """How the variances of groups are distributed.
+    """How the variances of groups are distributed."""
 
-    Attributes:
-        variance: the typical variance of one run, in squared units.
-        degrees: degrees of freedom that this knowledge is worth beside a group's own.
-    """
-
-    variance: float
-    degrees: float
+    variance: float  # the typical one of one run, in squared units
+    degrees: float  # of freedom that this knowledge is worth beside a group's own
 
 
 def moderated(variances: Floats, degrees: Floats, prior: Spreads | None) -> tuple[Floats, Floats]:

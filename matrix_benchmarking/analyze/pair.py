@@ -7,7 +7,6 @@ The unit of evidence is a block: a round in which both sides were measured, else
 from __future__ import annotations
 
 import dataclasses
-import decimal
 import enum
 import math
 import sys
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .intervals import CONFIDENCE, Scale, scale_of
+from .intervals import CONFIDENCE, Scale, scale_of, step_of
 from .noise import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +39,7 @@ _LENT_DEGREES = 4.0
 _SKEW_ROOM, _PER_SKEW = 0.3, 0.3
 _SPIKE_CHANCE = 0.002
 LARGEST_LOGARITHM = 700.0
-_MOST_DECIMALS = 15
+_LEAST_STEP = 1e-15
 
 
 class Ground(enum.Enum):
@@ -174,7 +173,8 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     """
     known = np.array(values, dtype=np.float64)
     compared = known[sides < OTHER]
-    step = step_of(known)
+    # What is rounded in values that are all the same can't be seen.
+    step = 0.0 if (known == known[0]).all() else max(step_of(values), _LEAST_STEP)
     if scale_of(compared) is Scale.DIFFERENCE:
         exponent = math.frexp(float(np.abs(compared).max()))[1]
         unit = math.ldexp(1.0, min(exponent, sys.float_info.max_exp - 1))
@@ -190,17 +190,6 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
         rounds[kept],
         (step / 2.0) / float(np.median(compared / 2.0)),
     )
-
-
-def step_of(values: Floats) -> float:
-    """The step to which *values* are rounded, by the decimals that they are written with; at most 1.
-
-    0 where all are the same: what is rounded in them can't be seen.
-    """
-    if (values == values[0]).all():
-        return 0.0
-    exponents = [decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in values]
-    return 10.0 ** max(min(0, *(int(one) for one in exponents)), -_MOST_DECIMALS)
 
 
 def evidence(runs: Runs) -> Evidence:

@@ -29,29 +29,21 @@ from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
 from .verdict.sides import RunBlocks
 
+# So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards.
 FEW_VALUES = 3_000
-"""So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Given:
-    """What a study takes besides the runs.
+    """What a study takes besides the runs."""
 
-    Attributes:
-        place: where they are, as it was named: a directory, or a history.
-        data: the same in words, with the history beside it; the place unless given.
-        minimum_effects: by KPI; the workload's unless given.
-        events: reads what is known of earlier alarms.
-        prices: those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
-        order: the order of versions that somebody gave.
-    """
-
-    place: str = "these runs"
-    data: str = ""
-    minimum_effects: Mapping[str, MinimumEffect] | None = None
-    events: Callable[[], Iterable[AlarmEvent]] = tuple
+    place: str = "these runs"  # where they are, as it was named: a directory, or a history
+    data: str = ""  # the same in words, with the history beside it; the place unless given
+    minimum_effects: Mapping[str, MinimumEffect] | None = None  # by KPI; the workload's unless given
+    events: Callable[[], Iterable[AlarmEvent]] = tuple  # reads what is known of earlier alarms
+    # Those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    order: Explicit | None = None
+    order: Explicit | None = None  # that of the versions, which somebody gave
 
 
 class Study:
@@ -184,7 +176,10 @@ class Study:
     @functools.cached_property
     def order_at_hand(self) -> Order | None:
         """The order of the versions as far as it is known without loading payloads of a results tree."""
-        return check.order_of(self.known, self.workload, self.given.order, self.filters)
+        if all(entry.kept_in is None for entry in self.known) and not may_have_versions(self.known, self.workload):
+            return None  # nobody asks what changed in one version
+        runs = labelled(self.known, self.workload, by_settings=True)
+        return Order(runs, self.workload, self.given.order).chosen_by(self.filters)
 
     @functools.cached_property
     def order(self) -> Order:

@@ -353,14 +353,6 @@ def test_an_error_far_above_the_rounding_is_not_widened_by_it() -> None:
     assert found.variances == pytest.approx(finer.variances, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("values", "resolution"),
-    [([[27.5], [26.98]], 0.01), ([[26000.0, 27000.0]], 1.0), ([[1e-7]], 1e-7), ([[0.5, 3.0]], 0.1), ([[0.0]], 1.0)],
-)
-def test_the_resolution_is_the_last_place_that_a_number_has(values: list[list[float]], resolution: float) -> None:
-    assert best_of._resolution(values) == pytest.approx(resolution)
-
-
 @pytest.mark.parametrize(("count", "runs", "is_mixed"), [(10, 3, False), (10, 3, True), (25, 5, True)])
 def test_the_set_has_a_designated_best_in_most_simulated_campaigns(count: int, runs: int, is_mixed: bool) -> None:
     rng = np.random.default_rng(2)

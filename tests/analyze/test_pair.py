@@ -173,7 +173,9 @@ def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
     ],
 )
 def test_the_step_of_rounded_values_is_that_of_their_decimals(values: list[float], step: float) -> None:
-    assert pair.step_of(np.array(values)) == pytest.approx(step, rel=1e-9, abs=0.0)
+    found = runs(*((value, NEW if number else OLD, 0, 0) for number, value in enumerate(values)))
+    unit = float(np.median(values)) if found.scale is Scale.RATIO else found.unit
+    assert found.step * unit == pytest.approx(step, rel=1e-9, abs=0.0)
 
 
 def test_no_spread_is_known_to_be_smaller_than_that_of_the_rounding() -> None:

@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...errors import MatbenchError
-from ...filters import Filters
 from ...matrix import Matrix
 from ...workload import Workload
-from ..select.labelled import labelled, may_have_versions
 from ..select.order import Order
-from ..select.order_sources import Explicit
 from .finding import MOST_RUNS, NONE, AnswerKind, Finding, about, counted, line
 from .names import label_findings, name_findings
 from .runs import run_findings
 from .settings import setting_findings, value_findings
 
-__all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line", "order_of"]
-
-_HISTORY = frozenset({AnswerKind.HISTORY})
+__all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
 
 
 def findings(
@@ -44,23 +39,14 @@ def findings(
     return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))
 
 
-def order_of(whole: Matrix, workload: Workload, explicit: Explicit | None, filters: Filters) -> Order | None:
-    """The order of all runs that there are, for findings on those that *filters* leave.
-
-    None for results at hand that have surely no two versions: nobody asks what changed in them.
-    """
-    if all(entry.kept_in is None for entry in whole) and not may_have_versions(whole, workload):
-        return None
-    return Order(labelled(whole, workload, by_settings=True), workload, explicit).chosen_by(filters)
-
-
 def order_findings(order: Order) -> Iterator[Finding]:
     """What is to be said of *order*; that there is none changes what is said of a history."""
+    history = frozenset({AnswerKind.HISTORY})
     try:
         notes, left_out = order.notes, order.of(order.axis).leaves_out
     except MatbenchError as error:
         text = str(error)
-        yield Finding("order-unknown", f"{text[:1].upper()}{text[1:]}.", _HISTORY)
+        yield Finding("order-unknown", f"{text[:1].upper()}{text[1:]}.", history)
         return
     for note in notes:
-        yield Finding("order", f"{note[:1].upper()}{note[1:]}.", _HISTORY if left_out else NONE)
+        yield Finding("order", f"{note[:1].upper()}{note[1:]}.", history if left_out else NONE)

@@ -13,7 +13,7 @@ from ...settings import misspelt
 from ...workload import Workload
 from ..points import by_point
 from ..words import count_of
-from .finding import EVERY, NONE, Finding
+from .finding import EVERY, NONE, Finding, runs_have
 
 FEW = 0.1
 """Fewer runs than this share are few; one run is, among four and more."""
@@ -31,38 +31,29 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         for name in entry.settings:
             of_names.setdefault(name, []).append(entry)
     meant = misspelt(frozenset(entry.settings) for entry in entries)
-    yield from _without_settings(entries)
+    bare = [entry for entry in entries if not entry.settings]
+    if 0 < len(bare) < len(entries):
+        yield Finding.of("no-settings", f"{runs_have(bare)} no settings at all: is settings.yaml empty?", bare)
     for name, other in meant.items():
         runs = of_names[name]
-        yield Finding(
-            "misspelt-setting",
-            f"{_have(len(runs))} '{name}' and no '{other}', which {_have(len(of_names[other]))}: is it misspelt?",
-            EVERY,
-            [entry.name for entry in runs],
-        )
+        sentence = f"{runs_have(runs)} '{name}' and no '{other}', which {runs_have(of_names[other])}: is it misspelt?"
+        yield Finding.of("misspelt-setting", sentence, runs)
     for name, runs in of_names.items():
         if name not in meant and _are_few(len(runs), len(entries)):
             sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
-            yield Finding("rare-setting", sentence, runs=[one.name for one in runs])
+            yield Finding.of("rare-setting", sentence, runs, NONE)
         elif name not in meant.values():
             without = [entry for entry in entries if entry.settings and name not in entry.settings]
             if _are_few(len(without), len(entries)):
-                sentence = f"{_have(len(without))} no '{name}', which {_have(len(runs))}."
+                sentence = f"{runs_have(without)} no '{name}', which {runs_have(runs)}."
                 changes = NONE if _is_explained(without, runs) else EVERY
-                yield Finding("missing-setting", sentence, changes, [one.name for one in without])
+                yield Finding.of("missing-setting", sentence, without, changes)
     for name, runs in of_names.items():
         by_value: dict[tuple[str, object], list[Entry]] = {}
         for entry in runs:
             by_value.setdefault(typed(entry.settings[name]), []).append(entry)
         yield from _alike(name, by_value)
         yield from _odd(name, by_value, len(runs))
-
-
-def _without_settings(entries: Sequence[Entry]) -> Iterator[Finding]:
-    bare = [entry.name for entry in entries if not entry.settings]
-    if bare and len(bare) < len(entries):
-        sentence = f"{_have(len(bare))} no settings at all: is settings.yaml empty?"
-        yield Finding("no-settings", sentence, EVERY, bare)
 
 
 def _alike(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]]) -> Iterator[Finding]:
@@ -76,7 +67,7 @@ def _alike(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]]) ->
             same.sort(key=lambda one: len(by_value[one]))
             texts = [f"{_written(value)} in {len(by_value[kind, value])}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
-            yield Finding("alike-values", sentence, EVERY, [entry.name for one in same[:-1] for entry in by_value[one]])
+            yield Finding.of("alike-values", sentence, (entry for one in same[:-1] for entry in by_value[one]))
 
 
 def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], count: int) -> Iterator[Finding]:
@@ -88,12 +79,8 @@ def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], coun
     if _are_few(len(odd_runs), count):
         shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
-        yield Finding(
-            "odd-value",
-            f"'{name}' is {shown} in {count_of(len(odd_runs), 'run')}, beside {what} in the others.",
-            EVERY,
-            [entry.name for entry in odd_runs],
-        )
+        sentence = f"'{name}' is {shown} in {count_of(len(odd_runs), 'run')}, beside {what} in the others."
+        yield Finding.of("odd-value", sentence, odd_runs)
 
 
 def _is_explained(without: Sequence[Entry], others: Sequence[Entry]) -> bool:
@@ -131,11 +118,6 @@ def _are_few(count: int, of: int) -> bool:
     return 0 < count <= max(FEW * of, 1 if of >= _ALONE_FROM else 0)
 
 
-def _have(count: int) -> str:
-    """``1 run has``, ``3 runs have``."""
-    return f"{count_of(count, 'run')} {'has' if count == 1 else 'have'}"
-
-
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
 MOST_ODD = 0.1
@@ -156,10 +138,9 @@ def _below_zero(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
     below = [entry for entry, value in values if value < 0]
     others = sum(value > 0 for _, value in values)
     if below and len(below) <= MOST_ODD * len(values) and len(below) + others == len(values):
-        what = (
-            f"{kpi.name} is {kpi.show(below[0].kpis[kpi.name])} in {_some_runs(below)}, and above 0 in {others} others"
-        )
-        yield Finding("below-zero", f"{what}: was it measured?", EVERY, [entry.name for entry in below])
+        where = f"{count_of(len(below), 'run')}, and above 0 in {others} others"
+        what = f"{kpi.name} is {kpi.show(below[0].kpis[kpi.name])} in {where}"
+        yield Finding.of("below-zero", f"{what}: was it measured?", below)
 
 
 def _far_off(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
@@ -167,9 +148,9 @@ def _far_off(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
     if far:
         entry, rest = far[0]
         what = f"{kpi.name} is {kpi.show(entry.kpis[kpi.name])} where the other repeats have {kpi.show(rest)}"
-        more = f" ({_some_runs([one for one, _ in far])} like that)" if len(far) > 1 else ""
+        more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
-        yield Finding("far-off", sentence, EVERY, [one.name for one, _ in far])
+        yield Finding.of("far-off", sentence, (one for one, _ in far))
 
 
 def _far_off_of(runs: Sequence[Entry], name: str) -> Iterator[tuple[Entry, float]]:
@@ -181,7 +162,3 @@ def _far_off_of(runs: Sequence[Entry], name: str) -> Iterator[tuple[Entry, float
             median = statistics.median(rest)
             if not median / FAR_OFF <= value <= median * FAR_OFF:
                 yield entry, median
-
-
-def _some_runs(entries: Sequence[Entry]) -> str:
-    return count_of(len(entries), "run")

@@ -7,8 +7,9 @@ from typing import Any
 
 import toy_runs
 
-from matrix_benchmarking.analyze.check import AnswerKind, Finding, order_of
+from matrix_benchmarking.analyze.check import AnswerKind, Finding
 from matrix_benchmarking.analyze.check import order_findings as findings
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 
 
@@ -19,7 +20,7 @@ def entries(*runs: dict[str, Any], **changes: Any) -> list[Entry]:
 
 
 def found(*runs: dict[str, Any]) -> list[Finding]:
-    order = order_of(Matrix(entries(*runs)), toy_runs.workload(), None, {})
+    order = Study(Matrix(entries(*runs)), toy_runs.workload()).order_at_hand
     assert order is not None
     return list(findings(order))
 
@@ -27,17 +28,17 @@ def found(*runs: dict[str, Any]) -> list[Finding]:
 def test_results_at_hand_of_one_version_have_no_order() -> None:
     two = ({"version": "1"}, {"version": "2"})
     for runs, kept_in, is_there in ((two[:1], None, False), (two, None, True), (two[:1], "sqlite:///x.db", True)):
-        order = order_of(Matrix(entries(*runs, kept_in=kept_in)), toy_runs.workload(), None, {})
+        order = Study(Matrix(entries(*runs, kept_in=kept_in)), toy_runs.workload()).order_at_hand
         assert (order is not None) == is_there
     here, kept = entries(two[0], kept_in=None), entries(two[0])
-    assert order_of(Matrix([*here, *kept]), toy_runs.workload(), None, {}) is not None
+    assert Study(Matrix([*here, *kept]), toy_runs.workload()).order_at_hand is not None
 
 
 def test_an_order_of_results_at_hand_loads_no_payload() -> None:
     toy = toy_runs.workload()
     toy = dataclasses.replace(toy, store=dataclasses.replace(toy.store, get_kpi_labels=lambda lts: {}))
     runs = entries({"version": "1"}, {"version": "2"}, kept_in=None, facts=None, load_lts=lambda: 1 / 0)
-    order = order_of(Matrix(runs), toy, None, {})
+    order = Study(Matrix(runs), toy).order_at_hand
     assert order is not None
     assert order.newest == "2"
 
