@@ -17,6 +17,9 @@ import types
 import uuid
 from typing import Any
 
+Document = dict[str, Any]
+"""A JSON object, decoded."""
+
 
 def to_jsonable(value: Any) -> Any:
     """*value* built of dict, list, str, int, float, bool and None only.

@@ -1,7 +1,4 @@
-"""What happened to alarms: raised by an analysis, acknowledged, resolved or opened again by a person, fixed by a build.
-
-A history keeps these events as they came, and changes none; what became of an alarm is read from them in their order.
-"""
+"""What happened to alarms. A history keeps these events as they came, and changes none."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ from .records import LONGEST_NAME, digest, moment
 
 
 class Action(enum.Enum):
-    """What was done to an alarm."""
-
     RAISED = "raised"
     ACKNOWLEDGED = "acknowledged"
     RESOLVED = "resolved"
@@ -26,15 +21,7 @@ class Action(enum.Enum):
 
 
 class AlarmSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """What an alarm is about, as it was when it was raised.
-
-    Attributes:
-        workload, kpi, unit, lower_better: what was measured.
-        labels: of the series.
-        series: the series in words.
-        first_bad, last_good: versions in words.
-        old_level, new_level: in *unit*.
-    """
+    """What an alarm is about, as it was when it was raised; *series* and versions in words, levels in *unit*."""
 
     workload: str
     kpi: str
@@ -59,13 +46,10 @@ class AlarmEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         alarm: the alarm's id.
-        action: what was done.
         at_us: when, in microseconds since 1970, UTC.
         author: who did it; ``matbench`` for an analysis.
-        reason: why, in the author's words; None where nothing was said.
         until: of an acknowledgement: the version or the date (2026-01-31) up to which it holds; None for always.
         version: of a fix: the version that repaired it, in words.
-        subject: what the alarm is about.
     """
 
     alarm: str

@@ -1,8 +1,6 @@
 """Uploads: payloads from a writer into a history, through the outbox where the history is on a server.
 
-The outbox holds what a server has not acknowledged yet, on disk, one directory a location. A batch of payloads is
-written whole before the first one is sent, and goes when all are acknowledged. Sending one twice does no harm, since
-payloads have stable ids. A batch holds the location without credentials, and payloads.
+The outbox holds on disk what a server has not acknowledged yet, a directory a location, without credentials.
 """
 
 from __future__ import annotations
@@ -15,13 +13,14 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 import platformdirs
 
 from ..errors import HistoryError, UnavailableError, os_reason
 from ..files import atomic_write
+from ..jsonable import Document
 from . import open_history, plan
 from .history import History
 from .location import Location
@@ -43,12 +42,9 @@ class UndeliveredError(HistoryError):
 
 @dataclasses.dataclass(slots=True)
 class Delivered:
-    """What became of an upload.
+    """What became of an upload, and of *earlier* ones; None where none had waited, or another process delivered.
 
-    Attributes:
-        pushed: of the new payloads; None where another process delivered them.
-        earlier: of those that had waited in the outbox; None where there were none.
-        twins: the ids of new runs that look like another one, and of those; see :func:`.plan.twins`.
+    *twins* are the ids of new runs that look like another one, and of those; see :func:`.plan.twins`.
     """
 
     pushed: Pushed | None
@@ -61,56 +57,45 @@ def upload(
 ) -> Delivered:
     """Keep what *write* writes, one payload a line, in the history at *location*.
 
-    Args:
-        outboxes: the directory of the outboxes.
-        replace: see :meth:`.port.History.push`.
-
     Raises:
-        UndeliveredError: the server is away; the payloads wait.
+        UndeliveredError: the server is away; the payloads wait below *outboxes*.
         HistoryError: the history can't be used. Payloads for a server wait, then, too.
         MatbenchError: whatever *write* raises; then nothing was sent, and nothing waits.
     """
     if not location.is_server:
-        return _into_file(write, location, replace=replace, progress=progress)
+        with tempfile.TemporaryFile() as spool:
+            write(spool)
+            spool.seek(0)
+            total = sum(1 for _ in spool)
+            spool.seek(0)
+            with open_history(location, writable=True) as history:
+                progressed = _with_total(progress, total)
+                pushed = history.push(records(spool, "the upload"), replace=replace, progress=progressed)
+                return Delivered(pushed, None, _twins(history, pushed))
     outbox = Outbox(outboxes, str(location))
     batch = outbox.add(write, replace=replace)
     earlier = [each for each in outbox.batches() if each.path < batch.path]
-    try:
-        with open_history(location, writable=True) as history:
-            waited = _deliver(outbox, earlier, history, None)
-            batch = outbox.as_newest(batch, history)
-            delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
-            return Delivered(delivered, waited, _twins(history, waited, delivered))
-    except UnavailableError as error:
-        raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
-    except HistoryError as error:
-        raise HistoryError(f"{error}\n{waiting(outbox)}") from error
+    with _undelivered(outbox), open_history(location, writable=True) as history:
+        waited = outbox.deliver_all(earlier, history, None)
+        delivered = outbox.deliver(outbox.as_newest(batch, history), history, progress)
+        return Delivered(delivered, waited, _twins(history, waited, delivered))
 
 
 def flush(location: Location, outboxes: Path, progress: ProgressOfAll | None = None) -> Pushed | None:
-    """Send what waits for *location*; None where nothing does.
-
-    Raises:
-        UndeliveredError, HistoryError: as :func:`upload`.
-    """
-    if not location.is_server:
-        return None
+    """Send what waits for *location*; None where nothing does. Raises as :func:`upload`."""
     outbox = Outbox(outboxes, str(location))
     batches, strange = outbox.batches(), outbox.strange()
-    if not batches and not strange:
+    if not location.is_server or not (batches or strange):
         return None
-    try:
-        with open_history(location, writable=True) as history:
-            pushed = _deliver(outbox, batches, history, progress)
-        if strange:
-            raise HistoryError("\n".join(["the rest of the outbox was delivered, but:", *strange]))
-        return pushed
-    except UnavailableError as error:
-        raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
+    with _undelivered(outbox), open_history(location, writable=True) as history:
+        pushed = outbox.deliver_all(batches, history, progress)
+    if strange:
+        raise HistoryError("\n".join(["the rest of the outbox was delivered, but:", *strange]))
+    return pushed
 
 
 def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Delivered:
-    """What :func:`upload` would do; nothing is changed. Raises HistoryError: the history can't be read."""
+    """What :func:`upload` would do; nothing is changed."""
     with tempfile.TemporaryFile() as spool:
         write(spool)
         spool.seek(0)
@@ -121,21 +106,21 @@ def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Deli
             return Delivered(foreseen, None, _twins(history, foreseen))
 
 
+@contextlib.contextmanager
+def _undelivered(outbox: Outbox) -> Iterator[None]:
+    """Say with any error what waits in *outbox*."""
+    try:
+        yield
+    except HistoryError as error:
+        kind = UndeliveredError if isinstance(error, UnavailableError) else HistoryError
+        raise kind(f"{error}\n{waiting(outbox)}") from error
+
+
 def waiting(outbox: Outbox) -> str:
     """A sentence on what waits in *outbox*, and how it gets out."""
     count = outbox.pending()
     runs = "1 run waits" if count == 1 else f"{count} runs wait"
     return f"{runs} in the outbox ({outbox.directory}): the next upload or 'matbench history flush' delivers"
-
-
-def _into_file(write: Writer, location: Location, *, replace: bool, progress: ProgressOfAll | None) -> Delivered:
-    with tempfile.TemporaryFile() as spool:
-        write(spool)
-        total = _lines(spool)
-        with open_history(location, writable=True) as history:
-            progressed = _with_total(progress, total)
-            pushed = history.push(records(spool, "the upload"), replace=replace, progress=progressed)
-            return Delivered(pushed, None, _twins(history, pushed))
 
 
 def _twins(history: History, *pushed: Pushed | None) -> Sequence[str]:
@@ -145,38 +130,15 @@ def _twins(history: History, *pushed: Pushed | None) -> Sequence[str]:
     return ()
 
 
-def _deliver(outbox: Outbox, batches: list[Batch], history: History, progress: ProgressOfAll | None) -> Pushed | None:
-    if not batches:
-        return None
-    pushed = Pushed()
-    for batch in batches:
-        delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
-        if delivered is not None:
-            pushed.add(delivered)
-    return pushed
-
-
-def _with_total(progress: ProgressOfAll | None, total: int) -> Callable[[int], None] | None:
+def _with_total(progress: ProgressOfAll | None, total: int) -> Progress | None:
     return None if progress is None else lambda done: progress(done, total)
-
-
-def _lines(spool: IO[bytes]) -> int:
-    spool.seek(0)
-    count = sum(1 for _ in spool)
-    spool.seek(0)
-    return count
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Batch:
     """Payloads that are to be sent, one a line behind a header.
 
-    Attributes:
-        path: the file.
-        location: where they go.
-        replace: they take the place of other contents under the same ids.
-        moment_us: when they were put here, which is when the history first saw them, in microseconds since 1970; None
-            in a batch of an older matbench.
+    *moment_us* is when they were put here, which is when the history first saw them; None of an older matbench.
     """
 
     path: Path
@@ -185,7 +147,7 @@ class Batch:
     moment_us: int | None = None
 
     def lines(self) -> Iterator[bytes]:
-        """The payloads as they are written. Raises HistoryError: the file can't be read."""
+        """The payloads as they are written."""
         try:
             with self.path.open("rb") as stream:
                 stream.readline()
@@ -194,12 +156,9 @@ class Batch:
             raise HistoryError(f"cannot read the outbox's '{self.path}': {os_reason(error)}") from error
 
     def records(self) -> Iterator[Record]:
-        """The payloads as records. Raises HistoryError: the file can't be read, or was changed by something else."""
-        recorded = None if self.moment_us is None else (1, self.moment_us)
-        return records(self.lines(), str(self.path), recorded)
+        return records(self.lines(), str(self.path), None if self.moment_us is None else (1, self.moment_us))
 
     def count(self) -> int:
-        """How many payloads there are; none where it was delivered meanwhile."""
         return sum(1 for _ in self.lines()) if self.path.exists() else 0
 
 
@@ -218,11 +177,7 @@ class Outbox:
         self.directory = root / name
 
     def add(self, write: Writer, *, replace: bool = False) -> Batch:
-        """A new batch of what *write* writes, one payload a line; it is on disk when this returns.
-
-        Raises:
-            OutputError: it can't be written. Then, and if *write* raises, there is no new batch.
-        """
+        """A new batch of what *write* writes, one payload a line, whole on disk; none where that fails."""
         number = 1 + max((_number(path) for path in self._files()), default=0)
         path = self.directory / f"{number:06d}-{os.urandom(4).hex()}{SUFFIX}"
         batch = Batch(path, self.location, replace, next_moment(None))
@@ -245,26 +200,32 @@ class Outbox:
         return [batch for batch in map(_readable, self._files()) if isinstance(batch, Batch)]
 
     def strange(self) -> list[str]:
-        """A sentence for each file that is no batch, or was written by a newer matbench."""
+        """A sentence for each file that is no batch that can be read."""
         return [said for said in map(_readable, self._files()) if isinstance(said, str)]
 
     def pending(self) -> int:
-        """How many payloads wait."""
         return sum(batch.count() for batch in self.batches())
 
-    def deliver(self, batch: Batch, history: History, progress: Progress | None = None) -> Pushed | None:
+    def deliver_all(self, batches: Sequence[Batch], history: History, progress: ProgressOfAll | None) -> Pushed | None:
+        """Send *batches*; None where there are none."""
+        pushed = Pushed()
+        for batch in batches:
+            delivered = self.deliver(batch, history, progress)
+            if delivered is not None:
+                pushed.add(delivered)
+        return pushed if batches else None
+
+    def deliver(self, batch: Batch, history: History, progress: ProgressOfAll | None = None) -> Pushed | None:
         """Send *batch*; None where another process has done it meanwhile.
 
-        What is acknowledged leaves the outbox; what is rejected stays, and is in the outcome.
-
-        Raises:
-            UnavailableError: the server was away, or gave up; the rest stays.
+        What is acknowledged leaves the outbox; what is rejected stays, and so does the rest where the server is away.
         """
+        progressed = _with_total(progress, batch.count())
         with _locked(batch.path) as is_there:
             if not is_there:
                 return None
             try:
-                pushed = history.push(batch.records(), replace=batch.replace, progress=progress)
+                pushed = history.push(batch.records(), replace=batch.replace, progress=progressed)
             except UnavailableError as error:
                 if error.acknowledged:
                     left = _left(batch, error.acknowledged, set(error.not_kept))
@@ -303,11 +264,7 @@ def _left(batch: Batch, acknowledged: int, not_kept: set[str]) -> Iterator[bytes
 
 
 def records(lines: Iterable[bytes], where: str, recorded: Recorded | None = None) -> Iterator[Record]:
-    """The records of payloads, one a line, first seen when *recorded* says.
-
-    Raises:
-        HistoryError: a line that holds none; it names *where* and the line.
-    """
+    """The records of payloads, one a line of *where*, first seen when *recorded* says."""
     for number, line in enumerate(lines, start=1):
         try:
             yield record(msgspec.json.decode(line), recorded)
@@ -319,14 +276,9 @@ def records(lines: Iterable[bytes], where: str, recorded: Recorded | None = None
 
 def _write(batch: Batch, write: Writer) -> None:
     """Leave what *write* writes, and nothing else, in *batch*."""
-    header = {
-        "matbench_outbox": VERSION,
-        "location": batch.location,
-        "replace": batch.replace,
-        "moment_us": batch.moment_us,
-    }
+    said = {"location": batch.location, "replace": batch.replace, "moment_us": batch.moment_us}
     with atomic_write(batch.path) as stream:
-        stream.write(msgspec.json.encode(header) + b"\n")
+        stream.write(msgspec.json.encode({"matbench_outbox": VERSION, **said}) + b"\n")
         write(stream)
 
 
@@ -334,7 +286,7 @@ def _readable(path: Path) -> Batch | str | None:
     """The batch in *path*, or a sentence on why there is none; None where it was delivered meanwhile."""
     try:
         with path.open("rb") as stream:
-            header: Any = msgspec.json.decode(stream.readline())
+            header = msgspec.json.decode(stream.readline(), type=Document)
         if header["matbench_outbox"] > VERSION:
             return f"'{path}' was written by a newer matbench: update it to deliver what is in there"
         moment_us = header.get("moment_us")

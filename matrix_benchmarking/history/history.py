@@ -1,14 +1,16 @@
-"""The history: what is the same wherever it is kept. An engine behind it keeps rows, :class:`.port.Storage`."""
+"""The history: what is the same wherever it is kept."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 from .. import filters
 from ..errors import HistoryError, UnavailableError
+from ..jsonable import Document
 from ..lts.heads import KPIs, digest_of
 from . import alarms, plan
 from .alarms import AlarmEvent
@@ -21,40 +23,32 @@ BATCH = 1000
 
 @dataclasses.dataclass(slots=True)
 class Span:
-    """How many there are, and when; None where no time is known.
-
-    Attributes:
-        count: of them.
-        first_us, last_us: of those whose time is known, in microseconds since 1970.
-    """
+    """How many there are, and from when to when, in microseconds since 1970; None where no time is known."""
 
     count: int = 0
     first_us: int | None = None
     last_us: int | None = None
 
     def add(self, time_us: int | None) -> None:
-        """Count one in."""
         self.count += 1
         if time_us is not None:
-            self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
-            self.last_us = time_us if self.last_us is None else max(self.last_us, time_us)
+            self.first_us = min(time_us, time_us if self.first_us is None else self.first_us)
+            self.last_us = max(time_us, time_us if self.last_us is None else self.last_us)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesSummary:
-    """One KPI in one unit with the same labels, without ``urls``, which lead to pages about single runs."""
+    """One KPI in one unit with the same labels, without ``urls``."""
 
     workload: str
     kpi: str
     unit: str
-    labels: Mapping[str, Any]
+    labels: Document
     span: Span
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WorkloadSummary:
-    """What a history holds of one workload."""
-
     workload: str
     runs: Span
     series: int
@@ -63,7 +57,7 @@ class WorkloadSummary:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """What a history holds, workload by workload in the order of their names, its series, and its size on disk."""
+    """What a history holds, workload by workload in the order of their names, and its size on disk."""
 
     workloads: Sequence[WorkloadSummary]
     series: Sequence[SeriesSummary]
@@ -93,11 +87,9 @@ class History(contextlib.AbstractContextManager["History"]):
 
         Args:
             records: they are taken a few thousand at a time, and are visible to all when this returns. Those that don't
-                say when they were first seen are of one upload: all get one moment, later than any that is kept.
-            replace: a record whose content is another one takes the place of the one that is there, and of the moment
-                when that was first seen.
+                say when they were first seen get one moment, later than any that is kept.
+            replace: another content takes the place of the one that is there, and the moment when that was first seen.
             are_copies: they were computed some time ago, and so don't take the place of other computations.
-            progress: see :data:`Progress`.
 
         Raises:
             UnavailableError: it says how many of *records* are dealt with.
@@ -107,16 +99,12 @@ class History(contextlib.AbstractContextManager["History"]):
         try:
             self._settle()  # what an upload that was interrupted wrote shows now
             for chunk in plan.writable(records, self._storage.at_once):
-                with self._storage.sentences(), self._storage.writing():
-                    written = self._write(list(upload.plan(chunk)), upload)
-                pushed.add(written)
+                self._write(upload.plan(chunk), upload)
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
             if upload.waiting:
-                with self._storage.sentences(), self._storage.writing():
-                    written = self._write(list(upload.plan_waiting()), upload)
-                pushed.add(written)
+                self._write(upload.plan_waiting(), upload)
             self._settle()
         except UnavailableError as error:
             error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
@@ -161,14 +149,11 @@ class History(contextlib.AbstractContextManager["History"]):
 
     def prunable(self, workload: str | None, *, before_us: int | None = None, keep: int | None = None) -> list[str]:
         """The ids of the runs (of *workload*, where given) before *before_us*, and of all but the newest *keep* of each
-        workload, newest first.
-
-        A run of unknown time is not known to be old; it is among the last that are kept by number.
-        """
-        seen: dict[str, int] = {}
+        workload, newest first. A run of unknown time is not known to be old."""
+        seen = collections.Counter[str]()
         found = []
         for run in self.runs(Query(workload)):
-            seen[run.workload] = seen.get(run.workload, 0) + 1
+            seen[run.workload] += 1
             is_old = before_us is not None and run.time_us is not None and run.time_us < before_us
             if is_old or (keep is not None and seen[run.workload] > keep):
                 found.append(run.id)
@@ -182,14 +167,21 @@ class History(contextlib.AbstractContextManager["History"]):
 
     def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
         """What happened to alarms (of *workload*, where given), oldest first, ties in the order of the ids."""
+        events = []
         with self._storage.sentences():
-            return [self._event(*each) for each in self._storage.events(workload)]
+            for event_id, text in self._storage.events(workload):
+                try:
+                    events.append(alarms.decode(text))
+                except (HistoryError, TypeError) as error:
+                    where = f"{self.location}: the event {event_id} of an alarm in it is damaged"
+                    raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
+        return events
 
     def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
         """Keep *events*; one that is there already is not kept twice. How many were new."""
         wanted: dict[str, Event] = {}
         for each in events:
-            text = alarms.encode(each)
+            text = alarms.encode(each)  # before its id, which has to be one
             wanted[each.id] = Event(each.id, each.subject.workload, each.at_us, text)
         with self._storage.sentences(), self._storage.writing():
             added = self._storage.add_events(list(wanted.values()))
@@ -210,29 +202,31 @@ class History(contextlib.AbstractContextManager["History"]):
         with self._storage.sentences():
             self._storage.settle()
 
-    def _write(self, writes: Sequence[Write], upload: Upload) -> Pushed:
-        """Write what was planned for some records of *upload*."""
+    def _write(self, planned: Iterable[Write], upload: Upload) -> None:
+        """Write what is *planned* for some records of *upload*, all or nothing, and count it."""
         pushed = Pushed()
-        for write in writes:
-            if write.counted == "added" and write.record.recorded is None:
-                # The first chunk of an upload in which something is kept makes its moment known to all others.
-                if upload.moment_us is None:
-                    upload.moment_us = next_moment(self._storage.last_recorded())
-                write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
-        refused = self._storage.write([row_of(write.record, write.version) for write in writes])
-        there = {row.id: row.digest for row in plan.found(list(refused), self._storage, payload=False)}
-        for write in writes:
-            of = write.record
-            if of.id not in refused:
-                write.count(pushed)
-            elif (reason := refused[of.id]) is not None:
-                pushed.rejected.append(Refused(write.pushed_as, reason))
-            elif there.get(of.id) == of.digest:
-                pushed.unchanged += 1
-            else:
-                said = "another process wrote another content at the same time"
-                pushed.conflicts.append(Refused(write.pushed_as, said))
-        return pushed
+        with self._storage.sentences(), self._storage.writing():
+            writes = list(planned)
+            for write in writes:
+                if write.counted == "added" and write.record.recorded is None:
+                    # The first chunk of an upload in which something is kept makes its moment known to all others.
+                    if upload.moment_us is None:
+                        upload.moment_us = next_moment(self._storage.last_recorded())
+                    write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
+            refused = self._storage.write([row_of(write.record, write.version) for write in writes])
+            there = {row.id: row.digest for row in plan.found(list(refused), self._storage, payload=False)}
+            for write in writes:
+                of = write.record
+                if of.id not in refused:
+                    write.count(pushed)
+                elif (reason := refused[of.id]) is not None:
+                    pushed.rejected.append(Refused(write.pushed_as, reason))
+                elif there.get(of.id) == of.digest:
+                    pushed.unchanged += 1
+                else:
+                    said = "another process wrote another content at the same time"
+                    pushed.conflicts.append(Refused(write.pushed_as, said))
+        upload.pushed.add(pushed)
 
     def _runs(self, reader: Reader, query: Query) -> Iterator[KeptRun]:
         left = query.limit
@@ -257,13 +251,6 @@ class History(contextlib.AbstractContextManager["History"]):
         if not unknown.keys() <= self._kpis.keys():
             raise UnavailableError(f"{self.location} was changed while it was read: try again")
         return self._kpis
-
-    def _event(self, event_id: str, text: str) -> AlarmEvent:
-        try:
-            return alarms.decode(text)
-        except (HistoryError, TypeError) as error:
-            where = f"{self.location}: the event {event_id} of an alarm in it is damaged"
-            raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
 
 
 def _records(reader: Reader, ids: Iterable[str]) -> Iterator[Record]:

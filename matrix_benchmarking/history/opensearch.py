@@ -1,44 +1,29 @@
-"""A history on an OpenSearch server: a document for each run, and one for each event of an alarm in another index.
-
-For dashboards, which can't look into payloads, each KPI is a flat document in a third index, and an event has fields of
-what it says: matbench writes these and reads none.
-"""
+"""A history on OpenSearch: an index of runs, one of alarms' events, and one of KPIs, which only dashboards read."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
 from ..errors import HistoryError, UnavailableError
+from ..jsonable import Document
 from . import opensearch_indices as indices
-from .opensearch_client import (
-    ALREADY_THERE,
-    BUSY,
-    Action,
-    Hit,
-    action,
-    bulk,
-    connect,
-    patiently,
-    read,
-    reading,
-    refresh,
-    search,
-    sentences,
-)
+from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
 from .port import Event, batched
 from .records import URLS_LABEL, Row, moment, shape_and_head
 
 if TYPE_CHECKING:
     from .opensearch_location import OpenSearchLocation
 
+ALREADY_THERE, GONE = 409, 404
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
 MULTI_GET = "the request for known runs"
-_BY_TIME: Sequence[Mapping[str, Any]] = [
+_BY_TIME: Sequence[Document] = [
     {"matbench.time_us": {"order": "desc", "missing": "_last"}},
     {"matbench.id": "asc"},
 ]
@@ -51,32 +36,13 @@ _KEPT = ("id", "workload", "time_us", "digest", "measurement", "recorded_us", "r
 class _Document(Hit):
     """One of the documents that were asked for: there, or not; or it can't be told, which has an error."""
 
-    source: dict[str, Any] = msgspec.field(name="_source", default_factory=dict)
+    source: Document = msgspec.field(name="_source", default_factory=dict)
     found: bool | None = None
-    error: dict[str, Any] | None = None
-
-
-class _Documents(msgspec.Struct):
-    docs: list[_Document]
-
-
-class _Value(msgspec.Struct):
-    value: float | None
-
-
-class _Last(msgspec.Struct):
-    last: _Value
-
-
-class _Aggregated(msgspec.Struct):
-    aggregations: _Last
+    error: Document | None = None
 
 
 class OpenSearchStorage:
-    """The indices at *place*; see :class:`.port.Storage`, and :meth:`.location.Location.open`.
-
-    There are no transactions: a run is one document.
-    """
+    """The indices at *place*; see :class:`.port.Storage`. There are no transactions: a run is one document."""
 
     at_once = CHUNK
 
@@ -84,7 +50,6 @@ class OpenSearchStorage:
         self.location = str(place)
         self._place = place
         self._client = connect(place)
-        self._is_in_order: bool | None = None
         try:
             with self.sentences():
                 if writable:
@@ -112,7 +77,7 @@ class OpenSearchStorage:
         refresh(self._client, f"{self._place.index},{self._place.kpi_index}")
 
     def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
-        wanted: list[dict[str, Any]] = []
+        wanted: list[Document] = []
         if workload is not None:
             wanted.append({"term": {"matbench.workload": workload}})
         if since_us is not None:
@@ -129,7 +94,7 @@ class OpenSearchStorage:
         params = {} if payload else {"_source_includes": "matbench"}
         wanted = list(dict.fromkeys(ids))
         answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
-        found = read(answer, _Documents, MULTI_GET).docs
+        found = read(answer, MULTI_GET, list[_Document], "docs")
         if any(each.error for each in found):
             raise UnavailableError(f"parts of the index '{self._place.index}' can't be read: is the cluster healthy?")
         with reading(MULTI_GET):
@@ -146,30 +111,28 @@ class OpenSearchStorage:
     def last_recorded(self) -> int | None:
         body = {"size": 0, "aggregations": {"last": {"max": {"field": "matbench.recorded_us"}}}}
         answer = patiently(lambda: self._client.search(index=self._place.index, body=body))
-        last = read(answer, _Aggregated, "a search").aggregations.last.value
+        last = read(answer, "a search", dict[str, float | None], "aggregations", "last")["value"]
         return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
 
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
         kpis = self._place.kpi_index
         self._hide([row.id for row in rows if row.version is not None])
         shown = (each for row in rows for each in _shown(kpis, row))
-        refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._send(shown)}
+        refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._bulk(shown)}
         actions = (
             action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
             for row in rows
             if row.id not in refused
         )
-        failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._send(actions)}
+        failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._bulk(actions)}
         # Somebody else was faster: shown are the KPIs of what is there.
-        list(self._send(each for row in rows if row.id in failed for each in _hidden(kpis, row)))
-        list(self._send(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row)))
+        self._bulk(each for row in rows if row.id in failed for each in _hidden(kpis, row))
+        self._bulk(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row))
         return {**refused, **failed}
 
     def remove(self, ids: Sequence[str]) -> int:
         there = self._hide(ids)
-        for run, status, reason in self._send(action("delete", self._place.index, run) for run in there):
-            if status != 404:  # somebody else was faster
-                raise HistoryError(f"{self._place.url} refused to delete run {run}: {reason}")
+        self._bulk((action("delete", self._place.index, run) for run in there), "to delete a run", GONE)
         return len(there)
 
     def events(self, workload: str | None) -> Iterator[tuple[str, str]]:
@@ -188,17 +151,15 @@ class OpenSearchStorage:
     def add_events(self, events: Sequence[Event]) -> int:
         name = self._place.alarm_index
         indices.ensure(self._client, name, indices.ALARMS)
-        failed = list(self._send(action("create", name, each.id, _event(each)) for each in events))
+        actions = (action("create", name, each.id, _event(each)) for each in events)
+        failed = self._bulk(actions, "an event of an alarm", ALREADY_THERE)
         refresh(self._client, name)
-        for _, status, reason in failed:
-            if status != ALREADY_THERE:
-                raise HistoryError(f"{self._place.url} refused an event of an alarm: {reason}")
         return len(events) - len(failed)
 
     def size_bytes(self) -> int:
-        stats: Any = patiently(lambda: self._client.indices.stats(index=self._place.index, metric="store"))
-        with reading("the request for the size of an index"):
-            return int(stats["_all"]["total"]["store"]["size_in_bytes"])
+        stats = patiently(lambda: self._client.indices.stats(index=self._place.index, metric="store"))
+        what = "the request for the size of an index"
+        return read(stats, what, int, "_all", "total", "store", "size_in_bytes")
 
     def close(self) -> None:
         self._client.close()
@@ -206,13 +167,10 @@ class OpenSearchStorage:
     def _hide(self, ids: Sequence[str]) -> list[str]:
         """Remove the documents of the KPIs of those of *ids* that are there, which are returned."""
         there = [row for some in batched(ids, CHUNK) for row in self.find(some, payload=True)]
-        gone = self._send(each for row in there for each in _hidden(self._place.kpi_index, row))
-        for kpi, status, reason in gone:
-            if status != 404:
-                raise HistoryError(f"{self._place.url} refused to delete KPI {kpi}: {reason}")
+        self._bulk((each for row in there for each in _hidden(self._place.kpi_index, row)), "to delete a KPI", GONE)
         return [row.id for row in there]
 
-    def _pages(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[list[Row]]:
+    def _pages(self, query: Document, source: Sequence[str] | bool) -> Iterator[list[Row]]:
         """The rows of the documents that match, *source* of each, the latest first."""
         page = CHUNK if source is True else PAGE
         hits = search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
@@ -221,17 +179,22 @@ class OpenSearchStorage:
                 rows = [self._row(each) for each in some]
             yield rows
 
-    def _send(self, actions: Iterable[Action]) -> Iterator[tuple[str, int, str]]:
-        """Send *actions*; of those that failed for good the id, the status and the reason."""
-        for each, status, reason in bulk(self._client, actions):
-            if status in BUSY:
-                raise UnavailableError(f"{self._place.url} is busy and stays so (status {status})")
-            yield each.id, status, reason
+    def _bulk(self, actions: Iterable[Action], what: str | None = None, fine: int = 0) -> list[tuple[str, int, str]]:
+        """Send *actions*; of those that failed the id, the status and the reason.
+
+        Raises HistoryError: the server refused *what*, where given, for another reason than the status *fine*, which
+        means that somebody else was faster.
+        """
+        failed = bulk(self._client, actions)
+        for each, status, reason in failed if what is not None else ():
+            if status != fine:
+                raise HistoryError(f"{self._place.url} refused {what}, {each}: {reason}")
+        return failed
 
     def _row(self, of: Hit) -> Row:
         """The row in a document of which all was asked for, or what is below ``matbench``."""
         known = of.source.pop("matbench")
-        if known.get("recorded_us") is None and "recorded_place" not in known and self._has_order():
+        if known.get("recorded_us") is None and "recorded_place" not in known and self._is_in_order:
             known["recorded_place"] = of.seq_no  # of before, when the order of writes was all there was
         payload = msgspec.json.encode(of.source) if of.source else None
         if payload is not None and known.get("head") is None:
@@ -241,11 +204,10 @@ class OpenSearchStorage:
             raise TypeError("a run has no id or no digest")
         return row
 
-    def _has_order(self) -> bool:
+    @functools.cached_property
+    def _is_in_order(self) -> bool:
         """True if the sequence numbers of documents are in the order in which they were written."""
-        if self._is_in_order is None:
-            self._is_in_order = indices.is_in_order(self._client, self._place.index)
-        return self._is_in_order
+        return indices.is_in_order(self._client, self._place.index)
 
     def _bring_on(self) -> None:
         """Give the documents of before their heads; those that somebody replaces meanwhile have theirs."""
@@ -255,12 +217,12 @@ class OpenSearchStorage:
         self.settle()
 
 
-def _document(row: Row) -> dict[str, Any]:
+def _document(row: Row) -> Document:
     known = {name: value for name, value in zip(_KEPT, row, strict=False) if value is not None}
     return {**msgspec.json.decode(row.payload or ""), "matbench": {"time_us": None, **known}}
 
 
-def _event(of: Event) -> dict[str, Any]:
+def _event(of: Event) -> Document:
     said = msgspec.json.decode(of.text)
     subject = said.get("subject") or {}
     return {
@@ -299,7 +261,7 @@ def _hidden(index: str, row: Row) -> Iterator[Action]:
     return (action("delete", index, _kpi_id(row.id, name)) for name, _ in _kpis(row))
 
 
-def _kpis(row: Row) -> list[tuple[str, Mapping[str, Any]]]:
+def _kpis(row: Row) -> list[tuple[str, Document]]:
     payload = msgspec.json.decode(row.payload or "{}")
     return [(name, kpi) for name, kpi in (payload.get("kpis") or {}).items() if kpi is not None]
 
@@ -311,6 +273,6 @@ def _kpi_id(run: str, name: str) -> str:
     return f"{run}:{short}"
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: object) -> object:
     """A label's value: structures as their JSON, so that a field has one kind of values."""
     return msgspec.json.encode(value).decode() if isinstance(value, (dict, list)) else value

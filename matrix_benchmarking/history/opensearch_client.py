@@ -1,7 +1,4 @@
-"""Talking to an OpenSearch server: TLS, credentials, patience, whole reads, bulk writes, and its errors as sentences.
-
-A document is delivered when its own item of a bulk request says so; an answer without an item for each is none.
-"""
+"""Talking to an OpenSearch server: TLS, credentials, patience, whole reads, bulk writes, errors as sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ import random
 import ssl
 import time
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
@@ -22,6 +19,8 @@ import urllib3
 from opensearchpy import exceptions
 
 from ..errors import HistoryError, UnavailableError
+from ..jsonable import Document
+from .port import batched
 
 if TYPE_CHECKING:
     from .opensearch_location import OpenSearchLocation
@@ -30,7 +29,7 @@ T = TypeVar("T")
 
 TIMEOUT_S = 60.0
 BUSY = frozenset({429, 502, 503, 504})
-ALREADY_THERE, TOO_LARGE = 409, 413
+TOO_LARGE = 413
 ATTEMPTS = 8
 """How often a request is made while the server is busy: 0.5 + 1 + 2 + 4 + 8 + 16 + 16 seconds of patience."""
 CONNECTION_ATTEMPTS = 3
@@ -44,17 +43,13 @@ _encode = msgspec.json.Encoder().encode
 
 
 def connect(location: OpenSearchLocation) -> opensearchpy.OpenSearch:
-    """A client; nothing is sent yet.
-
-    Raises:
-        HistoryError: the file of certificates can't be used.
-    """
+    """A client; nothing is sent yet. Raises HistoryError: the file of certificates can't be used."""
     parts, access = urllib.parse.urlsplit(location.url), location.access
     secure = parts.scheme == "https"
     # The library logs each failed request; what is worth knowing is in our sentences.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     both = f"{access.username}:{access.password or ''}".encode()
-    tls: dict[str, Any] = {"ssl_context": _tls(location)} if secure else {}
+    tls: Document = {"ssl_context": _tls(location)} if secure else {}
     return opensearchpy.OpenSearch(
         hosts=[{"host": parts.hostname, "port": parts.port}],
         url_prefix=parts.path,
@@ -109,36 +104,24 @@ def reading(what: str) -> Iterator[None]:
         raise NotOpenSearchError(f"{what} ({type(error).__name__}: {str(error)[:200]})") from error
 
 
-def read(answer: Any, shape: type[T], what: str) -> T:
-    """The *answer* to *what* in its *shape*, a :class:`msgspec.Struct`; NotOpenSearchError where it has another one."""
+def read(answer: object, what: str, form: type[T], *path: str) -> T:
+    """What is at *path* in the *answer* to *what*; NotOpenSearchError where nothing of this *form* is."""
     with reading(what):
-        return msgspec.convert(answer, shape)
+        found: Any = answer
+        for name in path:
+            found = found[name]
+        return msgspec.convert(found, form)
 
 
-class _Acknowledgement(msgspec.Struct):
-    acknowledged: bool
-
-
-def acknowledge(request: Callable[[], Any], what: str) -> None:
+def acknowledge(request: Callable[[], object], what: str) -> None:
     """Make *request*. Raises UnavailableError where not all of the cluster did *what* in time."""
-    if not read(patiently(request), _Acknowledgement, what).acknowledged:
+    if not read(patiently(request), what, bool, "acknowledged"):
         raise UnavailableError(f"the cluster did not confirm {what} in time: try again when it is healthy")
-
-
-class _Shards(msgspec.Struct):
-    """On how many shards a request failed."""
-
-    failed: int
-
-
-class _Refreshed(msgspec.Struct):
-    shards: _Shards = msgspec.field(name="_shards")
 
 
 def refresh(client: opensearchpy.OpenSearch, names: str) -> None:
     """Make what was written to the indices *names* visible to searches; UnavailableError where some may not be yet."""
-    answer = patiently(lambda: client.indices.refresh(index=names))
-    if read(answer, _Refreshed, "a refresh").shards.failed:
+    if read(patiently(lambda: client.indices.refresh(index=names)), "a refresh", int, "_shards", "failed"):
         raise UnavailableError(f"parts of '{names}' may not show what was written yet: the cluster is not healthy")
 
 
@@ -167,42 +150,23 @@ class Hit(msgspec.Struct):
     """A document that was found: what of it was asked for, its place in the sequence of writes and in the order."""
 
     id: str = msgspec.field(name="_id")
-    source: dict[str, Any] = msgspec.field(name="_source")
+    source: Document = msgspec.field(name="_source")
     seq_no: int = msgspec.field(name="_seq_no", default=0)
     primary_term: int = msgspec.field(name="_primary_term", default=0)
-    sort: list[Any] = []
-
-
-class _Hits(msgspec.Struct):
-    hits: list[Hit]
-
-
-class _Found(msgspec.Struct):
-    timed_out: bool
-    shards: _Shards = msgspec.field(name="_shards")
-    hits: _Hits
-
-
-class _PointInTime(msgspec.Struct):
-    pit_id: str
+    sort: list[object] = []
 
 
 def search(
     client: opensearchpy.OpenSearch,
     index: str,
     *,
-    query: Mapping[str, Any],
-    sort: Sequence[Mapping[str, Any]],
+    query: Document,
+    sort: Sequence[Document],
     source: Sequence[str] | bool,
     page: int,
 ) -> Iterator[Hit]:
-    """All documents of *index* that match, in the order of *sort*, as they were when this began.
-
-    Raises:
-        UnavailableError: parts of the index did not answer, so that documents would be missing.
-        opensearchpy.OpenSearchException: the server refused.
-    """
-    body: dict[str, Any] = {
+    """All documents of *index* that match, in the order of *sort*, as they were when this began."""
+    body: Document = {
         "size": page,
         "query": query,
         "sort": list(sort),
@@ -212,12 +176,12 @@ def search(
     }
 
     def found(**among: str) -> list[Hit]:
-        said = read(patiently(lambda: client.search(**among, body=body)), _Found, "a search")
-        if said.timed_out or said.shards.failed:
+        said = patiently(lambda: client.search(**among, body=body))
+        if read(said, "a search", bool, "timed_out") or read(said, "a search", int, "_shards", "failed"):
             raise UnavailableError(
                 f"parts of the index '{index}' did not answer: try again when the cluster is healthy"
             )
-        return said.hits.hits
+        return read(said, "a search", list[Hit], "hits", "hits")
 
     # Most series fit into one page, which needs no point in time; a full page is read again with one.
     some = found(index=index)
@@ -225,7 +189,7 @@ def search(
         yield from some
         return
     opened = patiently(lambda: client.create_pit(index=index, params={"keep_alive": KEEP_ALIVE}))
-    point = read(opened, _PointInTime, "the request for a point in time").pit_id
+    point = read(opened, "the request for a point in time", str, "pit_id")
     body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
     try:
         while True:
@@ -250,82 +214,56 @@ def action(
     operation: Literal["create", "index", "delete"],
     index: str,
     document_id: str,
-    document: Any = None,
+    document: Document | None = None,
     version: tuple[int, int] | None = None,
 ) -> Action:
-    """An action; *document* is None where it deletes, and only what is at *version* is replaced, where given."""
-    head: dict[str, Any] = {"_index": index, "_id": document_id}
+    """An action; *document* is None where it deletes; only what is at *version* is replaced, where given."""
+    head: Document = {"_index": index, "_id": document_id}
     if version is not None:
         head |= {"if_seq_no": version[0], "if_primary_term": version[1]}
     lines = _encode({operation: head}) + b"\n"
     return Action(document_id, lines if document is None else lines + _encode(document) + b"\n")
 
 
-class _Cause(msgspec.Struct):
-    reason: str | None = None
-
-
-class _Error(_Cause):
-    type: str = "error"
-    caused_by: _Cause = msgspec.field(default_factory=_Cause)
-
-    def __str__(self) -> str:
-        reason = f"{self.type}: {self.reason or 'without a reason'}"
-        return f"{reason} ({self.caused_by.reason})" if self.caused_by.reason else reason
-
-
 class _Item(msgspec.Struct):
     id: str = msgspec.field(name="_id")
     status: int
-    error: _Error = msgspec.field(default_factory=_Error)
+    error: Document = {}
 
-
-class _Answer(msgspec.Struct):
-    errors: bool
-    items: list[dict[str, _Item]]
+    def reason(self) -> str:
+        """What the server said against it."""
+        said = f"{self.error.get('type', 'error')}: {self.error.get('reason') or 'without a reason'}"
+        cause = (self.error.get("caused_by") or {}).get("reason")
+        return f"{said} ({cause})" if cause else said
 
 
 def bulk(
     client: opensearchpy.OpenSearch, actions: Iterable[Action], sleep: Callable[[float], None] = time.sleep
-) -> list[tuple[Action, int, str]]:
-    """Send *actions*, busy ones again; those that failed for good come back, with status and reason.
+) -> list[tuple[str, int, str]]:
+    """Send *actions*, busy ones again; the id of each that failed for good, with status and reason.
 
-    Raises:
-        opensearchpy.OpenSearchException: a whole request failed, or the answer doesn't tell what became of each.
+    An action is done when its own item of the answer says so; an answer without an item for each is none.
     """
-    failed: list[tuple[Action, int, str]] = []
-    for chunk in chunks(actions):
-        waiting: Sequence[Action] = chunk
-        for attempt in range(1, ATTEMPTS + 1):
-            outcomes = _send(client, waiting)
+    failed: list[tuple[str, int, str]] = []
+    for chunk in batched(actions, CHUNK_ACTIONS, lambda action: len(action.lines), CHUNK_BYTES):
+        waiting, attempt = chunk, 1
+        while outcomes := _send(client, waiting):
             waiting = [action for action, status, _ in outcomes if status in BUSY]
-            last = attempt == ATTEMPTS
-            failed += [outcome for outcome in outcomes if last or outcome[1] not in BUSY]
-            if not waiting or last:
+            failed += [(action.id, status, reason) for action, status, reason in outcomes if status not in BUSY]
+            if not waiting:
                 break
+            if attempt == ATTEMPTS:
+                raise exceptions.TransportError(outcomes[-1][1], "busy")
             sleep(pause_s(attempt))
+            attempt += 1
     return failed
-
-
-def chunks(actions: Iterable[Action]) -> Iterator[list[Action]]:
-    """*actions* in lists, each within both bounds, save for a single one that is larger."""
-    chunk: list[Action] = []
-    size = 0
-    for action in actions:
-        if chunk and (len(chunk) == CHUNK_ACTIONS or size + len(action.lines) > CHUNK_BYTES):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(action)
-        size += len(action.lines)
-    if chunk:
-        yield chunk
 
 
 def _send(client: opensearchpy.OpenSearch, actions: Sequence[Action]) -> list[tuple[Action, int, str]]:
     """Status and reason of those that did not succeed."""
     body = b"".join(action.lines for action in actions)
     try:
-        answer: Any = patiently(lambda: client.bulk(body=body, params={"filter_path": _ANSWER}))
+        answer = patiently(lambda: client.bulk(body=body, params={"filter_path": _ANSWER}))
     except exceptions.TransportError as error:
         if error.status_code != TOO_LARGE:
             raise
@@ -333,15 +271,14 @@ def _send(client: opensearchpy.OpenSearch, actions: Sequence[Action]) -> list[tu
             return [(actions[0], TOO_LARGE, f"{len(body):,} bytes are more than the server takes at once")]
         half = len(actions) // 2
         return _send(client, actions[:half]) + _send(client, actions[half:])
-    items = read(answer, _Answer, "a bulk request").items
     outcomes = []
     with reading("a bulk request"):
-        for action, item in zip(actions, items, strict=True):
+        for action, item in zip(actions, read(answer, "a bulk request", list[dict[str, _Item]], "items"), strict=True):
             (result,) = item.values()
             if result.id != action.id:
                 raise ValueError(f"an item is of '{result.id}' where '{action.id}' was sent")
             if not 200 <= result.status < 300:
-                outcomes.append((action, result.status, str(result.error)))
+                outcomes.append((action, result.status, result.reason()))
     return outcomes
 
 
@@ -374,7 +311,8 @@ def _reason(error: exceptions.TransportError) -> str:
     """What the server said."""
     info: Any = error.info
     with contextlib.suppress(TypeError, KeyError):
-        return f"{info['error']['type']}: {info['error']['reason']} (status {error.status_code})"
+        said = info["error"]
+        return f"{said['type']}: {said['reason']} (status {error.status_code})"
     return f"status {error.status_code}, {str(info)[:300] or 'without a reason'}"
 
 

@@ -1,19 +1,12 @@
-"""The indices of a history on an OpenSearch server: explicit, strict mappings with a version, made on first use.
-
-A document has the fields of the payload, as people query them, and below ``matbench`` what the engine itself needs.
-The index of the payloads is made when a history is opened for writing, that of the alarms with the first of them.
-"""
+"""The indices of a history on an OpenSearch server: explicit, strict mappings with a version, made on first use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-import msgspec
 import opensearchpy
 from opensearchpy import exceptions
 
 from ..errors import HistoryError
+from ..jsonable import Document
 from .opensearch_client import NotOpenSearchError, acknowledge, patiently, read, reading
 
 VERSION = 4
@@ -22,121 +15,83 @@ a payload. A matbench refuses the indices of a newer one, of which it would lose
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
-_EXACT = {"type": "keyword"}
+_EXACT, _LONG, _DATE, _BOOLEAN = ({"type": kind} for kind in ("keyword", "long", "date", "boolean"))
 _UNINDEXED = {"type": "object", "enabled": False}
 _TEXT_ONLY_KEPT = {"type": "keyword", "index": False, "doc_values": False}
 
-PAYLOADS: Mapping[str, Any] = {
-    "dynamic": "strict",
-    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "payloads"}},
-    "properties": {
-        "metadata": {
-            "type": "object",
-            "dynamic": "false",
-            "properties": {
-                "workload": _EXACT,
-                "test_uuid": _EXACT,
-                "lts_schema_version": _KEYWORD,
-                "start": {"type": "date"},
-                "end": {"type": "date"},
-                "exit_code": {"type": "long"},
-                "repeat": {"type": "long"},
-                "campaign": _KEYWORD,
-                "round": {"type": "long"},
-                "presets": _KEYWORD,
-                "settings": _UNINDEXED,
-                "missing_kpis": _UNINDEXED,
-            },
-        },
-        "results": _UNINDEXED,
-        "kpis": _UNINDEXED,
-        "matbench": {
-            "type": "object",
-            "dynamic": "strict",
-            "properties": {
-                "id": _EXACT,
-                "workload": _EXACT,
-                "time_us": {"type": "long"},
-                "digest": _EXACT,
-                "measurement": _EXACT,
-                "recorded_us": {"type": "long"},
-                "recorded_place": {"type": "long"},
-                "shape": _EXACT,
-                "head": _TEXT_ONLY_KEPT,
-            },
-        },
-    },
-}
 
-KPIS: Mapping[str, Any] = {
-    "dynamic": "strict",
-    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "kpis"}},
-    "dynamic_templates": [{"labels": {"path_match": "labels.*", "mapping": _KEYWORD}}],
-    "properties": {
-        "@timestamp": {"type": "date"},
-        "workload": _EXACT,
-        "kpi": _EXACT,
+def _mapping(kind: str, properties: Document, **others: object) -> Document:
+    meta = {"matbench": {"mapping_version": VERSION, "kind": kind}}
+    return {"dynamic": "strict", "_meta": meta, **others, "properties": properties}
+
+
+def _object(properties: Document, dynamic: str = "strict") -> Document:
+    return {"type": "object", "dynamic": dynamic, "properties": properties}
+
+
+_METADATA = {
+    **dict.fromkeys(("workload", "test_uuid"), _EXACT),
+    **dict.fromkeys(("lts_schema_version", "campaign", "presets"), _KEYWORD),
+    **dict.fromkeys(("start", "end"), _DATE),
+    **dict.fromkeys(("exit_code", "repeat", "round"), _LONG),
+    **dict.fromkeys(("settings", "missing_kpis"), _UNINDEXED),
+}
+_OF_RUN = {
+    **dict.fromkeys(("id", "workload", "digest", "measurement", "shape"), _EXACT),
+    **dict.fromkeys(("time_us", "recorded_us", "recorded_place"), _LONG),
+    "head": _TEXT_ONLY_KEPT,
+}
+PAYLOADS = _mapping(
+    "payloads",
+    {
+        "metadata": _object(_METADATA, "false"),
+        **dict.fromkeys(("results", "kpis"), _UNINDEXED),
+        "matbench": _object(_OF_RUN),
+    },
+)
+"""The fields of a payload, as people query them, and below ``matbench`` what the engine itself needs."""
+
+KPIS = _mapping(
+    "kpis",
+    {
+        "@timestamp": _DATE,
+        **dict.fromkeys(("workload", "kpi", "test_uuid"), _EXACT),
         "value": {"type": "double"},
         "unit": _KEYWORD,
         "help": _TEXT_ONLY_KEPT,
-        "lower_better": {"type": "boolean"},
-        "ignored_for_regression": {"type": "boolean"},
-        "test_uuid": _EXACT,
+        **dict.fromkeys(("lower_better", "ignored_for_regression"), _BOOLEAN),
         "labels": {"type": "object", "dynamic": "true"},
         "urls": _UNINDEXED,
     },
-}
-
-ALARMS: Mapping[str, Any] = {
-    "dynamic": "strict",
-    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "alarms"}},
-    "properties": {
-        "@timestamp": {"type": "date"},
-        "alarm": _EXACT,
-        "action": _EXACT,
-        "author": _KEYWORD,
-        "reason": _KEYWORD,
-        "until": _KEYWORD,
-        "version": _KEYWORD,
-        "workload": _EXACT,
-        "kpi": _KEYWORD,
-        "series": _KEYWORD,
-        "first_bad": _KEYWORD,
-        "matbench": {
-            "type": "object",
-            "dynamic": "strict",
-            "properties": {
-                "id": _EXACT,
-                "at_us": {"type": "long"},
-                "event": _TEXT_ONLY_KEPT,
-            },
-        },
+    dynamic_templates=[{"labels": {"path_match": "labels.*", "mapping": _KEYWORD}}],
+)
+ALARMS = _mapping(
+    "alarms",
+    {
+        "@timestamp": _DATE,
+        **dict.fromkeys(("alarm", "action", "workload"), _EXACT),
+        **dict.fromkeys(("author", "reason", "until", "version", "kpi", "series", "first_bad"), _KEYWORD),
+        "matbench": _object({"id": _EXACT, "at_us": _LONG, "event": _TEXT_ONLY_KEPT}),
     },
-}
-
-SETTINGS: Mapping[str, Any] = {
+)
+SETTINGS = {
     "index.number_of_shards": 1,
     "index.auto_expand_replicas": "0-1",
     "index.mapping.total_fields.limit": 5000,
 }
 
 
-class _Index(msgspec.Struct):
-    mappings: dict[str, Any]
-
-
-def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> bool:
+def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bool:
     """Make the index *name* where it is missing, and check it; True if an older matbench made it.
 
     Raises:
         HistoryError: it has other mappings than those that are *wanted*, or those of a newer matbench.
-        opensearchpy.OpenSearchException: the server refused.
     """
     found = _checked(client, name, wanted)
     if found is None:
         _create(client, name, wanted)
         found = _checked(client, name, wanted) or {}
-    is_older = _missing(wanted, found) or _known(found).get("mapping_version", 0) < VERSION
+    is_older = _known(found).get("mapping_version", 0) < VERSION or not _fields(wanted).keys() <= _fields(found).keys()
     if is_older:  # fields can be added at any time
         acknowledge(
             lambda: client.indices.put_mapping(index=name, body=wanted), f"the new fields of the index '{name}'"
@@ -144,33 +99,35 @@ def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]
     return is_older
 
 
-def is_there(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> bool:
+def is_there(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bool:
     """True if there is an index *name*, which is checked; raises as :func:`ensure`."""
     return _checked(client, name, wanted) is not None
 
 
 def is_in_order(client: opensearchpy.OpenSearch, name: str) -> bool:
     """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
-    answer: Any = patiently(lambda: client.indices.get_settings(index=name))
+    answer = patiently(lambda: client.indices.get_settings(index=name))
     with reading("the request for the settings of an index"):
         shards = [each["settings"]["index"]["number_of_shards"] for each in answer.values()]
     return shards == ["1"]
 
 
-def _checked(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _checked(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> Document | None:
     """The mapping of the index, which may be called by an alias; None where there is none."""
     try:
-        answer: Any = patiently(lambda: client.indices.get_mapping(index=name))
+        answer = patiently(lambda: client.indices.get_mapping(index=name))
     except exceptions.NotFoundError:
         return None
-    found = list(read(answer, dict[str, _Index], "the request for a mapping").values())
-    if not found:
+    indices = read(answer, "the request for a mapping", dict[str, dict[str, Document]])
+    if not indices:
         raise NotOpenSearchError("the request for a mapping (it names no index)")
-    _check(name, wanted, found[0].mappings)
-    return found[0].mappings
+    with reading("the request for a mapping"):
+        found = next(iter(indices.values()))["mappings"]
+    _check(name, wanted, found)
+    return found
 
 
-def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
+def _create(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> None:
     template = {
         "index_patterns": [name],
         "priority": 500,
@@ -188,13 +145,13 @@ def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any
             raise
 
 
-def _known(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _known(found: Document) -> Document:
     """What the mapping *found* says of the matbench that made it."""
-    known: Mapping[str, Any] = found.get("_meta", {}).get("matbench", {})
+    known: Document = found.get("_meta", {}).get("matbench", {})
     return known
 
 
-def _check(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _check(name: str, wanted: Document, found: Document) -> None:
     known = _known(found)
     if known.get("mapping_version", 0) > VERSION:
         raise HistoryError(
@@ -202,7 +159,12 @@ def _check(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> No
             f"{VERSION}): update matbench, or use another index"
         )
     kind = _known(wanted)["kind"]
-    conflicts = list(_conflicts(wanted, found))
+    there = _fields(found)
+    conflicts = [
+        f"'{field}' is {there[field]} and should be {form}"
+        for field, form in _fields(wanted).items()
+        if there.get(field, form) != form
+    ]
     if known.get("kind") == kind and not conflicts:
         return
     what = f": {'; '.join(conflicts[:5])}" if conflicts else ", and would not refuse what doesn't belong in it"
@@ -214,23 +176,10 @@ def _check(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> No
     )
 
 
-def _conflicts(wanted: Mapping[str, Any], found: Mapping[str, Any], path: str = "") -> Iterator[str]:
-    """Where the mapping *found* differs from the one that is *wanted*; fields that are missing don't count."""
-    there = found.get("properties", {})
-    for name, field in wanted.get("properties", {}).items():
-        if name not in there:
-            continue
-        here, dotted = there[name], f"{path}{name}"
-        wanted_type, type_there = field.get("type", "object"), here.get("type", "object")
-        if wanted_type != type_there:
-            yield f"'{dotted}' is {type_there} and should be {wanted_type}"
-        else:
-            yield from _conflicts(field, here, f"{dotted}.")
-
-
-def _missing(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """True if *found* lacks a field that is *wanted*."""
-    there = found.get("properties", {})
-    return any(
-        name not in there or _missing(field, there[name]) for name, field in wanted.get("properties", {}).items()
-    )
+def _fields(mapping: Document, above: str = "") -> dict[str, str]:
+    """The type of each field in *mapping*, by its dotted name."""
+    found = {}
+    for name, field in mapping.get("properties", {}).items():
+        found[f"{above}{name}"] = field.get("type", "object")
+        found |= _fields(field, f"{above}{name}.")
+    return found

@@ -1,17 +1,18 @@
 """What becomes of pushed records, decided once for all histories: which are new, there already, or take a place.
 
-A record has its place by its id, or, where that is new, by its measurement: one run that was described wrongly, kept,
-and described anew has another id where that follows from its settings. The kept run keeps its id.
+A record has its place by its id, or, where that is new, by its measurement: the kept run keeps its id.
 """
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..errors import HistoryError
+from ..jsonable import Document
 from .port import Query, batched
 from .records import KeptRun, Record, Row, digest, record_of
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
@@ -22,9 +23,10 @@ CHUNK = 500
 LARGEST_WRITE_BYTES = 16_000_000
 """How much JSON is written at once."""
 
-_DAMAGED: Mapping[str, Any] = {"metadata": {}, "kpis": {}}
+_DAMAGED: Document = {"metadata": {}, "kpis": {}}
 """What is known of a payload that was damaged: it can be replaced."""
 
+Version = tuple[int, int] | None
 Twin = tuple[str, int, str]
 """What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
 
@@ -40,13 +42,7 @@ class Refused:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Corrected:
-    """A run whose description was replaced.
-
-    Attributes:
-        id: of the run, which it keeps.
-        pushed_as: the id under which the correction came.
-        what: how it was described where the correction says otherwise.
-    """
+    """A run whose description, *what*, was replaced; it keeps its *id*, whatever the correction was *pushed_as*."""
 
     id: str
     pushed_as: str
@@ -58,12 +54,10 @@ class Pushed:
     """What became of pushed records.
 
     Attributes:
-        added: new ones.
-        unchanged: those that were there with the same content.
-        recomputed: those that were there, of the same measurement, with older computations, which were replaced.
-        replaced: those that were there with other content, which was replaced.
+        recomputed: of the same measurement, with older computations, which were replaced.
+        replaced: of other content, which was replaced.
         corrected: those of the replaced ones of which only the description was another one.
-        conflicts: those that are there with other content, which was left as it is.
+        conflicts: of other content, which was left as it is.
         rejected: those that the history can't hold.
         new: of those that were added the id, and by what a twin is known; see :func:`twins`.
     """
@@ -107,22 +101,15 @@ class Nothing:
 
 @dataclasses.dataclass(slots=True)
 class Write:
-    """A record to be written, as new or in the place of what is there at *version*.
-
-    Attributes:
-        record: it says when it was first seen, save for a new one.
-        counted: the number of :class:`Pushed` that it counts for.
-        pushed_as: the id under which it came.
-    """
+    """A record to be written, as new or in the place of what is there at *version*; *counted* is as in a Pushed."""
 
     record: Record
     pushed_as: str
     counted: str = "added"
-    version: Any = None
+    version: Version = None
     corrected: Corrected | None = None
 
     def count(self, pushed: Pushed) -> None:
-        """Count it in, once it is written."""
         setattr(pushed, self.counted, getattr(pushed, self.counted) + 1)
         if self.corrected is not None:
             pushed.corrected.append(self.corrected)
@@ -134,7 +121,6 @@ class Upload:
     """One push into *storage*, of several chunks; *replace* and *are_copies* as in :meth:`.history.History.push`.
 
     Attributes:
-        pushed: what became of those records that are not to be written.
         waiting: records of which another id may be kept, which the rest of the push has to show.
         moment_us: when its runs were first seen; None until there is a new one.
     """
@@ -192,7 +178,7 @@ class Upload:
             self.pushed.conflicts.append(Refused(each.id, reason))
         return True
 
-    def _place(self, each: Record, pushed_as: Record, there: tuple[Record, Any]) -> Iterator[Write]:
+    def _place(self, each: Record, pushed_as: Record, there: tuple[Record, Version]) -> Iterator[Write]:
         """Decide about *each*, which has the id of what is *there*, and was *pushed_as* this one."""
         kept, version = there
         what = difference(kept, each, is_copy=self._are_copies)
@@ -200,19 +186,19 @@ class Upload:
         if each.digest == kept.digest or (what is Difference.NOTHING and each.measurement is None):
             self.pushed.unchanged += 1
             self._seen[pushed_as.id] = pushed_as.digest
-        elif what is Difference.NOTHING:  # of before, when a payload didn't say what was measured
+            return
+        if what is Difference.NOTHING:  # of before, when a payload didn't say what was measured
             over.counted = "unchanged"
-            yield from self._write(pushed_as, over)
         elif what is Difference.COMPUTED:
             over.counted = "recomputed"
-            yield from self._write(pushed_as, over)
         elif self._replace:
             over.counted = "replaced"
             if what is Difference.DESCRIPTION:
                 over.corrected = Corrected(each.id, pushed_as.id, said(kept, each))
-            yield from self._write(pushed_as, over)
         else:
             self.pushed.conflicts.append(_refused(what, kept, each, pushed_as.id))
+            return
+        yield from self._write(pushed_as, over)
 
     def _write(self, pushed_as: Record, planned: Write) -> Iterator[Write]:
         """What is *planned*, unless a KPI of it can't be kept."""
@@ -224,7 +210,7 @@ class Upload:
         self._seen[pushed_as.id] = pushed_as.digest
         yield planned
 
-    def _kept(self, ids: Sequence[str]) -> Mapping[str, tuple[Record, Any]]:
+    def _kept(self, ids: Sequence[str]) -> Mapping[str, tuple[Record, Version]]:
         """By id those that are there, and their versions."""
         rows = found(ids, self._storage, payload=True)
         return {row.id: (record_of(row, damaged_as=_DAMAGED), row.version) for row in rows}
@@ -241,26 +227,15 @@ class Upload:
 def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
     """What a push of *records* would do."""
     upload = Upload(storage, replace=replace)
-    for chunk in writable(records, CHUNK):
-        for write in upload.plan(chunk):
-            write.count(upload.pushed)
-    for write in upload.plan_waiting():
+    planned = (write for chunk in writable(records, CHUNK) for write in upload.plan(chunk))
+    for write in itertools.chain(planned, upload.plan_waiting()):
         write.count(upload.pushed)
     return upload.pushed
 
 
 def writable(records: Iterable[Record], at_once: int) -> Iterator[list[Record]]:
     """*records* in lists that are written at once, *at_once* at most."""
-    chunk: list[Record] = []
-    size = 0
-    for each in records:
-        chunk.append(each)
-        size += each.size_bytes
-        if len(chunk) == at_once or size >= LARGEST_WRITE_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    return batched(records, at_once, lambda each: each.size_bytes, LARGEST_WRITE_BYTES)
 
 
 def found(ids: Sequence[str], storage: Lookup, *, payload: bool) -> Iterator[Row]:

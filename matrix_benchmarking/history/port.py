@@ -1,12 +1,8 @@
-"""The port of a history: what goes in and comes out, and what an engine has to do for it, which is little.
-
-There are three real engines, :mod:`.sqlite`, :mod:`.postgresql` and :mod:`.opensearch`; the same tests run on all.
-"""
+"""The port of a history: what goes in and comes out, and what an engine has to do for it, which is little."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -25,7 +21,6 @@ class Query:
     """Which runs are meant; everything where nothing is given.
 
     Attributes:
-        workload: of this workload only.
         filters: on the settings, and on ``repeat``.
         since_us: not before, in microseconds since 1970. A run of unknown time is not known to be so new.
         limit: the newest ones, at most so many.
@@ -109,8 +104,18 @@ class Event(NamedTuple):
     text: str
 
 
-def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """*items* in lists of at most *size*."""
-    iterator = iter(items)
-    while chunk := list(itertools.islice(iterator, size)):
+def batched(
+    items: Iterable[T], size: int, bytes_of: Callable[[T], int] | None = None, most_bytes: int = 0
+) -> Iterator[list[T]]:
+    """*items* in lists of at most *size*, and of *most_bytes* save for a single one that is larger."""
+    chunk: list[T] = []
+    taken = 0
+    for each in items:
+        own = 0 if bytes_of is None else bytes_of(each)
+        if len(chunk) == size or (chunk and taken + own > most_bytes):
+            yield chunk
+            chunk, taken = [], 0
+        chunk.append(each)
+        taken += own
+    if chunk:
         yield chunk

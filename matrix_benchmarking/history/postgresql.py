@@ -6,6 +6,7 @@ Passwords come from libpq's own places, ``PGPASSWORD`` and ``PGPASSFILE``; a ser
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import re
 import urllib.parse
@@ -18,7 +19,7 @@ from psycopg import errors, sql
 
 from ..errors import HistoryError, UnavailableError
 from .location import is_local
-from .sql import TABLES, SQLReader
+from .sql import TABLES, SQLReader, Value, check_version
 
 DEFAULT_SCHEMA = "matbench"
 TIMEOUT_S = 10
@@ -32,13 +33,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PostgreSQLLocation:
-    """A schema of a database; see :class:`.location.Location`.
-
-    Attributes:
-        url: as libpq takes it, without a password.
-        schema: where the tables are.
-        tls: what is said of TLS besides.
-    """
+    """A schema of a database, *url* as libpq takes it, without a password, and what is said of TLS besides."""
 
     is_server: ClassVar = True
 
@@ -59,12 +54,8 @@ class PostgreSQLLocation:
         return PostgreSQLStorage(self, writable=writable)
 
 
-def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[PostgreSQLLocation, list[str]]:
-    """The schema that *text* means, and a warning where its server need not prove who it is.
-
-    Raises:
-        HistoryError: it means none, or holds a password.
-    """
+def locate(text: str, environment: Mapping[str, str], **others: object) -> tuple[PostgreSQLLocation, list[str]]:
+    """The schema that *text* means, and a warning where its server need not prove who it is."""
     parts = urllib.parse.urlsplit(text)
     query = dict(urllib.parse.parse_qsl(parts.query))
     if (
@@ -101,39 +92,34 @@ def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[Po
     return PostgreSQLLocation(url, schema, tls if own else {**tls, "sslrootcert": "system"}), []
 
 
-class PostgreSQLReader(SQLReader):
-    """Reads over one connection."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def execute(self, text: str, parameters: Sequence[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
-        return self._connection.execute(text.replace("?", "%s").encode(), parameters)
-
-    def stream(self, text: str, parameters: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        with self._connection.transaction(), self._connection.cursor(name="stream") as cursor:
-            cursor.execute(text.replace("?", "%s").encode(), parameters)
-            while rows := cursor.fetchmany(FETCHED):  # twice as fast as the cursor's own iteration
-                yield from rows
-
-
-class PostgreSQLStorage(PostgreSQLReader):
+class PostgreSQLStorage(SQLReader):
     """The tables at *place*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
     def __init__(self, place: PostgreSQLLocation, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
         with self.sentences():
-            super().__init__(self._connect(writable=writable))
+            self._connection = self._connect(writable=writable)
         try:
             with self.sentences():
-                if writable and self._version() == 0:
+                if self._version() == 0:
+                    if not writable:
+                        raise HistoryError(
+                            f"there is no history in {self.location} yet: 'matbench upload_lts' makes it"
+                        )
                     self._make_tables()
-                elif not writable and self._version() == 0:
-                    raise HistoryError(f"there is no history in {self.location} yet: 'matbench upload_lts' makes it")
         except BaseException:
             self._connection.close()
             raise
+
+    def execute(self, text: str, parameters: Sequence[Value] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self._connection.execute(text.replace("?", "%s").encode(), parameters)
+
+    def stream(self, text: str, parameters: Sequence[Value]) -> Iterator[tuple[Any, ...]]:
+        with self._connection.transaction(), self._connection.cursor(name="stream") as cursor:
+            cursor.execute(text.replace("?", "%s").encode(), parameters)
+            while rows := cursor.fetchmany(FETCHED):  # twice as fast as the cursor's own iteration
+                yield from rows
 
     @contextlib.contextmanager
     def sentences(self) -> Iterator[None]:
@@ -152,12 +138,14 @@ class PostgreSQLStorage(PostgreSQLReader):
             raise HistoryError(f"{self.location} says: {_said(error)}") from error
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[PostgreSQLReader]:
+    def reading(self) -> Iterator[SQLReader]:
         """A connection of its own holds one state, whatever others write meanwhile."""
         with contextlib.closing(self._connect(writable=False)) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            reader = copy.copy(self)
+            reader._connection = connection
             with connection.transaction():
-                yield PostgreSQLReader(connection)
+                yield reader
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -168,7 +156,7 @@ class PostgreSQLStorage(PostgreSQLReader):
     def settle(self) -> None:
         """Whatever is committed shows, and the server takes back space by itself."""
 
-    def execute_many(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(text.replace("?", "%s").encode(), rows)
 
@@ -207,12 +195,7 @@ class PostgreSQLStorage(PostgreSQLReader):
                 f"schema '{self._place.schema}' of {self._place.url} is another program's: name another one"
             )
         ((found,),) = self.execute(f"SELECT version FROM {_VERSION_TABLE}")  # noqa: S608 - our own name
-        if found > VERSION:
-            raise HistoryError(
-                f"{self.location} was written by a newer matbench (schema {found}; this one knows {VERSION}): "
-                "update matbench, or use another history"
-            )
-        return int(found)
+        return check_version(found, VERSION, self.location)
 
     def _make_tables(self) -> None:
         """Make the schema and its tables, in one transaction."""

@@ -34,12 +34,6 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
     """The runs of *workload* in the history at *location*, oldest first, those of unknown time before all others.
 
     The history is closed when this returns, and opened again where a payload is asked for.
-
-    Args:
-        filters: on the settings; the history itself selects by them.
-
-    Raises:
-        HistoryError: the history can't be read.
     """
     with open_history(location, writable=False) as history:
         runs = list(history.runs(Query(workload.name, filters or {})))
@@ -77,11 +71,7 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
 
 
 def require_matrix(workload: Workload, location: Location) -> Matrix:
-    """As :func:`read_matrix`, of a history that has to have runs of *workload*.
-
-    Raises:
-        HistoryError: it can't be read, or has none.
-    """
+    """As :func:`read_matrix`; raises HistoryError where the history has no run of *workload*."""
     matrix = read_matrix(workload, location)
     if not len(matrix):
         said = "".join(f"\n  {note}" for note in matrix.notes[:5])
@@ -90,10 +80,9 @@ def require_matrix(workload: Workload, location: Location) -> Matrix:
 
 
 def with_past(matrix: Matrix, past: Matrix) -> Matrix:
-    """All known runs: those of *past* and, as the newest, those of *matrix*. A run in both is there once.
+    """All known runs: those of *past* and, as the newest, those of *matrix*.
 
-    Of that one the entry of *matrix* is taken, which has its test directory, with the id under which it is kept. A run
-    is the same by its id, or by its measurement: one that was described anew may have another id in the tree.
+    Of a run in both, by its id or its measurement, the entry of *matrix* is taken, with the id under which it is kept.
     """
     current = {entry.test_uuid: entry for entry in matrix}
     measured = {entry.measurement: entry for entry in matrix if identifies(entry.measurement)}
@@ -118,11 +107,10 @@ def _is_same_time(one: Entry, other: Entry) -> bool:
 class _Kept:
     """The payload of one run in a history; what speaks against it is found once."""
 
-    __slots__ = ("_doubts", "_payloads", "_start", "_time_us", "_workload", "digest", "run")
+    __slots__ = ("_doubts", "_payloads", "_run", "_workload")
 
-    def __init__(self, workload: Workload, of: KeptRun, payloads: _Payloads) -> None:
-        self._workload, self.run, self.digest, self._payloads = workload, of.id, of.digest, payloads
-        self._start, self._time_us = of.head.start, of.time_us
+    def __init__(self, workload: Workload, run: KeptRun, payloads: _Payloads) -> None:
+        self._workload, self._run, self._payloads = workload, run, payloads
         self._doubts: Doubts | None = None
 
     def lts(self) -> types.SimpleNamespace:
@@ -131,27 +119,27 @@ class _Kept:
     def results(self) -> types.SimpleNamespace:
         return results_in(self._workload, self._content())
 
-    def doubts(self, name: str) -> Sequence[Any]:
+    def doubts(self, name: str) -> Sequence[object]:
         if name in ("implausible", "harmless") and self._workload.implausible is None and self._are_times_plausible():
             return ()
         if self._doubts is None:
             self._doubts = doubts_of(self._workload, self._content())
-        found: Sequence[Any] = getattr(self._doubts, name)
+        found: Sequence[object] = getattr(self._doubts, name)
         return found
 
     def _are_times_plausible(self) -> bool:
         """True if nothing is wrong with what the run's row says of its times: then nothing is in its payload."""
         try:
-            span = self._start, None if self._time_us is None else moment(self._time_us)
+            span = self._run.head.start, None if self._run.time_us is None else moment(self._run.time_us)
             return not (plausible.times(*span) or plausible.in_the_future(*span))
         except (OverflowError, TypeError):  # somebody edited it
             return False
 
     def _content(self) -> bytes:
-        found = self._payloads.record(self.run)
-        if found is None or found.digest != self.digest:
+        found = self._payloads.record(self._run.id)
+        if found is None or found.digest != self._run.digest:
             what = "is not there any more" if found is None else "was changed meanwhile"
-            raise HistoryError(f"run {self.run} of {self._payloads.location} {what}: read the history again")
+            raise HistoryError(f"run {self._run.id} of {self._payloads.location} {what}: read the history again")
         return msgspec.json.encode(found.payload)
 
 
@@ -163,20 +151,14 @@ class _Doubt(Sequence[Any]):
     def __init__(self, kept: _Kept, name: str) -> None:
         self._kept, self._name = kept, name
 
-    @property
-    def _found(self) -> Sequence[Any]:
-        return self._kept.doubts(self._name)
-
     def __getitem__(self, place: Any) -> Any:
-        return self._found[place]
+        return self._kept.doubts(self._name)[place]
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._kept.doubts(self._name))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, _Doubt) and self._kept.digest == other._kept.digest:
-            return self._name == other._name
-        return self._found == (other._found if isinstance(other, _Doubt) else other)
+        return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -1,9 +1,4 @@
-"""A run as it is pushed, a :class:`Record`; as engines keep it, a :class:`Row`; and without its payload, a
-:class:`KeptRun`; with the ways between them.
-
-Two payloads are the same if their digests are. Types are kept: labels ``1``, ``"1"``, ``1.0`` and ``true`` belong to
-different series.
-"""
+"""A run as it is pushed, a Record; as engines keep it, a Row; without its payload, a KeptRun."""
 
 from __future__ import annotations
 
@@ -14,12 +9,12 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
 from ..errors import HistoryError
+from ..jsonable import Document
 from ..lts.heads import Head, KPIs, digest_of, head_of, kpis_of
 from ..moments import EPOCH
 
@@ -31,29 +26,48 @@ URLS_LABEL = "urls"
 """The label that leads to pages about a run. It differs from run to run, and so is no part of a series' identity."""
 
 LONGEST_NAME = 500
-LARGEST_REPEAT = 2**31
-_PARTS = frozenset({"metadata", "results", "kpis"})
-_METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
-    "workload": (str, "text"),
-    "test_uuid": (str, "text"),
-    "lts_schema_version": (str, "text"),
-    "campaign": (str, "text"),
-    "round": (int, "a whole number"),
-    "measurement": (str, "text"),
-    "settings": (dict, "a mapping"),
-    "repeat": (int, "a whole number"),
-    "exit_code": (int, "a whole number"),
-    "start": (str, "a time"),
-    "end": (str, "a time"),
-    "presets": (list, "a list"),
-}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
 _MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder(Document).decode
 _decode_head = msgspec.json.Decoder(Head).decode
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
+
+_Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
+_Index = Annotated[int, msgspec.Meta(ge=0, le=2**31)]
+
+
+class _Metadata(msgspec.Struct):
+    """What every history can hold, beside whatever else the metadata say."""
+
+    workload: _Name
+    test_uuid: str
+    lts_schema_version: str | None = None
+    campaign: str | None = None
+    round: _Index | None = None
+    measurement: str | None = None
+    settings: Document | None = None
+    repeat: _Index | None = None
+    exit_code: int | None = None
+    start: str | None = None
+    end: str | None = None
+    presets: list[object] | None = None
+
+
+class _Payload(msgspec.Struct, forbid_unknown_fields=True):
+    metadata: _Metadata
+    kpis: Document
+    results: object = None
+
+
+class _KPI(msgspec.Struct):
+    value: float
+    unit: str
+    help: str
+    lower_better: bool | None
+    labels: Document | None = None
+    timestamp: str | None = msgspec.field(name="@timestamp", default=None)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,10 +76,8 @@ class Record:
 
     Attributes:
         id: the test's id, ``metadata.test_uuid`` in its canonical form.
-        workload: name of the workload.
         time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
-        digest: of the content; independent of the order of names.
-        payload: the whole document.
+        digest: of the content, in which types count and the order of names does not.
         recorded: when a history first saw it; None for one that none has seen.
         size_bytes: of the payload as JSON; 0 of one that a history gave.
     """
@@ -74,13 +86,13 @@ class Record:
     workload: str
     time_us: int | None
     digest: str
-    payload: Mapping[str, Any]
+    payload: Document
     recorded: Recorded | None = None
     size_bytes: int = 0
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        settings: Mapping[str, Any] = self.payload["metadata"].get("settings") or {}
+    def settings(self) -> Document:
+        settings: Document = self.payload["metadata"].get("settings") or {}
         return settings
 
     @property
@@ -103,7 +115,20 @@ class Record:
         known: str | None = None  # the KPIs of a run have one time
         for name, kpi in self.payload["kpis"].items():
             if kpi is not None:
-                known = _check_kpi(self, name, kpi, known)
+                known = self._check_kpi(name, kpi, known)
+
+    def _check_kpi(self, name: str, kpi: object, known: str | None) -> str | None:
+        """The timestamp of a KPI that is one; *known* is a timestamp that is a time."""
+        try:
+            checked = msgspec.convert(kpi, _KPI)
+            msgspec.convert(name, _Name)
+            if not math.isfinite(checked.value):
+                raise ValueError(f"its value is {checked.value}, and should be a finite number")
+            if checked.timestamp != known:
+                microseconds(checked.timestamp)
+            return checked.timestamp
+        except (ValueError, msgspec.ValidationError) as error:
+            raise HistoryError(f"KPI '{name:.80}' of test {self.id} can't be kept: {error}") from error
 
 
 class KeptRun(msgspec.Struct, frozen=True):
@@ -125,7 +150,7 @@ class KeptRun(msgspec.Struct, frozen=True):
     kpis: KPIs
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Document:
         return self.head.settings or {}
 
     @property
@@ -142,7 +167,6 @@ class Row(NamedTuple):
     """A run as an engine keeps it, and gives it back.
 
     Attributes:
-        id, workload, time_us, digest, measurement: as in :class:`Record`.
         recorded_us: the moment at which it was first seen, in microseconds since 1970, or else
         recorded_place: its place in the order of insertion; both None where neither is known.
         shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.heads`.
@@ -161,7 +185,7 @@ class Row(NamedTuple):
     shape: str | None
     head: str | bytes | None
     payload: str | bytes | None = None
-    version: Any = None
+    version: tuple[int, int] | None = None
 
 
 def record(payload: Any, recorded: Recorded | None = None) -> Record:
@@ -172,34 +196,17 @@ def record(payload: Any, recorded: Recorded | None = None) -> Record:
             time is none.
     """
     try:
-        metadata, kpis = payload["metadata"], payload["kpis"]
-        workload, test_uuid = metadata["workload"], metadata["test_uuid"]
-        unknown = payload.keys() - _PARTS
-        if unknown:
-            raise ValueError(f"it has '{min(unknown)}' beside metadata, results and kpis")
-        if not isinstance(kpis, dict):
-            raise TypeError("kpis is no mapping")
-        for name, (kind, description) in _METADATA.items():
-            value = metadata.get(name)
-            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-                raise TypeError(f"metadata.{name} is {value!r:.50}, and should be {description}")
-        if not workload or len(workload) > LONGEST_NAME:
-            raise ValueError(f"metadata.workload has {len(workload)} characters; 1 to {LONGEST_NAME} are possible")
-        for name in ("repeat", "round"):
-            if not 0 <= (metadata.get(name) or 0) <= LARGEST_REPEAT:
-                raise ValueError(f"metadata.{name} is {metadata[name]!r:.50}")
-        identifier = str(uuid.UUID(test_uuid))
-    except KeyError as error:
-        raise HistoryError(f"this is not an LTS payload: it has no {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise HistoryError(f"this is not an LTS payload: {error}") from error
-    start_us, end_us = microseconds(metadata.get("start")), microseconds(metadata.get("end"))
+        metadata = msgspec.convert(payload, _Payload).metadata
+        identifier = str(uuid.UUID(metadata.test_uuid))
+    except (ValueError, msgspec.ValidationError) as error:
+        raise HistoryError(f"this is not an LTS payload: {str(error).replace('$.', '')}") from error
+    start_us, end_us = microseconds(metadata.start), microseconds(metadata.end)
     time_us = end_us if end_us is not None else start_us
     text = _canonical_text(payload)
-    return Record(identifier, workload, time_us, _digest_of(text), payload, recorded, len(text))
+    return Record(identifier, metadata.workload, time_us, _digest_of(text), payload, recorded, len(text))
 
 
-def digest(content: Any) -> str:
+def digest(content: object) -> str:
     """A digest of JSON *content*, in which types count and the order of names does not."""
     return _digest_of(_canonical_text(content))
 
@@ -208,21 +215,17 @@ def _digest_of(text: bytes) -> str:
     return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
-def _canonical_text(content: Any) -> bytes:
+def _canonical_text(content: object) -> bytes:
     try:
         return _canonical(content)
     except RecursionError as error:
         raise HistoryError("this is not an LTS payload: it is nested too deep") from error
-    except (TypeError, ValueError, OverflowError, UnicodeError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise HistoryError(f"this is not an LTS payload: {error}") from error
 
 
 def microseconds(moment: str | None) -> int | None:
-    """ISO 8601 text with a time zone as microseconds since 1970, UTC.
-
-    Raises:
-        HistoryError: it is no such text.
-    """
+    """ISO 8601 text with a time zone as microseconds since 1970, UTC. Raises HistoryError: it is no such text."""
     if moment is None:
         return None
     try:
@@ -245,27 +248,7 @@ def next_moment(last_us: int | None) -> int:
     return now if last_us is None else max(now, last_us + 1)
 
 
-def _check_kpi(of: Record, name: str, kpi: Any, known: str | None) -> str | None:
-    """The timestamp of a KPI that is one; *known* is a timestamp that is a time."""
-    try:
-        value, unit, help_text, labels = kpi["value"], kpi["unit"], kpi["help"], kpi.get("labels")
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(float(value)):
-            raise TypeError(f"its value is {value!r:.50}, and should be a finite number")
-        if not (isinstance(unit, str) and isinstance(help_text, str) and isinstance(kpi["lower_better"], bool | None)):
-            raise TypeError("unit and help should be text, and lower_better true, false or null")
-        if not isinstance(labels, dict | None):
-            raise TypeError(f"its labels are {labels!r:.50}, and should be a mapping")
-        if not name or len(name) > LONGEST_NAME:
-            raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
-        timestamp: str | None = kpi.get("@timestamp")
-        if timestamp != known:
-            microseconds(timestamp)
-        return timestamp
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise HistoryError(f"KPI '{name:.80}' of test {of.id} can't be kept: {error}") from error
-
-
-def row_of(of: Record, version: Any = None) -> Row:
+def row_of(of: Record, version: tuple[int, int] | None = None) -> Row:
     """The row of a record that says when it was first seen; it takes the place of *version*, where given."""
     is_moment, value = of.recorded or (0, None)
     return Row(
@@ -283,11 +266,11 @@ def row_of(of: Record, version: Any = None) -> Row:
     )
 
 
-def record_of(row: Row, damaged_as: Mapping[str, Any] | None = None) -> Record:
+def record_of(row: Row, damaged_as: Document | None = None) -> Record:
     """The record in a row with its payload. Raises HistoryError: that is damaged, and there is no *damaged_as*."""
     try:
         _check_columns(row.id, row.workload, row.digest)
-        payload: Mapping[str, Any] = _decode(row.payload or "")
+        payload = _decode(row.payload or "")
     except _UNREADABLE as error:
         if damaged_as is None:
             raise _damaged(row, error) from error
@@ -331,7 +314,7 @@ def recorded(row: Row) -> Recorded | None:
     return None if row.recorded_place is None else (0, row.recorded_place)
 
 
-def _check_columns(run: Any, workload: Any, digest: Any) -> None:
+def _check_columns(run: object, workload: object, digest: object) -> None:
     """Raise TypeError where somebody wrote something else by hand: SQLite keeps any type in any column."""
     if not type(run) is type(workload) is type(digest) is str:
         raise TypeError("its id, workload and digest should be text")

@@ -1,9 +1,4 @@
-"""Whether two payloads are of the same measurement, and what is different in them: pure functions on records.
-
-A payload is three things: what was measured (``metadata.measurement``, a digest of the recorded artifacts), what
-describes it (settings, labels, times, what it was measured together with), and what was computed from it (KPIs,
-results, the version of their schema).
-"""
+"""Whether two payloads are of the same measurement, and whether that was described, or computed from, otherwise."""
 
 from __future__ import annotations
 
@@ -11,10 +6,10 @@ import dataclasses
 import enum
 import re
 import uuid
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from ..filters import show
+from ..jsonable import Document
 from .records import URLS_LABEL, Record, digest, microseconds
 
 SHARED = "*"
@@ -43,11 +38,11 @@ def identifies(measurement: str | None) -> bool:
     return bool(measurement) and not str(measurement).endswith(SHARED)
 
 
-def description(of: Record) -> dict[str, Any]:
+def description(of: Record) -> Document:
     """What describes a run, by name."""
     metadata = of.payload["metadata"]
-    found: dict[str, Any] = {name: metadata.get(name) for name in _DESCRIPTION}
-    return {**found, "config": metadata.get("config"), "settings": of.settings, "labels": _labels(of)}
+    found = {name: metadata.get(name) for name in (*_DESCRIPTION, "config")}
+    return {**found, "settings": of.settings, "labels": _labels(of)}
 
 
 def computed_digest(of: Record) -> str:
@@ -69,13 +64,11 @@ def digest_of_before(of: Record) -> str:
 def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Difference:
     """What is different in *new*, which has the id of *kept* and another content.
 
-    Args:
-        is_copy: *new* was computed some time ago: of two computations by one version of the payload's schema neither is
-            known to be the newer one.
+    Of a *copy*, which was computed some time ago, only the version of its schema can say that it is the newer one.
     """
     is_recomputed = computed_digest(kept) != computed_digest(new)
     is_described = digest(description(kept)) != digest(description(new)) and any(differences(kept, new))
-    if not _is_same_measurement(kept, new) and not _differ_in_direction_only(kept, new):
+    if not _is_same_measurement(kept, new):
         is_known = kept.measurement is not None and "measurement" not in new.payload["metadata"]
         return Difference.NOTHING if is_known and not is_recomputed and not is_described else Difference.MEASUREMENT
     if is_described:
@@ -153,35 +146,18 @@ def _is_same_measurement(kept: Record, new: Record) -> bool:
     return is_content_id or digest(kept.payload.get("results")) == digest(new.payload.get("results"))
 
 
-def _differ_in_direction_only(kept: Record, new: Record) -> bool:
-    """True if a KPI of one of them has no better direction, and all else is the same: that is a new opinion at most."""
-    directions = [_directions(of) for of in (kept, new)]
-    is_new = None in directions[0].values() or None in directions[1].values()
-    return is_new and digest(_without_directions(kept)) == digest(_without_directions(new))
-
-
-def _directions(of: Record) -> dict[str, Any]:
-    return {name: kpi.get("lower_better") for name, kpi in of.payload["kpis"].items() if kpi is not None}
-
-
-def _without_directions(of: Record) -> dict[str, Any]:
-    metadata = {name: value for name, value in of.payload["metadata"].items() if name != "lts_schema_version"}
-    kpis = {name: kpi if kpi is None else {**kpi, "lower_better": None} for name, kpi in of.payload["kpis"].items()}
-    return {**of.payload, "metadata": metadata, "kpis": kpis}
-
-
-def _labels(of: Record) -> list[dict[str, Any]]:
+def _labels(of: Record) -> list[Document]:
     """The labels of the KPIs, in the order of their digests; most often they all have the same."""
     found = [_without(kpi.get("labels") or {}, {URLS_LABEL}) for kpi in of.payload["kpis"].values() if kpi is not None]
     by_digest = {digest(labels): labels for labels in found}
     return [by_digest[key] for key in sorted(by_digest)]
 
 
-def _without(labels: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+def _without(labels: Document, names: set[str]) -> Document:
     return {name: value for name, value in labels.items() if name not in names}
 
 
-def _values(kept: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _values(kept: Document, new: Document) -> Iterator[str]:
     for name in {**kept, **new}:
         if digest(kept.get(name)) == digest(new.get(name)) and (name in kept) == (name in new):
             continue

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from ..errors import HistoryError
 from .port import Event, batched
 from .records import Row
 
@@ -54,6 +55,9 @@ _INSERT_PAYLOAD = (
 _INSERT_EVENT = "INSERT INTO alarm_events (id, workload, at_us, event) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
 
 
+Value = str | int | bytes | None
+
+
 class Cursor(Protocol):
     """What drivers' cursors have in common."""
 
@@ -68,15 +72,15 @@ class SQLReader:
 
     at_once = CHUNK
 
-    def execute(self, text: str, parameters: Sequence[Any] = ()) -> Cursor:
+    def execute(self, text: str, parameters: Sequence[Value] = ()) -> Cursor:
         raise NotImplementedError
 
-    def stream(self, text: str, parameters: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
+    def stream(self, text: str, parameters: Sequence[Value]) -> Iterable[tuple[Any, ...]]:
         """As :meth:`execute`, for more rows than should be held at once."""
         return self.execute(text, parameters)
 
     def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
-        wanted = {"workload = ?": workload, "time_us >= ?": since_us}
+        wanted: dict[str, Value] = {"workload = ?": workload, "time_us >= ?": since_us}
         given = {clause: value for clause, value in wanted.items() if value is not None}
         where = f"WHERE {' AND '.join(given)}" if given else ""
         text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY time_us DESC NULLS LAST, id"  # noqa: S608 - our own names
@@ -106,17 +110,27 @@ class SQLReader:
         self.execute(f"DELETE FROM payloads WHERE id IN {_marks(ids)}", ids)  # noqa: S608 - our own names
         return self.execute(f"DELETE FROM runs WHERE id IN {_marks(ids)}", ids).rowcount  # noqa: S608 - our own names
 
-    def events(self, workload: str | None) -> list[tuple[Any, ...]]:
+    def events(self, workload: str | None) -> Iterable[tuple[Any, ...]]:
         where, given = ("", []) if workload is None else ("WHERE workload = ?", [workload])
         return list(self.execute(f"SELECT id, event FROM alarm_events {where} ORDER BY at_us, id", given))  # noqa: S608
 
     def add_events(self, events: Sequence[Event]) -> int:
         return sum(self.execute(_INSERT_EVENT, event).rowcount for event in events)
 
-    def execute_many(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
         raise NotImplementedError
 
 
-def _marks(values: Sequence[Any]) -> str:
+def _marks(values: Sequence[str]) -> str:
     """``(?, ?, …)``, one for each value; nothing is in ``(NULL)``."""
     return f"({', '.join('?' * len(values)) or 'NULL'})"
+
+
+def check_version(found: int, known: int, location: str) -> int:
+    """The version *found* of the tables at *location*. Raises HistoryError: it is newer than the *known* one."""
+    if found > known:
+        raise HistoryError(
+            f"{location} was written by a newer matbench (schema {found}; this one knows {known}): "
+            "update matbench, or use another history"
+        )
+    return found

@@ -1,23 +1,20 @@
-"""A history in one SQLite file: no server, any number of processes at once.
-
-Every push is a transaction of some thousand runs; after a crash at any moment each run is there, or not at all.
-"""
+"""A history in one SQLite file: no server, any number of processes at once."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
-import functools
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..errors import HistoryError, os_reason
 from .records import shape_and_head
-from .sql import TABLES, SQLReader
+from .sql import TABLES, SQLReader, Value, check_version
 
 SCHEME = "sqlite:///"
 BUSY_TIMEOUT_S = 120.0
@@ -25,8 +22,8 @@ BUSY_TIMEOUT_S = 120.0
 APPLICATION_ID = 0x6D617462  # "matb"
 VERSION = 5
 """Of the tables. Both are in a database's header, so another program's file and a newer matbench's are known before
-anything is read or changed. Before 5 a payload had a number, and KPIs a table of their own; 2 keeps what happened to
-alarms, 3 when a run was first seen, and in 4 a KPI may have no better direction."""
+anything is read or changed. Before 5 a payload had a number; 2 keeps what happened to alarms, 3 when a run was first
+seen."""
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; what was committed before is kept",
@@ -56,25 +53,15 @@ class SQLiteLocation:
         return SQLiteStorage(self.path, writable=writable)
 
 
-def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[SQLiteLocation, list[str]]:
-    """The file that *text* means. Raises HistoryError if it means none."""
+def locate(text: str, environment: Mapping[str, str], **others: object) -> tuple[SQLiteLocation, list[str]]:
+    """The file that *text* means."""
     name = text.removeprefix(SCHEME)
     if not name or name.endswith("/") or "\0" in name:
         raise HistoryError(f"'{text}' names no file, as in {SCHEME}matbench.db")
     return SQLiteLocation(Path(name)), []
 
 
-class SQLiteReader(SQLReader):
-    """Reads over one connection."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def execute(self, text: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
-        return self._connection.execute(text, parameters)
-
-
-class SQLiteStorage(SQLiteReader):
+class SQLiteStorage(SQLReader):
     """The tables in the file *path*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
     at_once = 8000  # ids are in no order: 500 rewrite an index of 100,000 nearly as whole as 8,000
@@ -88,13 +75,16 @@ class SQLiteStorage(SQLiteReader):
         if writable:
             _make_directory(path.parent)
         with self.sentences():
-            super().__init__(_connect(path, writable=writable))
+            self._connection = _connect(path, writable=writable)
         try:
             with self.sentences():
                 (self._prepare if writable else self._check)()
         except BaseException:
             self._connection.close()
             raise
+
+    def execute(self, text: str, parameters: Sequence[Value] = ()) -> sqlite3.Cursor:
+        return self._connection.execute(text, parameters)
 
     @contextlib.contextmanager
     def sentences(self) -> Iterator[None]:
@@ -104,12 +94,14 @@ class SQLiteStorage(SQLiteReader):
             raise HistoryError(f"history '{self.path}': {_reason(error)}") from error
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[SQLiteReader]:
+    def reading(self) -> Iterator[SQLReader]:
         """A connection of its own holds one state, whatever others write meanwhile."""
         with contextlib.closing(_connect(self.path, writable=False)) as connection:
             _show_as_today(connection, self.location)
             connection.execute("BEGIN")
-            yield SQLiteReader(connection)
+            reader = copy.copy(self)
+            reader._connection = connection
+            yield reader
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
         if not self._is_writable:
@@ -120,7 +112,7 @@ class SQLiteStorage(SQLiteReader):
         if self._is_writable:
             self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
 
-    def execute_many(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
         self._connection.executemany(text, rows)
 
     def size_bytes(self) -> int:
@@ -146,13 +138,10 @@ class SQLiteStorage(SQLiteReader):
 
 
 def _reason(error: sqlite3.Error) -> str:
-    """What SQLite's *error* means."""
-    code = getattr(error, "sqlite_errorcode", None)
+    code = getattr(error, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # the file beside the database could not grow
         code = sqlite3.SQLITE_FULL
-    if code is not None and code & 0xFF in _REASONS:
-        return _REASONS[code & 0xFF]
-    return str(error)
+    return _REASONS.get(code & 0xFF, str(error))
 
 
 def _until_free(call: Callable[[], object]) -> None:
@@ -209,12 +198,7 @@ def _version(connection: sqlite3.Connection, location: str) -> int:
             _roll_back(connection)
     if application != APPLICATION_ID and (tables or found or application):
         raise HistoryError(f"{location} is a database of another program: name another file for the history")
-    if found > VERSION:
-        raise HistoryError(
-            f"{location} was written by a newer matbench (schema {found}; this one knows {VERSION}): "
-            "update matbench, or use another history"
-        )
-    return int(found)
+    return check_version(found, VERSION, location)
 
 
 def _migrate(connection: sqlite3.Connection, location: str) -> None:
@@ -264,12 +248,8 @@ def _columns(found: int) -> str:
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
-    for place, name in enumerate(("shape_of", "head_of")):
-        connection.create_function(name, 1, functools.partial(_column, place), deterministic=True)
-
-
-def _column(place: int, payload: str | bytes) -> str | None:
-    return shape_and_head(payload)[place]
+    connection.create_function("shape_of", 1, lambda payload: shape_and_head(payload)[0], deterministic=True)
+    connection.create_function("head_of", 1, lambda payload: shape_and_head(payload)[1], deterministic=True)
 
 
 @contextlib.contextmanager

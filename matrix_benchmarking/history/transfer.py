@@ -1,10 +1,7 @@
-"""Payloads of a history as files, one a payload, which ``parse --lts``, ``visualize`` and ``analyze_lts`` read; and
-everything of it as one file, and back: a header, a run a line, then an event of an alarm a line, and a last line that
-says how many.
+"""Payloads of a history as files, one a payload; and everything of it as one file, and back.
 
-Version 3 says of each run when the history first saw it. Versions 1 and 2, whose lines are payloads alone, are read,
-too: to the history that imports such an export its runs are of one upload, since they are not in the order in which
-they were kept.
+That has a header, a run a line, an event of an alarm a line, and a last line that says how many. Versions 1 and 2,
+whose lines of runs are payloads alone, are read, too: these runs are of one upload.
 """
 
 from __future__ import annotations
@@ -15,12 +12,13 @@ import gzip
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Annotated, Any, BinaryIO, Literal
+from typing import IO, Annotated, BinaryIO, Literal
 
 import msgspec
 
 from ..errors import ConfigError, HistoryError, os_reason
 from ..files import atomic_write, read_regular
+from ..jsonable import Document
 from . import alarms
 from .alarms import AlarmEvent
 from .history import History
@@ -48,8 +46,6 @@ _decode_run = msgspec.json.Decoder(_Run).decode
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Contents:
-    """How many payloads and events of alarms an export holds."""
-
     payloads: int
     alarm_events: int
 
@@ -60,8 +56,6 @@ class Contents:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of an export's payloads; how many of its events of alarms were new, and how many there already."""
-
     pushed: Pushed
     alarms_added: int
     alarms_unchanged: int
@@ -70,11 +64,7 @@ class Imported:
 def write_export(
     history: History, stream: gzip.GzipFile | IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
 ) -> Contents:
-    """Write the payloads that *query* selects, newest first, and all events of alarms of its workload, oldest first.
-
-    Raises:
-        HistoryError: the history can't be read.
-    """
+    """Write the payloads that *query* selects, newest first, and all events of alarms of its workload, oldest first."""
     events = history.alarm_events(query.workload)
     stream.write(msgspec.json.encode({"matbench_history": VERSION}) + b"\n")
     count, checksum = 0, hashlib.blake2b(digest_size=16)
@@ -85,30 +75,32 @@ def write_export(
         count += 1
         if progress is not None:
             progress(count)
-    for event in events:
-        line = _EVENT + alarms.encode(event).encode() + _EVENT_END
-        stream.write(line)
-        checksum.update(line)
-    stream.write(msgspec.json.encode(_end(count, len(events), checksum.hexdigest())) + b"\n")
+    of_alarms = b"".join(_EVENT + alarms.encode(event).encode() + _EVENT_END for event in events)
+    checksum.update(of_alarms)
+    stream.write(of_alarms + msgspec.json.encode(_end(count, len(events), checksum.hexdigest())) + b"\n")
     return Contents(count, len(events))
 
 
 def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress | None = None) -> Imported:
     """Keep all of the export *path*, which is read before to see that it is whole.
 
-    A run that is new here was first seen when the export says. Places in the order of insertion of another history say
-    nothing beside those of this one: such runs were first seen now.
+    A run that is new here was first seen when the export says. A place in the order of insertion says nothing beside
+    those of another history: where this one has some, such runs were first seen now.
 
     Raises:
         HistoryError: it is no export, was cut off, or the history can't be written.
     """
+    events, has_places = [], False
     with _open(path) as stream:
-        events = [_event(line, path) for line in _lines(stream, path) if line.startswith(_EVENT)]
-    has_strange_places = _has_strange_places(history, path)
+        for line in _lines(stream, path):
+            has_places = has_places or line.startswith(_BEFORE)
+            if line.startswith(_EVENT):
+                events.append(_event(line, path))
+    are_strange = has_places and any(map(_has_place, history.runs()))
     with _open(path) as stream:
         records = _records(stream, path)
-        if has_strange_places:
-            records = (each if _place(each) is None else dataclasses.replace(each, recorded=None) for each in records)
+        if are_strange:
+            records = (dataclasses.replace(each, recorded=None) if _has_place(each) else each for each in records)
         pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
     added = history.record_alarms(events) if events else 0
     return Imported(pushed, added, len(events) - added)
@@ -129,9 +121,8 @@ def _open(path: Path) -> gzip.GzipFile | BinaryIO:
         raise HistoryError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def _records(stream: gzip.GzipFile | IO[bytes], path: Path, start: bytes = b"") -> Iterator[Record]:
-    """The runs whose lines begin so."""
-    runs = (line for line in _lines(stream, path) if line.startswith(start) and not line.startswith(_EVENT))
+def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:
+    runs = (line for line in _lines(stream, path) if not line.startswith(_EVENT))
     for number, line in enumerate(runs, start=1):
         try:
             if line.startswith(_RUN):
@@ -143,18 +134,8 @@ def _records(stream: gzip.GzipFile | IO[bytes], path: Path, start: bytes = b"") 
             raise HistoryError(f"{path}: payload {number}: {error}") from error
 
 
-def _has_strange_places(history: History, path: Path) -> bool:
-    """True if a place in the order of insertion is one run's in the export *path* and another's in *history*."""
-    with _open(path) as stream:
-        theirs = {place: each.id for each in _records(stream, path, _BEFORE) if (place := _place(each)) is not None}
-    if not theirs:
-        return False
-    ours = {place: each.id for each in history.runs() if (place := _place(each)) is not None}
-    return any(ours[place] != theirs[place] for place in ours.keys() & theirs.keys())
-
-
-def _place(of: Record | KeptRun) -> int | None:
-    return of.recorded[1] if of.recorded is not None and of.recorded[0] == 0 else None
+def _has_place(of: Record | KeptRun) -> bool:
+    return of.recorded is not None and of.recorded[0] == 0
 
 
 def _event(line: bytes, path: Path) -> AlarmEvent:
@@ -167,7 +148,11 @@ def _event(line: bytes, path: Path) -> AlarmEvent:
 def _lines(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[bytes]:
     """The lines of payloads and events, all but the header and the last one, which are checked."""
     try:
-        _check_header(_decoded(stream.readline(LONGEST_HEADER)), path)
+        version = (_decoded(stream.readline(LONGEST_HEADER)) or {}).get("matbench_history")
+        if not isinstance(version, int):
+            raise HistoryError(f"'{path}' is no export of a history")
+        if version > VERSION:
+            raise HistoryError(f"'{path}' was exported by a newer matbench: update this one to import it")
         checksum, payloads, events, last = hashlib.blake2b(digest_size=16), 0, 0, b""
         for line in stream:
             if last:
@@ -184,22 +169,14 @@ def _lines(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[bytes]:
         )
 
 
-def _end(payloads: int, events: int, checksum: str) -> dict[str, Any]:
+def _end(payloads: int, events: int, checksum: str) -> Document:
     """The last line."""
     return {"payloads": payloads, **({"alarm_events": events} if events else {}), "checksum": checksum}
 
 
-def _check_header(header: Any, path: Path) -> None:
-    version = header.get("matbench_history") if isinstance(header, dict) else None
-    if not isinstance(version, int):
-        raise HistoryError(f"'{path}' is no export of a history")
-    if version > VERSION:
-        raise HistoryError(f"'{path}' was exported by a newer matbench: update this one to import it")
-
-
-def _decoded(line: bytes) -> Any:
+def _decoded(line: bytes) -> Document | None:
     try:
-        return msgspec.json.decode(line)
+        return msgspec.json.decode(line, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -216,16 +193,8 @@ class Written:
 def write_payloads(records: Iterable[Record], directory: Path, *, force: bool, clean: bool) -> Written:
     """Write the payload of each of *records* to ``<test_uuid>.json`` in *directory*, unless it is there.
 
-    Args:
-        directory: made where it is missing; else it has to come from a download, or be empty.
-        force: write into a directory with other things in it, too.
-        clean: remove the files of earlier downloads that are not among *records*. Without any nothing is
-            changed.
-
-    Raises:
-        ConfigError: the directory holds other things.
-        HistoryError: the directory, or the history that *records* come from, can't be read.
-        OutputError: a file can't be written.
+    *force* takes a directory that holds other things than a download, *clean* removes the files of earlier downloads
+    that are not among *records*. Without any record nothing is changed.
     """
     known = _downloaded(directory, force=force)
     outcome, names = Written(), set[str]()
@@ -263,7 +232,7 @@ def _note(directory: Path, files: set[str]) -> None:
 def _downloaded(directory: Path, *, force: bool) -> set[str]:
     """The names of the files that earlier downloads wrote."""
     try:
-        content: Any = msgspec.json.decode((directory / RECORD).read_bytes())
+        content = msgspec.json.decode((directory / RECORD).read_bytes(), type=Document)
         if content["version"] > RECORD_VERSION:
             raise HistoryError(
                 f"'{directory}' was downloaded by a newer matbench: update it, or name another directory"

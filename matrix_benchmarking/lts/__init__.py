@@ -1,7 +1,4 @@
-"""Long-term storage: strict payloads, their JSON Schema, files of a whole matrix.
-
-Everything here gets a matrix and gives bytes in a stream, or says what stands in the way.
-"""
+"""Long-term storage: strict payloads, their JSON Schema, files of a whole matrix."""
 
 from .exports import check_table_file, write_matrix, write_openmetrics, write_table
 from .good_runs import GoodRuns, listed, versions_without
@@ -14,16 +11,14 @@ from .payloads import (
     validate,
     write_payloads,
 )
-from .read import Source, matrix_of, read_matrix
+from .read import read_matrix
 
 __all__ = [
     "GoodRuns",
-    "Source",
     "check_table_file",
     "facts_of_entry",
     "label_names",
     "listed",
-    "matrix_of",
     "payload_document",
     "payload_schema",
     "read_matrix",

@@ -1,17 +1,14 @@
-"""LTS payloads read back from files: a matrix whose entries have settings, KPIs and payload, but no artifacts.
-
-A file holds one payload, as ``download_lts`` writes them, or an array, as ``parse --output-lts`` does.
-"""
+"""LTS payloads read back from files: a matrix whose entries have settings, KPIs and payload, but no artifacts."""
 
 from __future__ import annotations
 
-import dataclasses
+import collections
 import functools
 import hashlib
 import os
 import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +25,7 @@ from .heads import Head, facts_of_head, head_of, kpis_of, others_of
 from .payloads import payload_model
 
 SUFFIX = ".json"
+_Load = Callable[[], bytes]
 NO_PAYLOAD = (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError)
 """What is raised where something is no payload."""
 
@@ -36,68 +34,43 @@ class PayloadFileError(MatbenchError):
     """A file that holds no LTS payload, or a directory without any."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Source:
-    """One payload, wherever it is kept.
-
-    Attributes:
-        name: what people call it.
-        location: the file that it is in.
-        load: gives its bytes, each time anew.
-    """
-
-    name: str
-    location: Path
-    load: Callable[[], bytes]
-
-
 def read_matrix(workload: Workload, directory: str | os.PathLike[str]) -> Matrix:
-    """The payloads of *workload* in the files below *directory*, in the order of their names.
+    """The payloads of *workload* in the files below *directory*, in the order of their names, each run once.
 
-    What isn't a payload, or belongs to another workload, is left out and noted.
+    A file holds one, or an array. What isn't a payload, or belongs to another workload, is left out and noted.
 
     Raises:
         PayloadFileError: *directory* can't be read, or there is no payload of the workload in it.
     """
     notes: list[str] = []
-    matrix = matrix_of(workload, _sources(Path(directory), notes), notes)
-    if not len(matrix):
-        said = "".join(f"\n  {note}" for note in matrix.notes[:5])
-        raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")
-    return matrix
-
-
-def matrix_of(workload: Workload, sources: Iterable[Source], notes: list[str] | None = None) -> Matrix:
-    """The payloads of *workload* among *sources*, in their order, each run once.
-
-    What isn't a payload, or belongs to another workload, is left out and noted, behind what *sources* note themselves
-    in *notes*.
-    """
-    notes = [] if notes is None else notes
     entries: list[Entry] = []
-    others: dict[str, int] = {}
-    seen: dict[str, Source] = {}
-    for source in sources:
+    others = collections.Counter[str]()
+    seen: dict[str | None, tuple[str, _Load]] = {}
+    for name, path, load in _payloads_below(Path(directory), notes):
         try:
-            entry = _entry(workload, source)
+            entry = _entry(workload, name, path, load)
         except NO_PAYLOAD as error:
-            notes.append(no_payload(source.name, error))
+            notes.append(no_payload(name, error))
             continue
         if isinstance(entry, str):
-            others[entry] = others.get(entry, 0) + 1
-            continue
-        first = seen.setdefault(str(entry.test_uuid), source)
-        if first is source:
+            others[entry] += 1
+        elif entry.test_uuid not in seen:
+            seen[entry.test_uuid] = name, load
             entries.append(entry)
         else:
-            is_same = _digest(first.load()) == _digest(source.load())
+            first, load_first = seen[entry.test_uuid]
+            is_same = _digest(load_first()) == _digest(load())
             what = "the same payload as" if is_same else "left out: another content under the id of"
-            notes.append(f"{source.name}: {what} {first.name}")
+            notes.append(f"{name}: {what} {first}")
     notes += [f"{count} payloads of workload '{other}' were left out" for other, count in sorted(others.items())]
+    if not entries:
+        said = "".join(f"\n  {note}" for note in notes[:5])
+        raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")
     return Matrix(entries, notes=notes)
 
 
-def _sources(directory: Path, notes: list[str]) -> Iterator[Source]:
+def _payloads_below(directory: Path, notes: list[str]) -> Iterator[tuple[str, Path, _Load]]:
+    """Each payload's name, file, and what gives its bytes, each time anew."""
     for path in _files(directory):
         name = path.relative_to(directory).as_posix() if path != directory else path.name
         try:
@@ -106,7 +79,7 @@ def _sources(directory: Path, notes: list[str]) -> Iterator[Source]:
             notes.append(str(error))
             continue
         for index, load in enumerate(payloads):
-            yield Source(name if len(payloads) == 1 else f"{name}[{index}]", path, load)
+            yield name if len(payloads) == 1 else f"{name}[{index}]", path, load
 
 
 def _digest(content: bytes) -> str:
@@ -124,7 +97,7 @@ def _files(directory: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIX) and name[0] != ".")
 
 
-def _payloads(path: Path) -> Iterator[Callable[[], bytes]]:
+def _payloads(path: Path) -> Iterator[_Load]:
     """For each payload in the file a function that gives its bytes; those of an array are held."""
     content = _read(path)
     try:
@@ -148,8 +121,7 @@ def _read(path: Path) -> bytes:
 def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> Entry:
     """The entry of a run, out of what is at hand of it; *names* are its KPIs', *others* further attributes.
 
-    Raises:
-        one of NO_PAYLOAD: it has no settings that can be, or a KPI whose value is no number.
+    Raises one of NO_PAYLOAD: it has no settings that can be, or a KPI whose value is no number.
     """
     if head.settings is None:
         raise KeyError("settings")
@@ -169,9 +141,8 @@ def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> E
     )
 
 
-def _entry(workload: Workload, source: Source) -> Entry | str:
+def _entry(workload: Workload, name: str, path: Path, load: _Load) -> Entry | str:
     """The entry of one payload; the name of the other workload that it belongs to."""
-    load = source.load
     payload = msgspec.json.decode(content := load())
     metadata = payload["metadata"]
     if metadata["workload"] != workload.name:
@@ -183,13 +154,10 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         head,
         [kpi.name for kpi in kpis],
         facts_of_head(head, start_us if end_us is None else end_us, others_of(workload, kpis)),
-        location=source.location,
-        name=source.name,
+        location=path,
+        name=name,
         measurement=metadata.get("measurement"),
-        problems=doubts.problems,
-        warnings=doubts.warnings,
-        implausible=doubts.implausible,
-        harmless=doubts.harmless,
+        **doubts._asdict(),
         load_results=lambda: results_in(workload, load()),
         load_lts=lambda: lts_in(workload, load()),
     )
@@ -197,11 +165,13 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
     return entry
 
 
-def _kpis(names: Sequence[str], values: Sequence[Any]) -> dict[str, float]:
-    for value in values:
+def _kpis(names: Sequence[str], values: Sequence[object]) -> dict[str, float]:
+    kpis = {}
+    for name, value in zip(names, values, strict=True):
         if type(value) is not float and type(value) is not int:
             raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
-    return dict(zip(names, values, strict=True))
+        kpis[name] = value
+    return kpis
 
 
 class Doubts(NamedTuple):
@@ -226,20 +196,6 @@ def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
     return payload
 
 
-def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
-    """The payload with the types of the workload's model; one that doesn't fit as namespaces, and why."""
-    try:
-        return payload_model(workload).model_validate_json(content), None
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        payload = msgspec.json.decode(content)
-        lenient = types.SimpleNamespace(
-            metadata=types.SimpleNamespace(**payload["metadata"]), results=_namespace(payload.get("results"))
-        )
-        return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
-
-
 def results_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
     """The results in *content*, by name."""
     results = _typed(workload, content)[0].results
@@ -250,11 +206,23 @@ def results_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
     return results if isinstance(results, types.SimpleNamespace) else types.SimpleNamespace()
 
 
-def _namespace(value: Any) -> types.SimpleNamespace:
-    return types.SimpleNamespace(**value) if isinstance(value, dict) else types.SimpleNamespace()
+def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
+    """The payload with the types of the workload's model; one that doesn't fit as namespaces, and why."""
+    try:
+        return payload_model(workload).model_validate_json(content), None
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        payload = msgspec.json.decode(content)
+        metadata, results = payload["metadata"], payload.get("results")
+        lenient = types.SimpleNamespace(
+            metadata=types.SimpleNamespace(**metadata),
+            results=types.SimpleNamespace(**(results if isinstance(results, dict) else {})),
+        )
+        return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
 
 
-def _warnings(workload: Workload, payload: Any) -> tuple[str, ...]:
+def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:
     if workload.warnings is None:
         return ()
     try:

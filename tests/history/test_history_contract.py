@@ -54,7 +54,7 @@ def test_what_a_run_was_measured_together_with_is_kept_beside_runs_that_do_not_s
     ("campaign", "of_round"), [(3, 1), ("night", "1"), ("night", True), ("night", -1), ("night", 2**31 + 1)]
 )
 def test_a_campaign_or_a_round_of_another_type_is_no_payload(campaign, of_round):
-    with pytest.raises(HistoryError, match=r"metadata\.(campaign|round) is "):
+    with pytest.raises(HistoryError, match=r"at `metadata\.(campaign|round)`"):
         record(in_block(1, campaign, of_round))
 
 

@@ -15,6 +15,7 @@ from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, record
 from matrix_benchmarking.history import opensearch_client as client
 from matrix_benchmarking.history import opensearch_indices as indices
+from matrix_benchmarking.history.port import batched
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 
@@ -197,13 +198,16 @@ def test_two_that_make_the_indices_at_once_both_get_them(location):
 
 
 def test_bulk_requests_are_bounded_in_documents_and_bytes():
+    def chunks(actions):
+        bounded = batched(actions, client.CHUNK_ACTIONS, lambda each: len(each.lines), client.CHUNK_BYTES)
+        return [len(chunk) for chunk in bounded]
+
     small = [client.action("index", "i", str(n), {"n": n}) for n in range(2500)]
-    assert [len(chunk) for chunk in client.chunks(small)] == [1000, 1000, 500]
-    large = [client.action("index", "i", str(n), {"x": "y" * 2**21}) for n in range(5)]
-    assert [len(chunk) for chunk in client.chunks(large)] == [2, 2, 1]
+    assert chunks(small) == [1000, 1000, 500]
+    assert chunks(client.action("index", "i", str(n), {"x": "y" * 2**21}) for n in range(5)) == [2, 2, 1]
     huge = [client.action("index", "i", "1", {"x": "y" * 2**23})]
-    assert [len(chunk) for chunk in client.chunks([*huge, *small[:2]])] == [1, 2]
-    assert list(client.chunks([])) == []
+    assert chunks([*huge, *small[:2]]) == [1, 2]
+    assert chunks([]) == []
 
 
 def test_a_document_that_is_too_large_is_rejected_alone(location):

@@ -15,7 +15,6 @@ from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.select.series import series_of
 from matrix_benchmarking.history import read, record
-from matrix_benchmarking.lts.read import Source, matrix_of
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 
@@ -110,29 +109,36 @@ def test_a_run_in_both_is_there_once_with_its_directory_and_new_ones_are_the_new
     ]
 
 
-def test_what_is_no_payload_is_noted_and_left_out(speed: Workload) -> None:
-    contents = [payload(1), {"metadata": {"workload": "speed"}, "kpis": {}}, {}, payload(2, {"speed": None})]
-    matrix = matrix_of(
-        speed, [Source(f"p{n}", Path("/x"), lambda c=each: json.dumps(c).encode()) for n, each in enumerate(contents)]
-    )
-    assert [entry.name for entry in matrix] == ["p0", "p3"]
-    assert matrix.notes == ["p1: no LTS payload: it has no 'settings'", "p2: no LTS payload: it has no 'metadata'"]
+def files_of(directory: Path, *contents: object) -> Path:
+    for number, content in enumerate(contents):
+        (directory / f"p{number}.json").write_text(json.dumps(content))
+    return directory
 
 
-def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: Workload) -> None:
+def test_what_is_no_payload_is_noted_and_left_out(speed: Workload, tmp_path: Path) -> None:
+    none: list[Any] = [{"metadata": {"workload": "speed"}, "kpis": {}}, {}]
+    matrix = lts.read_matrix(speed, files_of(tmp_path, payload(1), *none, payload(2, {"speed": None})))
+    assert [entry.name for entry in matrix] == ["p0.json", "p3.json"]
+    assert matrix.notes == [
+        "p1.json: no LTS payload: it has no 'settings'",
+        "p2.json: no LTS payload: it has no 'metadata'",
+    ]
+
+
+def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: Workload, tmp_path: Path) -> None:
     made = payload(1, labels={"a": 1}, unit="km/h", time="1970-01-01T01:00:00.000001+01:00")
-    (entry,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(made).encode())])
+    (entry,) = lts.read_matrix(speed, files_of(tmp_path, made))
     assert entry.facts is not None
     assert (entry.facts.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
 
 
-def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workload) -> None:
+def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workload, tmp_path: Path) -> None:
     made = payload(1)
     made["metadata"] |= {"start": "1970-01-01T00:00:00.000002Z", "environment": {"cpu_model": "Xeon", "gpus": [{}]}}
-    (entry,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(made).encode())])
+    (entry,) = lts.read_matrix(speed, files_of(tmp_path, made))
     assert entry.facts is not None
     assert (entry.facts.start_us, entry.facts.host) == (2, "Xeon")
-    (bare,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(payload(1)).encode())])
+    (bare,) = lts.read_matrix(speed, files_of(tmp_path, payload(1)))
     assert bare.facts is not None
     assert (bare.facts.start_us, bare.facts.host) == (None, None)
 

@@ -65,5 +65,5 @@ def test_what_is_written_at_once_is_bounded_in_runs_and_in_bytes(monkeypatch):
     assert large.size_bytes > 3000 > plan.LARGEST_WRITE_BYTES > 3 * 100
     assert sizes([small] * 5, 2) == [2, 2, 1]
     assert sizes([small] * 7, 100) == [3, 3, 1]
-    assert sizes([small, large, small, large, large], 100) == [2, 2, 1]
+    assert sizes([small, small, large, small, small], 100) == [2, 1, 2]
     assert sizes([], 2) == []
