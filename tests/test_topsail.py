@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,19 @@ def test_it_is_parsed_stored_drawn_and_judged(
     capsys.readouterr()
     assert main(["analyze_lts", *results, "--history=sqlite:///h.db"]) == 0
     assert "2 suspected to be worse" in capsys.readouterr().out  # by one version alone
+
+
+def test_its_edits_are_those_that_the_page_lists() -> None:
+    page = (MODULE.parents[2] / "docs" / "coming-from-topsail.md").read_text().split("\n## A module as it stands")[1]
+    edits = re.findall(r"^\| `(.+?)` \| (.+?) \|$", page, re.M)
+    assert len(edits) == 4
+    for place, said in edits:
+        files = [MODULE / place] if place.endswith(".py") else list((MODULE / place).rglob("*.py"))
+        source = "\n".join(file.read_text() for file in files)
+        for edit in re.findall("`(.+?)`", said):
+            what, _, names = edit.rpartition("import ")
+            assert what in source
+            assert [name for name in names.split(", ") if name not in source] == []
 
 
 def test_a_missing_artifact_is_none_and_its_kpi_is_left_out(tree: Path) -> None:
