@@ -208,7 +208,8 @@ def shown(sample: str, *said: str) -> Callable[[Place], None]:
 
     def check(place: Place) -> None:
         if sample == "vision":
-            published(vision_rows(), Path("vision"))
+            best, second = vision_rows()
+            published([best | {"invalid_embeddings": 3}, second], Path("vision"))
         tree = {"study": "results", "vision": "vision"}.get(sample) or place.fixture("sample").parent / sample
         os.environ["MATBENCH_RESULTS_DIRNAME"] = str(tree)
         place.run(f"matbench visualize --generate='{place.given}'")
@@ -261,7 +262,8 @@ CHECKS: dict[str, Callable[[Place], None]] = {
     "Failed requests": shown("encoder_bench", "No request failed"),
     "Enough VUs, the slider": shown("study", "virtual users", "aws · nvidia-l4"),
     "Accuracy, top outliers": shown("encoder_digits", "accuracy of 18 runs"),
-    "Embedding size, vectors an image, invalid embeddings": shown("vision", "81", "365.4", "779"),
+    "Invalid embeddings": shown("vision", "1.0 % of the inputs were not answered in the right shape"),
+    "Embedding size, vectors an image": shown("vision", "answer in one shape", "81", "365.4", "779"),
     "Best image by cost savings": shown("encoder_bench", "is cheapest everywhere, saving 45"),
     "Cost against latency": shown("study", "Cheapest is", "409.44 USD"),
     "Contours of the cost": shown("study", "409.44 USD at batch size 32, 256 virtual users"),

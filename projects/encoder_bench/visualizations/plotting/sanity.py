@@ -397,10 +397,11 @@ class AnswerShapes(Plot):
         by_group: dict[str, set[str]] = {}
         for entry in view.runs:
             results = getattr(entry.lts, "results", None)
-            shape = [getattr(results, name, None) for name in ("embedding_size", "vectors_per_input")]
-            if not entry.failed and any(isinstance(number, int | float) for number in shape):
+            shape = {name: getattr(results, name, None) for _, name in SHAPE}
+            if not entry.failed and any(isinstance(number, int | float) for number in shape.values()):
                 by_variant.setdefault(label_of(entry, names), []).append(results)
                 group = repr([entry.settings.get(key) for key in self.workload.group_keys])
+                del shape["vectors_per_input"]  # of the study's runs, each over as many inputs as it came to ask
                 by_group.setdefault(group, set()).add(str(shape))
         if not by_variant:
             return None, "The shape of the answers is not known for any successful run."
