@@ -184,8 +184,8 @@ class Workload:
         implausible: ``(lts_payload)`` to sentences on values that can't be, by the rules of :mod:`.plausible`.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
-        options: what a command may tell the parsers by ``--workload-option``, each with its default; they find it in
-            ``test_dir.options``.
+        options: what a command may say by ``--workload-option``, each with its default; parsers find it in
+            ``test_dir.options``, plots in ``study.given.options``.
         load_drivers: by name, functions that import and give what puts a load on this workload's targets; the first is
             the one of a benchmark file whose ``load`` names none.
         reports: the report classes, or a function that imports and gives them. Each lists its own plots.

@@ -44,6 +44,7 @@ class Given:
     # Those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
     order: Explicit | None = None  # that of the versions, which somebody gave
+    options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
 
 
 class Study:

@@ -159,7 +159,7 @@ selection = gathered(
         type=NamedValue("NAME=VALUE", "warm_up_epochs=3"),
         multiple=True,
         metavar="NAME=VALUE",
-        help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
+        help="Tell the workload something, such as warm_up_epochs=3; can be given several times.",
     ),
     option(
         "--jobs",

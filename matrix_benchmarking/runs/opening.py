@@ -99,7 +99,13 @@ class Opening:
     def given(self) -> Given:
         """What a study takes besides the runs."""
         return Given(
-            self.place, self.data, self._effects(), self._events, prices=self.prices, order=read_order(self.order)
+            self.place,
+            self.data,
+            self._effects(),
+            self._events,
+            prices=self.prices,
+            order=read_order(self.order),
+            options=self.told,
         )
 
     @functools.cached_property

@@ -11,12 +11,13 @@ import yaml
 from training_trees import epochs, log, write_native, write_public
 
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting import set_config
+from matrix_benchmarking.plotting import set_config, template
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import load
 from projects.training_bench.visualizations.plotting import bars, cases, curves, verdicts
@@ -180,6 +181,62 @@ def test_a_gpu_that_a_training_on_the_cpu_did_not_use_is_not_what_limits_it(tmp_
     assert concluded.limit.value == "compute (CPU)"
     figure, _ = plot(matrix, workload, "Load over an epoch")
     assert figure.layout.yaxis.title.text == "CPU load"
+
+
+def lines(figure: Any) -> dict[str, str]:
+    """The colour of each line with a name in the legend, in its order."""
+    return {trace.name: trace.line.color for trace in figure.data if trace.showlegend and trace.mode == "lines"}
+
+
+def drawn(published: Matrix, workload: Any, option: str = "", **selected: Any) -> tuple[Study, Any, Any]:
+    """What *Load over an epoch* and *Epoch duration* give, with the option ``strategies``, of a selection."""
+    shown = Matrix([run for run in published if selected.items() <= run.settings.items()])
+    study = Study(shown, workload, read=published, given=Given(options={"strategies": option}))
+    catalogue = catalogue_of(study)
+    load, duration = (
+        catalogue.plot(name).do_plot(*catalogue.arguments()) for name in ("Load over an epoch", "Epoch duration")
+    )
+    return study, load, duration
+
+
+def test_a_strategy_has_its_colour_whatever_is_selected(published, workload):
+    _, (figure, _), _ = drawn(published, workload)
+    assert list(lines(figure)) == ["original", "blosc", "fp16", "gpu-aug", "ring-buffer"]  # the slowest first
+    assert list(lines(figure).values()) == list(template.COLOURS[:5])
+    _, (one, _), _ = drawn(published, workload, strategy="fp16")
+    assert lines(one) == {"fp16": lines(figure)["fp16"]}
+
+
+def test_a_person_chooses_the_order_and_colours_of_strategies(published, workload):
+    option = f"ring-buffer: fp16={template.COLOURS[0].upper()}:original=#112233"
+    study, (figure, _), (bar, said) = drawn(published, workload, option)
+    first, second, *_ = template.COLOURS[1:]
+    assert list(lines(figure).items())[:3] == [
+        ("ring-buffer", first), ("fp16", template.COLOURS[0].upper()), ("original", "#112233"),
+    ]  # fmt: skip
+    assert lines(figure)["blosc"] == second
+    assert len({*map(str.lower, lines(figure).values())}) == 5
+    assert list(dict.fromkeys(bar.layout.xaxis.categoryarray)) == list(lines(figure))
+    assert "strategies" not in sentences(said)
+    assert cases.not_understood(study) == []
+
+
+def test_a_strategy_that_no_run_has_and_a_colour_that_is_none_are_said(published, workload):
+    _, (figure, said), (_, also) = drawn(published, workload, "ringbuffer:fp16=red::")
+    wanted = "strategies: no run has 'ringbuffer' (did you mean 'ring-buffer'?). strategies: 'red' is no colour such as"
+    assert wanted in sentences(said)
+    assert wanted in sentences(also)
+    assert next(iter(lines(figure))) == "fp16"
+
+
+def test_the_option_reaches_written_pages(published, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = ["--workload=training_bench", "--results-dirname=runs", "--generate=Load over an epoch"]
+    assert main(["visualize", *told, "--workload-option=strategies=fp16=#abcdef"]) == 0
+    assert "#abcdef" in Path("report/load-over-an-epoch.html").read_text()
+    Path("config.yaml").write_text("matbench: {workload_options: {strategies: 'fp16=#fedcba'}}")
+    assert main(["visualize", *told]) == 0
+    assert "#fedcba" in Path("report/load-over-an-epoch.html").read_text()
 
 
 def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):

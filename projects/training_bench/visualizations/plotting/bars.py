@@ -18,11 +18,11 @@ from matrix_benchmarking.plotting import Plot, View, clicks, template
 from .cases import (
     DURATION,
     TrainingCase,
-    cases_of,
+    cases_in,
     having,
     hover,
-    label_names,
     left_out,
+    not_understood,
     on_cpu,
     speeds,
     strategy_order,
@@ -52,14 +52,15 @@ class EpochDuration(Plot):
 
     def draw(self, view: View) -> Drawn:
         runs = view.runs
-        cases = cases_of(runs, label_names(self.study.read))
+        cases = cases_in(self.study, runs)
         if not cases:
             return None, "No successful run has an epoch that counts."
         (kpi,) = view.kpis
         figure = bars(
             bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.study.read)
         )
-        return figure, [*durations_conclusion(cases, self.study.best), *left_out(runs, cases)]
+        said = [*durations_conclusion(cases, self.study.best), *not_understood(self.study), *left_out(runs, cases)]
+        return figure, said
 
 
 class EpochParts(Plot):
@@ -74,7 +75,7 @@ class EpochParts(Plot):
 
     def draw(self, view: View) -> Drawn:
         runs = view.runs
-        cases = cases_of(runs, label_names(self.study.read))
+        cases = cases_in(self.study, runs)
         frame = parts_frame(cases)
         if frame.empty:
             return None, "No loop recorded how long it waited for its data."
@@ -214,7 +215,7 @@ class DeviceLoad(Plot):
 
     def draw(self, view: View) -> Drawn:
         runs = view.runs
-        cases = cases_of(runs, label_names(self.study.read))
+        cases = cases_in(self.study, runs)
         device = device_of(run for case in cases for run in case.runs)
         frame = bars_frame(cases, view.kpi(device.kpi))
         notes = [device.note] if device.note else []

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import by_point, varying
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.words import variant_label
+from matrix_benchmarking.errors import did_you_mean
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import clicks, template
@@ -17,6 +21,7 @@ from ..analyze import speed_of
 
 STRATEGY, IO_SPEED = "strategy", "io_speed"
 DURATION = "epoch_duration"
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,8 +35,45 @@ class TrainingCase:
     duration: Sample
 
 
-def cases_of(entries: Iterable[Entry], names: Sequence[str]) -> list[TrainingCase]:
-    """The cases among *entries*, the slowest strategy first, then by I/O speed; *names* are those of their labels."""
+def chosen(study: Study) -> dict[str, str]:
+    """The strategies that the option ``strategies`` names, in its order, each with its colour, empty for none."""
+    return {name: colour if _COLOUR.fullmatch(colour) else "" for name, _, colour in _parts(study)}
+
+
+def not_understood(study: Study) -> list[str]:
+    """A sentence on each strategy of the option that no run has, and on each colour that is none."""
+    there = [show(value) for value in study.known.settings.get(STRATEGY, [])]
+    said = [
+        f"strategies: no run has '{name}' ({did_you_mean(name, there)})." for name in chosen(study) if name not in there
+    ]
+    wrong = [colour for _, is_given, colour in _parts(study) if is_given and not _COLOUR.fullmatch(colour)]
+    return [*said, *(f"strategies: '{colour}' is no colour such as #0072b2." for colour in wrong)]
+
+
+def _parts(study: Study) -> list[tuple[str, str, str]]:
+    given = str(study.given.options.get("strategies", ""))
+    return [part.strip().partition("=") for part in given.split(":") if part.strip()]
+
+
+def cases_in(study: Study, runs: Iterable[Entry]) -> list[TrainingCase]:
+    """The cases among *runs*, labelled by what varies in all that was read, first the strategies that were chosen."""
+    return cases_of(runs, label_names(study.read), list(chosen(study)))
+
+
+def colours(study: Study) -> dict[str, str]:
+    """The colour of each label over all that was read, in their order, so that it is the same whatever is selected."""
+    wanted = chosen(study)
+    taken = {colour.lower() for colour in wanted.values()}
+    free = itertools.cycle([each for each in template.COLOURS if each not in taken] or template.COLOURS)
+    strategies = {template.text(case.label): show(case.settings.get(STRATEGY)) for case in cases_in(study, study.read)}
+    return {label: wanted.get(strategy) or next(free) for label, strategy in strategies.items()}
+
+
+def cases_of(entries: Iterable[Entry], names: Sequence[str], first: Sequence[str] = ()) -> list[TrainingCase]:
+    """The cases among *entries*: strategies in the order of *first*, then the slowest, each by I/O speed.
+
+    *names* are the settings of which their labels are made.
+    """
     found = []
     for runs in by_point(entry for entry in entries if not entry.failed and DURATION in entry.kpis):
         settings = runs[0].settings
@@ -41,7 +83,13 @@ def cases_of(entries: Iterable[Entry], names: Sequence[str]) -> list[TrainingCas
     slowest: dict[str, float] = {}
     for case in found:
         slowest[case.label] = max(slowest.get(case.label, 0.0), case.duration.mean)
-    return sorted(found, key=lambda case: (-slowest[case.label], case.label, _order(case.settings)))
+    places = {strategy: place for place, strategy in enumerate(first)}
+
+    def place(case: TrainingCase) -> tuple[object, ...]:
+        strategy = places.get(show(case.settings.get(STRATEGY)), len(places))
+        return strategy, -slowest[case.label], case.label, _order(case.settings)
+
+    return sorted(found, key=place)
 
 
 def having(cases: Iterable[TrainingCase], kpi: str) -> list[TrainingCase]:

@@ -12,7 +12,7 @@ from matrix_benchmarking.plotting.controls import Control, Number
 
 from ..store import logs
 from .bars import Device, device_of
-from .cases import TrainingCase, cases_of, hover, label_names, left_out, strategy_order
+from .cases import TrainingCase, cases_in, colours, hover, left_out, not_understood
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -51,7 +51,7 @@ class LoadOverEpoch(Plot):
 
     def draw(self, view: View) -> Drawn:
         runs, window = view.runs, int(view.option(WINDOW))
-        cases = cases_of(runs, label_names(self.study.read))
+        cases = cases_in(self.study, runs)
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device, window)) is not None]
         notes = [device.note] if device.note else []
@@ -60,8 +60,8 @@ class LoadOverEpoch(Plot):
                 *notes,
                 f"No run has a log of the load over a whole epoch of {count_of(window, 'sample')} or more.",
             ]
-        figure = load_figure(found, device, strategy_order(cases))
-        hidden = left_out(runs, cases)
+        figure = load_figure(found, device, colours(self.study))
+        hidden = [*not_understood(self.study), *left_out(runs, cases)]
         return figure, [*notes, *curves_conclusion(found, device), *_epochs_left_out(cases, found, window), *hidden]
 
 
@@ -93,13 +93,13 @@ def run_curves(results: object, device: Device, window: int) -> list[list[float]
     return [curve for samples in inside if samples and (curve := logs.curve(samples, window)) is not None]
 
 
-def load_figure(found: Sequence[LoadCurve], device: Device, order: Sequence[str]) -> go.Figure:
-    """Progress to the right, load upwards; all facets share their axes."""
+def load_figure(found: Sequence[LoadCurve], device: Device, colours: Mapping[str, str]) -> go.Figure:
+    """Progress to the right, load upwards; all facets share their axes. *colours* are those of all labels, in order."""
     shown = list(dict.fromkeys(curve.case.speed for curve in found))
     facets = template.Facets([template.text(speed) for speed in shown], COLUMNS, shared_yaxes=True)
     figure = facets.figure
-    colours, named = template.colours_of(list(order)), set[str]()
-    dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(order)}
+    named = set[str]()
+    dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(colours)}
     for curve in found:
         label = template.text(curve.case.label)
         place = facets.place(shown.index(curve.case.speed))

@@ -21,7 +21,7 @@ from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, tab
 from matrix_benchmarking.workload import Workload
 
 from ..analyze import Case, Conclusion, Limit, conclude, speed_of
-from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_of, label_names, left_out, on_cpu, speed_label
+from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_in, left_out, on_cpu, speed_label
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
@@ -43,7 +43,7 @@ class WhatLimits(Plot):
 
     def draw(self, view: View) -> Drawn:
         runs = view.runs
-        cases = cases_of(runs, label_names(self.study.read))
+        cases = cases_in(self.study, runs)
         found = conclusions(cases, self.workload, Question("these runs", self.study.blocks))
         if not found:
             return None, "No successful run has an I/O speed and an epoch that counts."

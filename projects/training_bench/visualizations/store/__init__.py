@@ -148,7 +148,7 @@ def _last_log(fold: ArtifactPath) -> ArtifactPath | None:
     return logs[-1] if logs else None
 
 
-OPTIONS = {"warm_up_epochs": WARM_UP_EPOCHS}
+OPTIONS: dict[str, Scalar] = {"warm_up_epochs": WARM_UP_EPOCHS, "strategies": ""}
 
 local_store = BaseStore(
     cache_filename=".matbench_training_bench.cache",
