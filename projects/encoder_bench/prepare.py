@@ -130,7 +130,8 @@ def _lengths(texts: list[str], path: Path | None) -> list[int]:
         raise ConfigError(f"--tokenizer={path} is no tokenizer.json that can be read: {error}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return [len(each.ids) for each in tokenizer.encode_batch(texts)]
+    whole = [text.encode("utf-8", "replace").decode() for text in texts]  # JSON may hold half a character
+    return [len(each.ids) for each in tokenizer.encode_batch(whole)]
 
 
 def _longer_sides(inputs: Sequence[Input], source: str) -> list[int]:

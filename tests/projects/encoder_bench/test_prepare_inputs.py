@@ -70,6 +70,12 @@ def test_a_tokenizer_counts_as_the_model_does(tokenizer, capsys) -> None:
     assert re.search(r"least *│ 3 ", said)
 
 
+def test_half_a_character_is_counted_as_one(tokenizer) -> None:
+    Path("half.jsonl").write_text('{"input": "a \\ud800 b"}\n')
+    assert main(["inputs", "half.jsonl", f"--tokenizer={tokenizer}", "--tokens=5:5", OUT]) == 0
+    assert kept() == ["a \ud800 b"]
+
+
 def picture(width: int, height: int, kind: str = "PNG") -> bytes:
     image = pytest.importorskip("PIL.Image")
     image.new("RGB", (width, height)).save(stream := io.BytesIO(), kind)
