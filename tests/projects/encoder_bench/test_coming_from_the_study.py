@@ -22,6 +22,7 @@ from benchmark_support.encoder_stub import EncoderStub, embeddings, labels, seve
 from requirements import missing
 from study_tables import published, vision_rows
 
+import matrix_benchmarking
 from matrix_benchmarking.cli import main
 from projects.encoder_bench import k6
 
@@ -181,6 +182,12 @@ def only_what_is_missing(place: Place) -> None:
     )
 
 
+def in_python(place: Place) -> None:
+    frame = eval(place.given, {"mb": matrix_benchmarking})
+    best = frame.sort_values("1B_cost").iloc[0]
+    assert (best["batch_size"], best["vus"], round(best["1B_cost"], 2)) == (32, 256, 409.44)
+
+
 def from_the_hub(place: Place) -> None:
     rows = [json.loads(path.read_text()) for path in Path("results").rglob("*.json")]
     published(rows, place.fixture("hub_tree"))
@@ -256,6 +263,7 @@ CHECKS: dict[str, Callable[[Place], None]] = {
     '"results file already exists"': only_what_is_missing,
     "`cost_per_hour`": printed("818.87"),
     "`load_json_files`, `sort_values(by='1B_cost')`": printed("batch_size 32, vus 256", "409.44"),
+    "The notebooks' `df`": in_python,
     '`read_parquet("hf://…")`': from_the_hub,
     "`push_to_hub`": as_a_table,
     "Best config": shown("study", "409.44"),
