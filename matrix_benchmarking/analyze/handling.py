@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -74,21 +75,17 @@ def events(
     Raises:
         ConfigError: it can't be done to one of them, such as to acknowledge what is fixed.
     """
-    problems = [f"alarm {each.id} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
+    problems = [
+        f"alarm {each.id} is open already"
+        if each.status is Status.OPEN
+        else f"alarm {each.id} is {standing(each, now)}: 'matbench alarms reopen' opens it again"
+        for each in alarms
+        if each.status in _REFUSED[action]
+    ]
     if problems:
         raise ConfigError("\n".join(problems))
-    return [
-        AlarmEvent(
-            alarm=each.id,
-            action=action,
-            at_us=next_us(now, each),
-            author=author,
-            subject=each.subject,
-            reason=reason,
-            until=until,
-        )
-        for each in alarms
-    ]
+    event = functools.partial(AlarmEvent, action=action, author=author, reason=reason, until=until)
+    return [event(alarm=each.id, at_us=next_us(now, each), subject=each.subject) for each in alarms]
 
 
 def checked_until(text: str, now: dt.datetime) -> str:
@@ -170,9 +167,3 @@ def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> s
     nearest = difflib.get_close_matches(text, whole)
     hint = f"did you mean '{whole[nearest[0]]}'?" if nearest else "'matbench alarms --all' lists those that there are"
     return f"there is no alarm '{text}': {hint}"
-
-
-def _why_not(alarm: Known, now: dt.datetime) -> str:
-    if alarm.status is Status.OPEN:
-        return "is open already"
-    return f"is {standing(alarm, now)}: 'matbench alarms reopen' opens it again"

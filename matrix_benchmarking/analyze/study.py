@@ -11,7 +11,6 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from ..errors import MatbenchError
 from ..filters import Filters
@@ -48,18 +47,7 @@ class Given:
 
 
 class Study:
-    """Some runs, and what can be said of them.
-
-    Attributes:
-        matrix: the runs; a KPI value that isn't finite is among the missing ones.
-        workload: whose runs they are.
-        past: all known runs, those of the matrix among them; None without a history.
-        read: all that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
-        known: all runs that there are, before any selection: the order of the versions is theirs, and the blocks.
-        filters: the selection.
-        given: what it takes besides the runs.
-        limited: the ranking under the limit that is in force; None without one.
-    """
+    """Some runs, and what can be said of them."""
 
     def __init__(
         self,
@@ -74,14 +62,16 @@ class Study:
         analysis: Analysis | None = None,
     ) -> None:
         """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
-        self.matrix = _finite(matrix)
+        self.matrix = _finite(matrix)  # the runs; a KPI value that isn't finite is among the missing ones
         self.workload = workload
-        self.past = past
+        self.past = past  # all known runs, those of the matrix among them; None without a history
+        # All that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
         self.read = matrix if read is None else read
+        # All runs that there are, before any selection: the order of the versions is theirs, and the blocks.
         self.known = known if known is not None else self.read if past is None else past
-        self.filters = filters or {}
+        self.filters = filters or {}  # the selection
         self.given = Given() if given is None else given
-        self.limited: Limited | None = None
+        self.limited: Limited | None = None  # the ranking under the limit that is in force
         self._analysis = analysis
         self._lock = threading.RLock()
         self._root = self  # of selections: it has the order of all runs
@@ -128,13 +118,11 @@ class Study:
 
     @property
     def minimum_effects(self) -> Mapping[str, MinimumEffect]:
-        """By KPI, what is too small to matter."""
         given = self.given.minimum_effects
         return self.workload.regression.minimum_effects if given is None else given
 
     @property
     def data(self) -> str:
-        """Where the runs came from, in words."""
         return self.given.data or self.given.place
 
     @property
@@ -163,7 +151,6 @@ class Study:
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
-        """What is odd about the runs."""
         return check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
 
     def run_called(self, name: str) -> Entry | None:
@@ -197,9 +184,11 @@ class Study:
 
         Empty without a history where the matrix has one version: then there is no series to look at.
         """
-        if self.past is None and not may_have_versions(self.matrix, self.workload):
-            return []
-        return self.order.runs_of(self.runs.entries)
+        return [] if self._is_alone else self.order.runs_of(self.runs.entries)
+
+    @functools.cached_property
+    def _is_alone(self) -> bool:
+        return self.past is None and not may_have_versions(self.matrix, self.workload)
 
     @functools.cached_property
     def blocks(self) -> RunBlocks:
@@ -215,7 +204,7 @@ class Study:
             return f"{str(error)[:1].upper()}{str(error)[1:]}."
         return ""
 
-    def places(self, setting: str) -> Mapping[Any, int]:
+    def places(self, setting: str) -> Mapping[tuple[object, ...], int]:
         """By value of a comparison key its place, the oldest first; empty for other settings, and without an order."""
         is_ordered = setting in self.workload.regression.comparison_keys and not self.order_problem
         return self.order.of(setting).places if is_ordered else {}
@@ -226,20 +215,18 @@ class Study:
 
         None where there is nothing to analyse: no KPI, no order, or one version and no history.
         """
-        return self._unlimited._analysis_once()
-
-    def _analysis_once(self) -> Analysis | None:
-        with self._lock:
-            if self._analysis is None and not self._has_nothing_to_analyse:
-                self._analysis = analyse_runs(
-                    self.runs,
-                    self.workload,
-                    data=self.data,
-                    order=self.order,
-                    minimum_effects=self.minimum_effects,
-                    events=self.given.events(),
+        study = self._unlimited
+        with study._lock:
+            if study._analysis is None and not study._has_nothing_to_analyse:
+                study._analysis = analyse_runs(
+                    study.runs,
+                    study.workload,
+                    data=study.data,
+                    order=study.order,
+                    minimum_effects=study.minimum_effects,
+                    events=study.given.events(),
                 )
-            return self._analysis
+            return study._analysis
 
     @property
     def has_analysis(self) -> bool:
@@ -251,21 +238,19 @@ class Study:
 
     @functools.cached_property
     def _has_nothing_to_analyse(self) -> bool:
-        is_alone = self.past is None and not may_have_versions(self.matrix, self.workload)
-        return not self.workload.kpis or is_alone or bool(self.order_problem)
+        return not self.workload.kpis or self._is_alone or bool(self.order_problem)
 
 
 def _finite(matrix: Matrix) -> Matrix:
     """*matrix* with values such as NaN, which payloads from elsewhere may hold, as what they are: unknown."""
+
+    def with_known(entry: Entry) -> Entry:
+        strange = {
+            name: f"not a finite number ({value})" for name, value in entry.kpis.items() if not math.isfinite(value)
+        }
+        known = {name: value for name, value in entry.kpis.items() if name not in strange}
+        return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **strange})
+
     if all(math.isfinite(value) for entry in matrix for value in entry.kpis.values()):
         return matrix
-    return Matrix(map(_with_finite_kpis, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)
-
-
-def _with_finite_kpis(entry: Entry) -> Entry:
-    strange = {name: value for name, value in entry.kpis.items() if not math.isfinite(value)}
-    if not strange:
-        return entry
-    known = {name: value for name, value in entry.kpis.items() if name not in strange}
-    reasons = {name: f"not a finite number ({value})" for name, value in strange.items()}
-    return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **reasons})
+    return Matrix(map(with_known, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)

@@ -13,6 +13,7 @@ from ..analyze import check
 from ..analyze.report import files
 from ..analyze.report.ci import error_lines
 from ..analyze.report.markdown import capped, markdown
+from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
@@ -56,7 +57,7 @@ def publish(
         link_beside(output.report_dest.absolute().parent)
         say(f"Reports: {page} and {len(written)} files for CI services beside it", err=err)
     if output.summary_yaml_dest is not None:
-        files.write_summary(analysis, output.summary_yaml_dest)
+        files.write(output.summary_yaml_dest, summary_yaml(analysis))
     tell_ci(analysis)
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
-from ..analyze.wording.of_kpi import WithVerdict, conclusions, counts, judged_series
+from ..analyze.wording.verdicts import WithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing

@@ -24,9 +24,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from typing import Any
 
-from ..select.series import NotAnalysed
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import probability
@@ -38,31 +36,23 @@ AT_MOST = 10
 
 def error_lines(analysis: Analysis) -> list[str]:
     """At most :data:`AT_MOST` lines; none for an analysis that doesn't fail."""
-    found = worse(analysis)
-    if len(found) <= AT_MOST:
-        return [_error_line(analysis, one) for one in found]
-    rest = len(found) - AT_MOST + 1
-    last = error(f"{one_line(analysis.workload, 100)}: {rest} more series", f"… and {rest} more series are worse.")
-    return [*(_error_line(analysis, one) for one in found[: AT_MOST - 1]), last]
+    found, name = worse(analysis), one_line(analysis.workload, 60)
+    shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
+    lines = [
+        error(
+            f"{name}: {one_line(one.alarm.kpi, 60)} is worse",
+            "\n".join(filter(None, [one_line(one.sentence, 1000), one_line(one.accept, 100)])),
+        )
+        for one in shown
+    ]
+    rest = len(found) - len(shown)
+    return [*lines, *([error(f"{name}: {rest} more series", f"… and {rest} more series are worse.")] if rest else [])]
 
 
 def error(title: str, message: str) -> str:
     """One ``::error`` line; line breaks of *message* are shown as such."""
-    return f"::error title={_escape_property(title)}::{_escape(message)}"
-
-
-def _error_line(analysis: Analysis, one: Worse) -> str:
-    title = f"{one_line(analysis.workload, 60)}: {one_line(one.alarm.kpi, 60)} is worse"
-    accept = one_line(one.accept, 100)
-    return error(title, "\n".join(filter(None, [one_line(one.sentence, 1000), accept])))
-
-
-def _escape(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+    title, message = (text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for text in (title, message))
+    return f"::error title={title.replace(':', '%3A').replace(',', '%2C')}::{message}"
 
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -72,58 +62,40 @@ _NAME = 250
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
+    left_out = analysis.not_analysed
     # A series that can't be told today may still have an alarm: it fails.
-    skipped = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts) + len(
-        analysis.not_analysed
-    )
+    untold = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts)
     counts = {
         "name": _attribute(f"matbench: {analysis.workload}"),
-        "tests": str(len(analysis.verdicts) + len(analysis.not_analysed)),
+        "tests": str(len(analysis.verdicts) + len(left_out)),
         "failures": str(len(failures)),
         "errors": "0",
-        "skipped": str(skipped),
+        "skipped": str(untold + len(left_out)),
         "time": "0",
     }
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts | {"timestamp": f"{analysis.made_at:%Y-%m-%dT%H:%M:%S}"})
-    names = _Names()
+    taken = collections.Counter[tuple[str, str]]()
+
+    def case(kpi: str, series: str, identity: str = "") -> ET.Element:
+        """A case whose name no other one of its KPI has, by the id of its series, which doesn't depend on others."""
+        name = _attribute(f"{kpi}: {series}" if series else kpi, _NAME)
+        if taken[kpi, name] and identity:
+            name = f"{name} [{_attribute(identity, 12)}]"
+        taken[kpi, name] += 1
+        name = name if taken[kpi, name] == 1 else f"{name} ({taken[kpi, name]})"
+        classname = _attribute(f"{analysis.workload}.{kpi}", _NAME)
+        return ET.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0"})
+
     for verdict in analysis.verdicts:
-        name = names.unique(verdict.kpi.name, f"{verdict.kpi.name}: {verdict.name}", verdict.id)
-        case = _case(suite, analysis, verdict.kpi.name, name)
-        _outcome(case, verdict, failures.get(verdict.id))
-    for left_out in analysis.not_analysed:
-        name = names.unique(left_out.kpi, _left_out_name(left_out), "")
-        case = _case(suite, analysis, left_out.kpi, name)
-        ET.SubElement(case, "skipped", {"message": _attribute(f"not analysed: {left_out.reason}")})
+        _outcome(case(verdict.kpi.name, verdict.name, verdict.id), verdict, failures.get(verdict.id))
+    for one in left_out:
+        reason = {"message": _attribute(f"not analysed: {one.reason}")}
+        ET.SubElement(case(one.kpi, one.series), "skipped", reason)
     ET.indent(suites)
     stream = io.BytesIO()
     ET.ElementTree(suites).write(stream, encoding="utf-8", xml_declaration=True)
     return stream.getvalue().decode() + "\n"
-
-
-class _Names:
-    """Gives each case a name of its own within its class."""
-
-    def __init__(self) -> None:
-        self._taken: set[tuple[str, str]] = set()
-        self._counts: collections.Counter[tuple[str, str]] = collections.Counter()
-
-    def unique(self, of_class: str, name: str, identifier: str) -> str:
-        """*name*; where it is taken, with the start of *identifier*, which doesn't depend on the other series."""
-        wanted = _attribute(name, _NAME)
-        found = wanted
-        if (of_class, found) in self._taken and identifier:
-            found = f"{wanted} [{_attribute(identifier, 12)}]"
-        while (of_class, found) in self._taken:
-            self._counts[of_class, wanted] += 1
-            found = f"{wanted} ({self._counts[of_class, wanted] + 1})"
-        self._taken.add((of_class, found))
-        return found
-
-
-def _case(suite: ET.Element, analysis: Analysis, kpi: str, name: str) -> ET.Element:
-    classname = _attribute(f"{analysis.workload}.{kpi}", _NAME)
-    return ET.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0"})
 
 
 def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) -> None:
@@ -138,12 +110,10 @@ def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) ->
 
 def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     """The verdict, what people said of its alarms, and what else is to be known."""
-    lines = [verdicts.sentence(verdict) if failure is None else failure.sentence]
+    lines = [verdicts.sentence(verdict)]
     if failure is not None:
-        lines += [
-            f"p = {probability(verdict.p_value)}, q = {probability(verdict.q_value)}",
-            *filter(None, [failure.accept]),
-        ]
+        chance = f"p = {probability(verdict.p_value)}, q = {probability(verdict.q_value)}"
+        lines = [failure.sentence, chance, *filter(None, [failure.accept])]
     for alarm in verdict.alarms:
         if alarm.status is not Status.OPEN:
             reason = f": {alarm.reason}" if alarm.reason else ""
@@ -152,30 +122,20 @@ def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     return [_attribute(line, 2000) for line in lines]
 
 
-def _left_out_name(left_out: NotAnalysed) -> str:
-    return f"{left_out.kpi}: {left_out.series}" if left_out.series else left_out.kpi
-
-
 def _attribute(text: str, limit: int = 500) -> str:
     """*text* in one line, with nothing in it that XML can't hold."""
     return _NOT_XML.sub("", one_line(text, limit)) or "(empty)"
 
 
-DEFAULT_PATH = "config.yaml"
+PATH = "config.yaml"  # a finding has to be at some line of some file: at what configures the benchmark
 CHECK_NAME = "matbench/regression"
-LARGE = 0.1
-"""A change of this fraction is a large one."""
+LARGE = 0.1  # a change of this fraction is a large one
 
 
-def code_quality(analysis: Analysis, path: str = DEFAULT_PATH) -> str:
-    """The report, as JSON.
-
-    Args:
-        path: the file that the findings are shown at, relative to the root of the repository: what configures the
-            benchmark. A finding has to be at some line of some file.
-    """
+def code_quality(analysis: Analysis) -> str:
+    """The report, as JSON."""
     failing = worse(analysis)
-    findings = [_finding(one.verdict, one.sentence, _severity(one), path) for one in failing]
+    findings = [_finding(one.verdict, one.sentence, _severity(one)) for one in failing]
     failing_ids = {one.verdict.id for one in failing}
     acknowledged = {
         verdict.id: (verdict, alarm.reason)
@@ -184,18 +144,18 @@ def code_quality(analysis: Analysis, path: str = DEFAULT_PATH) -> str:
     }
     for verdict, reason in acknowledged.values():
         said = f"{verdicts.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
-        findings.append(_finding(verdict, said, "info", path))
+        findings.append(_finding(verdict, said, "info"))
     return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(verdict: SeriesVerdict, description: str, severity: str, path: str) -> dict[str, Any]:
+def _finding(verdict: SeriesVerdict, description: str, severity: str) -> dict[str, object]:
     identity = f"{CHECK_NAME}\0{verdict.id}".encode("utf-8", "backslashreplace")
     return {
         "description": one_line(description, 1000),
         "check_name": CHECK_NAME,
         "fingerprint": hashlib.sha256(identity).hexdigest(),
         "severity": severity,
-        "location": {"path": path.removeprefix("./"), "lines": {"begin": 1}},
+        "location": {"path": PATH, "lines": {"begin": 1}},
     }
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import yaml
 
@@ -29,7 +28,7 @@ from .markdown import one_line
 
 
 def summary(analysis: Analysis) -> dict[str, int | str]:
-    """The summary.
+    """The summary, whose ``message`` is the verdict in sentences, and all else counts.
 
     * ``total_points``: series that were looked at, those not analysed among them;
     * ``entries_count``, ``kpis_count``: sets of labels and KPIs behind them;
@@ -37,19 +36,27 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
     * ``no_history``, ``not_analyzed``: series of too little history, and those not analysed, of which a KPI that
       no run has is one;
     * ``significant_performance_increase``, ``…_decrease``: series that are better or worse than before their last
-      change, acknowledged ones among them;
-    * ``message``: the verdict in sentences.
+      change, acknowledged ones among them.
     """
+    series, whole, _ = analysis.left_out
+    labels = [one.labels for one in analysis.verdicts]
+    labels += [one.labels for one in analysis.not_analysed if one.labels]  # else they are of several series
+    sets = {frozenset((name, repr(value)) for name, value in one.items()) for one in labels}
+    points, entries, kpis = len(analysis.verdicts) + series + whole, len(sets), len(analysis.kpis)
+    begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
+    over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {count_of(kpis, 'KPI')}"
+    did = f"{count_of(len(analysis.failing), 'KPI')} didn't pass."
     return {
-        "total_points": len(analysis.verdicts) + _left_out(analysis),
-        "entries_count": _entries(analysis),
-        "kpis_count": len(analysis.kpis),
+        "total_points": points,
+        "entries_count": entries,
+        "kpis_count": kpis,
         "failures": len(analysis.failing),
         "no_history": sum(bool(one.reruns) for one in analysis.having(Outcome.CANT_TELL)),
-        "not_analyzed": _left_out(analysis),
+        "not_analyzed": series + whole,
         "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),
         "significant_performance_decrease": len(analysis.having(Outcome.REGRESSION)),
-        "message": _message(analysis),
+        # As MatrixBenchmarking begins it, then in our words.
+        "message": f"{begin} {over}. {did} {one_line(' '.join(verdicts.lead(analysis)), 1500)}",
     }
 
 
@@ -57,31 +64,6 @@ def summary_yaml(analysis: Analysis) -> str:
     """The summary as YAML."""
     text: str = yaml.safe_dump(summary(analysis), allow_unicode=True, sort_keys=True)
     return text
-
-
-def _left_out(analysis: Analysis) -> int:
-    series, kpis, _ = analysis.left_out
-    return series + kpis
-
-
-def _entries(analysis: Analysis) -> int:
-    return len(
-        {_key(one.labels) for one in analysis.verdicts} | {_key(o.labels) for o in analysis.not_analysed if o.labels}
-    )
-
-
-def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
-    return frozenset((name, repr(value)) for name, value in labels.items())
-
-
-def _message(analysis: Analysis) -> str:
-    """As MatrixBenchmarking begins it, then in our words."""
-    points, failures = len(analysis.verdicts) + _left_out(analysis), len(analysis.failing)
-    entries, kpis = _entries(analysis), len(analysis.kpis)
-    begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
-    over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {count_of(kpis, 'KPI')}"
-    did = f"{count_of(failures, 'KPI')} didn't pass."
-    return f"{begin} {over}. {did} {one_line(' '.join(verdicts.lead(analysis)), 1500)}"
 
 
 _OWN = ("workload", "kpi", "unit")
@@ -98,7 +80,8 @@ def openmetrics(analysis: Analysis) -> str:
     better = sum(one.is_new for one in analysis.having(Outcome.IMPROVEMENT))
     labels = _metric_labels(analysis)
     levels = [(labels[one.id], level(one)) for one in analysis.verdicts]
-    changes = [(labels[one.id], _ratio(one)) for one in analysis.verdicts]
+    changed = [one for one in analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)]
+    changes = [(labels[one.id], None if one.effect is None else one.effect.value) for one in changed]
     outcomes = [({**own, "outcome": outcome.value}, float(counts[outcome])) for outcome in Outcome]
     lines = [
         *_family("matbench_regressions", "Series that are worse and not acknowledged", [(own, len(analysis.failing))]),
@@ -116,11 +99,6 @@ def level(verdict: SeriesVerdict) -> float | None:
     if verdict.first_bad is not None and verdict.new_level is not None:
         return verdict.new_level
     return verdict.points[-1].mean if verdict.points else None
-
-
-def _ratio(verdict: SeriesVerdict) -> float | None:
-    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
-    return verdict.effect.value if changed and verdict.effect is not None else None
 
 
 def _metric_labels(analysis: Analysis) -> dict[str, Labels]:

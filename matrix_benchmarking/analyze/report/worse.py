@@ -9,29 +9,43 @@ from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict
 from ..wording import verdicts
 from ..words import percent, plural
 
-ACCEPT = "matbench alarms ack {id} --reason …"
-"""How a change that is meant is accepted, where the runs are in a history."""
+ACCEPT = "matbench alarms ack {id} --reason …"  # how a change that is meant is accepted, where a history keeps it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Worse:
-    """A series that makes an analysis fail, by the newest of its alarms that nobody dealt with.
-
-    Attributes:
-        verdict: on the series.
-        alarm: the alarm.
-        others: how many more of the series' alarms nobody dealt with.
-        size: with its interval, where the verdict is about this alarm.
-        levels: old and new, with the unit.
-        fraction: new level / old level − 1; None where that is unknown, or no number.
-    """
+    """A series that makes an analysis fail, by the newest of its alarms that nobody dealt with."""
 
     verdict: SeriesVerdict
     alarm: Alarm
-    others: int
-    size: str
-    levels: str
-    fraction: float | None
+    others: int  # how many more of the series' alarms nobody dealt with
+
+    @property
+    def _is_about(self) -> bool:
+        """Whether the sizes of the verdict, which is about two sides or the last change, are those of the alarm."""
+        is_last = bool(self.verdict.stands_on) or self.verdict.first_bad_version == self.alarm.first_bad
+        return self.verdict.outcome is Outcome.REGRESSION and is_last
+
+    @property
+    def fraction(self) -> float | None:
+        """New level / old level − 1; None where that is unknown, or no number."""
+        effect, alarm = self.verdict.effect, self.alarm
+        known = alarm.new_level / alarm.old_level - 1.0 if alarm.old_level > 0 else None
+        if self._is_about:
+            known = None if effect is None else effect.value
+        return known if known is not None and math.isfinite(known) else None
+
+    @property
+    def size(self) -> str:
+        """With its interval, where the verdict is about this alarm."""
+        if self._is_about:
+            return verdicts.size(self.verdict)
+        return "of unknown size" if self.fraction is None else percent(self.fraction)
+
+    @property
+    def levels(self) -> str:
+        """Old and new, with the unit."""
+        return verdicts.levels(self.verdict.kpi, self.verdict if self._is_about else self.alarm)
 
     @property
     def accept(self) -> str:
@@ -41,40 +55,16 @@ class Worse:
     @property
     def sentence(self) -> str:
         """All of it: what, since when, how much, and behind which alarm it is kept."""
-        alarm = self.alarm
-        if _is_about(self.verdict, alarm):
+        alarm, since = self.alarm, f"since {self.alarm.first_bad} (last good {self.alarm.last_good})"
+        said = f"{alarm.kpi} of {self.verdict.name} is worse {since}: {self.size}, {self.levels}."
+        if self._is_about:
             said = verdicts.sentence(self.verdict)
-        else:
-            of = f"{alarm.kpi} of {self.verdict.name}"
-            said = f"{of} is worse since {alarm.first_bad} (last good {alarm.last_good}): {self.size}, {self.levels}."
-        known = f"Alarm {alarm.id}{_others(self.others)}." if alarm.id else ""
+        more = f", and {self.others} more {plural(self.others, 'alarm')} of this series" if self.others else ""
+        known = f"Alarm {alarm.id}{more}." if alarm.id else ""
         return " ".join(filter(None, [said, alarm.note and f"{alarm.note.rstrip('.')}.", known]))
 
 
 def worse(analysis: Analysis) -> list[Worse]:
     """One for each series that fails, in the order of the analysis."""
-    return [_worse(verdict) for verdict in analysis.failing]
-
-
-def _worse(verdict: SeriesVerdict) -> Worse:
-    failing = [alarm for alarm in verdict.alarms if alarm.fails]
-    alarm = failing[-1]
-    if _is_about(verdict, alarm):
-        size, levels = verdicts.size(verdict), verdicts.levels(verdict.kpi, verdict)
-        fraction = None if verdict.effect is None else verdict.effect.value
-    else:
-        fraction = alarm.new_level / alarm.old_level - 1.0 if alarm.old_level > 0 else None
-        size = "of unknown size" if fraction is None else percent(fraction)
-        levels = verdicts.levels(verdict.kpi, alarm)
-    known = fraction is not None and math.isfinite(fraction)
-    return Worse(verdict, alarm, len(failing) - 1, size, levels, fraction if known else None)
-
-
-def _is_about(verdict: SeriesVerdict, alarm: Alarm) -> bool:
-    """Whether the sizes of the verdict, which is about two sides or the last change, are those of *alarm*."""
-    is_last = bool(verdict.stands_on) or verdict.first_bad_version == alarm.first_bad
-    return verdict.outcome is Outcome.REGRESSION and is_last
-
-
-def _others(count: int) -> str:
-    return f", and {count} more {plural(count, 'alarm')} of this series" if count else ""
+    failing = [(verdict, [alarm for alarm in verdict.alarms if alarm.fails]) for verdict in analysis.failing]
+    return [Worse(verdict, alarms[-1], len(alarms) - 1) for verdict, alarms in failing]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+import msgspec
 
 from ...history.alarms import Action, AlarmSubject
 from ...history.records import moment
@@ -38,25 +39,22 @@ def levels(subject: AlarmSubject, kpis: KPIsByName) -> str:
 
 def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
-    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
-    one = len(alarms) == 1
-    count = f"{count_of(len(alarms), 'alarm')} {'is' if one else 'are'} over, since {'its' if one else 'their'}"
-    return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
+    its = "its" if len(alarms) == 1 else "their"
+    count = f"{count_of(len(alarms), 'alarm')} {is_or_are(len(alarms))} over, since {its} KPI is not judged any more"
+    return f"{count}: {_named(alarms, kpis)}"
 
 
-def _named(alarms: Sequence[Known], kpis: KPIsByName) -> str:
+def _named(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
-    return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm in alarms[:3]) + more
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
+    return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm, _ in alarms[:3]) + f"{more} ({reasons})"
 
 
 def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
-    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     count = f"{count_of(len(alarms), 'alarm')} of the history {is_or_are(len(alarms))} open"
-    return (
-        f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): "
-        f"{_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
-    )
+    what = f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over)"
+    return f"{what}: {_named(alarms, kpis)}"
 
 
 def standing(alarm: Known, now: dt.datetime) -> str:
@@ -75,23 +73,14 @@ def standing(alarm: Known, now: dt.datetime) -> str:
     return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}")
 
 
-def as_data(alarm: Known) -> dict[str, Any]:
+def as_data(alarm: Known) -> dict[str, object]:
     """What is known of *alarm*, as JSON has it: times as ISO 8601, levels in the unit, null for what nobody said."""
     subject, last = alarm.subject, alarm.last
     return {
         "id": alarm.id,
         "cause": cause_id(subject.workload, subject.first_bad),
         "status": alarm.status.value,
-        "workload": subject.workload,
-        "kpi": subject.kpi,
-        "unit": subject.unit,
-        "lower_better": subject.lower_better,
-        "labels": dict(subject.labels),
-        "series": subject.series,
-        "first_bad": subject.first_bad,
-        "last_good": subject.last_good,
-        "old_level": subject.old_level,
-        "new_level": subject.new_level,
+        **msgspec.structs.asdict(subject),
         "raised_at": moment(alarm.raised_us).isoformat(),
         "changed_at": moment(last.at_us).isoformat(),
         "author": last.author,

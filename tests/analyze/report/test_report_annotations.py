@@ -59,7 +59,7 @@ def test_of_more_than_ten_the_last_line_says_how_many() -> None:
     eleven = error_lines(dataclasses.replace(analyses.many(11), workload="w" * 200))
     assert [read_back(line)[0] for line in eleven[8:]] == [
         f"{'w' * 59}…: throughput is worse",
-        f"{'w' * 99}…: 2 more series",
+        f"{'w' * 59}…: 2 more series",
     ]
     assert read_back(lines[-1]) == ("encoder_bench: 4991 more series", "… and 4991 more series are worse.")
 

@@ -39,8 +39,8 @@ FINDINGS = {
 }
 
 
-def findings(analysis: Analysis, path: str = "config.yaml") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(code_quality(analysis, path))
+def findings(analysis: Analysis) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(code_quality(analysis))
     return found
 
 
@@ -103,8 +103,3 @@ def test_what_was_acknowledged_stays_as_information() -> None:
     assert found["description"].endswith("Acknowledged: more exact.")
     (open_one,) = findings(analyses.analysis(dataclasses.replace(accepted, alarms=analyses.regression().alarms)))
     assert open_one["fingerprint"] == found["fingerprint"]
-
-
-def test_a_finding_is_shown_at_the_file_that_is_named() -> None:
-    (found,) = findings(analyses.analysis(analyses.regression()), "./bench/nightly.yaml")
-    assert found["location"] == {"path": "bench/nightly.yaml", "lines": {"begin": 1}}

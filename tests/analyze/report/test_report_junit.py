@@ -88,7 +88,7 @@ def test_a_name_that_is_taken_is_told_apart_by_the_id_of_the_series() -> None:
     again = [case.get("name") for case in cases(analyses.analysis(one, one, one, one, not_analysed=(left_out,) * 4))]
     assert again == [
         *("throughput: all runs", "throughput: all runs [0123456789a…]"),
-        *("throughput: all runs (2)", "throughput: all runs (3)"),
+        *("throughput: all runs [0123456789a…] (2)", "throughput: all runs [0123456789a…] (3)"),
         *("cost", "cost (2)", "cost (3)", "cost (4)"),
     ]
 

@@ -10,7 +10,6 @@ from report_support.analyses import LATENCY, analysis, point, verdict
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.wording import of_kpi
 from matrix_benchmarking.analyze.wording import verdicts as wording
 
 EMPTY = Series("id", LATENCY, {}, "all runs", (), (), ())
@@ -22,7 +21,7 @@ def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] |
     return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), {}, made, left_out or {})
 
 
-def judged_as(*outcomes: Outcome | None) -> list[of_kpi.WithVerdict]:
+def judged_as(*outcomes: Outcome | None) -> list[wording.WithVerdict]:
     return [
         (EMPTY, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
         for n, one in enumerate(outcomes)
@@ -31,7 +30,7 @@ def judged_as(*outcomes: Outcome | None) -> list[of_kpi.WithVerdict]:
 
 def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are_told() -> None:
     judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.CANT_TELL, None, None)
-    said = of_kpi.conclusions(series_of(7, axis="version"), judged)
+    said = wording.conclusions(series_of(7, axis="version"), judged)
     assert said[0] == (
         "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 can't be told (why), 2 are not judged."
     )
@@ -40,25 +39,25 @@ def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are
         "7 series of p95_latency over 2 versions, 21 runs.",
     ]
     untold = judged_as(Outcome.CANT_TELL, Outcome.CANT_TELL)
-    found = of_kpi.conclusions(series_of(2, left_out={"it failed": 1, "it is old": 2}), untold)
+    found = wording.conclusions(series_of(2, left_out={"it failed": 1, "it is old": 2}), untold)
     assert found == [
         "p95_latency: 2 of 2 series can't be told (why).",
         "2 series of p95_latency, 6 runs.",
         "1 run can't take part: it failed.",
         "2 runs can't take part: it is old.",
     ]
-    nothing = of_kpi.conclusions(series_of(0, left_out={"it failed": 1}), [])
+    nothing = wording.conclusions(series_of(0, left_out={"it failed": 1}), [])
     assert nothing == ["p95_latency is not known for any successful run.", "1 run can't take part: it failed."]
 
 
 @pytest.mark.parametrize(("drawn", "is_said"), [(0, False), (1, True), (2, True), (3, False), (4, False)])
 def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_said: bool) -> None:
-    said = of_kpi.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3), drawn)[-1]
+    said = wording.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3), drawn)[-1]
     assert said == "3 series of p95_latency, 9 runs." + (
         f" Drawn are the {drawn} most severe of them." if is_said else ""
     )
     assert (
-        of_kpi.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3))[-1] == "3 series of p95_latency, 9 runs."
+        wording.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3))[-1] == "3 series of p95_latency, 9 runs."
     )
 
 
@@ -68,16 +67,16 @@ def test_series_are_in_the_order_of_their_verdicts_and_last_those_without() -> N
         dataclasses.replace(verdict(outcome, of=LATENCY), id=f"id {place}")
         for place, outcome in ((3, Outcome.REGRESSION), (1, Outcome.NO_CHANGE))
     ]
-    judged = of_kpi.judged_series(found, analysis(*verdicts))
+    judged = wording.judged_series(found, analysis(*verdicts))
     assert [one.labels["n"] for one, _ in judged] == [3, 1, 0, 2]
     assert [one and one.outcome for _, one in judged] == [Outcome.REGRESSION, Outcome.NO_CHANGE, None, None]
-    assert [one for _, one in of_kpi.judged_series(found, None)] == [None] * 4
+    assert [one for _, one in wording.judged_series(found, None)] == [None] * 4
 
 
 def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -> None:
     seen = {"effect": Estimate(0.0, -0.1, 0.1), "would_show_in": 5}
     outcomes = ((Outcome.NO_CHANGE, 0.051), (Outcome.NO_CHANGE, 0.072), (Outcome.REGRESSION, 0.3))
     judged = [(EMPTY, verdict(one, of=LATENCY, would_show=size, **seen)) for one, size in outcomes]
-    assert of_kpi.conclusions(series_of(3), judged)[0] == (
+    assert wording.conclusions(series_of(3), judged)[0] == (
         "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have shown within 5 versions)."
     )
