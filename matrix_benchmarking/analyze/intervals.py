@@ -34,7 +34,6 @@ class Interval:
     low: float
     high: float
     pooled: bool
-    confidence: float = CONFIDENCE
 
 
 def summarise(values: Sequence[float]) -> Sample:

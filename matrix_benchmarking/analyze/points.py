@@ -112,16 +112,11 @@ _BY_REPEAT = operator.attrgetter("repeat", "name")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Column:
-    """The values of one setting, which differ.
-
-    Attributes:
-        values: of all settings.
-        keys: what tells the values apart as :func:`typed` does: themselves, with their types where those differ.
-    """
+    """The values of one setting, which differ."""
 
     name: str
     values: Sequence[object]
-    keys: Sequence[object]
+    keys: Sequence[object]  # what tells them apart as :func:`typed` does: themselves, with types where those differ
 
     def ranks(self) -> list[int]:
         """The places in the order of the values; values that order the same have the same place."""

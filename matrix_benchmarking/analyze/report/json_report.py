@@ -26,8 +26,7 @@ from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 
 FORMAT = "matbench-regression"
-VERSION = 2
-"""Rises when something is taken away or changes its meaning; what is added doesn't raise it."""
+VERSION = 2  # rises when something is taken away or changes its meaning; what is added doesn't raise it
 
 _Count = Annotated[int, Field(ge=0)]
 _Share = Annotated[float, Field(ge=0, le=1)]

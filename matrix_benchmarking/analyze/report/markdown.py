@@ -18,8 +18,7 @@ from ..wording import verdicts
 from ..words import is_or_are, plural, probability
 from .worse import ACCEPT, Worse, worse
 
-LIMIT_BYTES = 60_000
-"""GitHub takes comments of up to 65,536 characters."""
+LIMIT_BYTES = 60_000  # GitHub takes comments of up to 65,536 characters
 
 ROWS = 20
 ITEMS = 10
@@ -37,10 +36,10 @@ def markdown(analysis: Analysis) -> str:
         _suspected(analysis),
         _better(analysis),
         _fixed(analysis),
-        *_known(analysis, Status.ACKNOWLEDGED, "Acknowledged"),
-        *_known(analysis, Status.RESOLVED, "Resolved by hand"),
+        _section("Acknowledged", [_said(*one) for one in analysis.alarms(Status.ACKNOWLEDGED)]),
+        _section("Resolved by hand", [_said(*one) for one in analysis.alarms(Status.RESOLVED)]),
         _doubtful(analysis),
-        _notes(analysis),
+        _section("On the data", [f"Note: {plain(note, 400)}" for note in analysis.notes], at_most=REASONS),
         _rest(analysis),
         _data(analysis),
     ]
@@ -115,22 +114,15 @@ def _fixed(analysis: Analysis) -> str:
     return _section("Fixed", items)
 
 
-def _known(analysis: Analysis, status: Status, title: str) -> list[str]:
-    return [_section(title, [_said(verdict, alarm) for verdict, alarm in analysis.alarms(status)])]
-
-
 def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
     """One alarm with what a person said of it, in a line."""
     said = "no reason given" if not alarm.reason else f"“{plain(alarm.reason, 200)}”"
-    by = "" if alarm.author is None else f" ({plain(alarm.author, 60)}{_on(alarm)})"
+    on = "" if alarm.at is None else f", {alarm.at:%Y-%m-%d}"
+    by = "" if alarm.author is None else f" ({plain(alarm.author, 60)}{on})"
     until = "" if alarm.until is None else f", until {code(alarm.until, 60)}"
     note = f"; {plain(alarm.note, 120)}" if alarm.note else ""
     levels = plain(verdicts.levels(verdict.kpi, alarm), 80)
     return f"{_title(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
-
-
-def _on(alarm: Alarm) -> str:
-    return "" if alarm.at is None else f", {alarm.at:%Y-%m-%d}"
 
 
 def _doubtful(analysis: Analysis) -> str:
@@ -140,10 +132,6 @@ def _doubtful(analysis: Analysis) -> str:
         if one.reruns
     ]
     return _section("No difference shown yet", items)
-
-
-def _notes(analysis: Analysis) -> str:
-    return _section("On the data", [f"Note: {plain(note, 400)}" for note in analysis.notes], at_most=REASONS)
 
 
 def _rest(analysis: Analysis) -> str:
@@ -179,9 +167,7 @@ def _changed(verdict: SeriesVerdict) -> str:
     return f"{plain(verdicts.size(verdict), 80)}, {levels}{since}"
 
 
-_GAP = "&#8203;"
-"""A zero-width space: invisible, and no name or address goes on behind it."""
-
+_GAP = "&#8203;"  # a zero-width space: invisible, and no name or address goes on behind it
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", '"': "&quot;"}
 _BACKSLASHED = "\\`*_[]{}~#!"
 _ESCAPES = str.maketrans(_ENTITIES | {char: f"\\{char}" for char in _BACKSLASHED})
@@ -227,8 +213,7 @@ def bullets(items: Sequence[str], at_most: int) -> str:
     return "\n".join([*(f"* {item}" for item in items[:at_most]), *([f"* … and {rest} more"] if rest > 0 else [])])
 
 
-_JOINER = "\u200d"
-"""Joins emoji; the one invisible character that is kept."""
+_JOINER = "\u200d"  # joins emoji; the one invisible character that is kept
 
 
 def one_line(text: str, limit: int = 300) -> str:

@@ -8,16 +8,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, typed
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Bounded, Limited, LimitedGroup, better_than, bounded, keeps
-from ..points import Point
+from ..points import Point, varying
 from ..words import count_of, is_or_are, percent, plural, sign, tuning_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
-_NAMED = 3
-"""How many runners-up a sentence names."""
+_NAMED = 3  # of runners-up in a sentence
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,20 +36,15 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    return [*(_group(group, group.kpi, condition) for group in best.compared), *_alone(best, condition)]
-
-
-def _alone(best: Best, condition: str) -> list[Verdict]:
-    """What is said of the groups of a single point: to each its own sentence would hide the others."""
+    said = [_group(group, group.kpi, condition) for group in best.compared]
     groups = best.alone
-    if not groups:
-        return []
-    only = f" that {'keeps the limit' if condition else 'could be ranked'}"
-    named = "; ".join(scope(group) for group in groups[:_NAMED])
-    rest = f"; and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
-    return [
-        Verdict(f"Nothing to compare in {len(groups)} groups with one point each{only}.", f"They are {named}{rest}.")
-    ]
+    if groups:  # to each its own sentence would hide the others
+        only = f" that {'keeps the limit' if condition else 'could be ranked'}"
+        names = "; ".join(scope(group) for group in groups[:_NAMED])
+        rest = f"; and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
+        lead = f"Nothing to compare in {len(groups)} groups with one point each{only}."
+        said.append(Verdict(lead, f"They are {names}{rest}."))
+    return said
 
 
 def scope(group: Group) -> str:
@@ -108,18 +101,11 @@ def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
     best, claim = group.best, superlative(kpi, condition)
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    said = (_rivals(group, kpi, condition), optimism(group, kpi), edge(group))
-    rest = " ".join(sentence for sentence in said if sentence)
+    highest = group.highest(best)
+    were = "was" if len(highest) == 1 else "were"
+    edge = f"It is at the highest {' and '.join(highest)} that {were} tried: more may be better." if highest else ""
+    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi), edge)))
     return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
-
-
-def edge(group: Group) -> str:
-    """Which settings of the best point are the highest that were tried; empty for none."""
-    names = group.highest(group.best)
-    if not names:
-        return ""
-    were = "was" if len(names) == 1 else "were"
-    return f"It is at the highest {' and '.join(names)} that {were} tried: more may be better."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:
@@ -142,9 +128,8 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
             f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "
             "more than chance isn't known."
         )
-    undecided = group.undecided
-    if undecided:
-        return f"Can't be told apart from it: {_named(undecided, group, kpi)}."
+    if group.undecided:
+        return f"Can't be told apart from it: {_named(group.undecided, group, kpi)}."
     return f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
 
 
@@ -159,14 +144,10 @@ def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> s
 
 def short_label(point: Point, group: Group) -> str:
     """A point by what differs from the best."""
-    best = group.best.settings
-
-    def differs(name: str) -> bool:
-        return typed(point.settings.get(name, NOT_SET)) != typed(best.get(name, NOT_SET))
-
-    if any(differs(name) for name in group.variant_names):
+    differing = varying([point.settings, group.best.settings])
+    if any(name in differing for name in group.variant_names):
         return point_label(point.settings, group)
-    return tuning_label(point.settings, [name for name in group.tuning_names if differs(name)])
+    return tuning_label(point.settings, [name for name in group.tuning_names if name in differing])
 
 
 def verdict_under(limited: Limited) -> list[Verdict]:
@@ -180,13 +161,8 @@ def verdict_under(limited: Limited) -> list[Verdict]:
 
 def condition_label(kpi: KPIDefinition, limit: float) -> str:
     """A limit (in the KPI's unit) in words: ``under 100 ms p95_latency``; ``from 10 1/s speed up`` the other way."""
-    amount = f"{limit_label(kpi, limit)} {kpi.name}"
-    return f"under {amount}" if kpi.lower_better else f"from {amount} up"
-
-
-def limit_label(kpi: KPIDefinition, limit: float) -> str:
-    """A limit (in the KPI's unit) as it was chosen, with the unit that is shown: ``100 ms``."""
-    return f"{limit / kpi.divisor:,.10g} {kpi.display_unit}".rstrip()
+    amount = f"{limit / kpi.divisor:,.10g} {kpi.display_unit}".rstrip()
+    return f"under {amount} {kpi.name}" if kpi.lower_better else f"from {amount} {kpi.name} up"
 
 
 def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
