@@ -99,6 +99,7 @@ class OpenSearch(Section):
     index: str | None = None
     index_prefix: str = ""
     prom_index_suffix: str = "-prom"
+    kpi_labels: Literal["nested", "flat"] = "nested"
     regression_analyses: RegressionAnalyses = RegressionAnalyses()
 
 

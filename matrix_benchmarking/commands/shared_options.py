@@ -199,7 +199,8 @@ def located(
     """The location of the history: what is given, else the configured instance of OpenSearch, else ``matbench.db``."""
     configured = config.lts.opensearch
     index = opensearch_index or configured.index
-    indices = Indices(index, configured.index_prefix, configured.prom_index_suffix)
+    flat = configured.kpi_labels == "flat"
+    indices = Indices(index, configured.index_prefix, configured.prom_index_suffix, has_flat_labels=flat)
     found: Location
     if opensearch_host is None and history is None and configured.instance is not None:
         found, warnings = of_instance(configured.instance, os.environ, indices)

@@ -53,7 +53,8 @@ class OpenSearchStorage:
         try:
             with self.sentences():
                 if writable:
-                    indices.ensure(self._client, place.kpi_index, indices.KPIS)
+                    wanted = indices.FLAT_KPIS if place.has_flat_labels else indices.KPIS
+                    indices.ensure(self._client, place.kpi_index, wanted)
                 if writable and indices.ensure(self._client, place.index, indices.PAYLOADS):
                     self._bring_on()
                 if not writable and not indices.is_there(self._client, place.index, indices.PAYLOADS):
@@ -115,9 +116,9 @@ class OpenSearchStorage:
         return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
 
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
-        kpis = self._place.kpi_index
+        kpis, is_flat = self._place.kpi_index, self._place.has_flat_labels
         self._hide([row.id for row in rows if row.version is not None])
-        shown = (each for row in rows for each in _shown(kpis, row))
+        shown = (each for row in rows for each in _shown(kpis, row, is_flat))
         refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._bulk(shown)}
         actions = (
             action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
@@ -127,7 +128,7 @@ class OpenSearchStorage:
         failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._bulk(actions)}
         # Somebody else was faster: shown are the KPIs of what is there.
         self._bulk(each for row in rows if row.id in failed for each in _hidden(kpis, row))
-        self._bulk(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row))
+        self._bulk(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row, is_flat))
         return {**refused, **failed}
 
     def remove(self, ids: Sequence[str]) -> int:
@@ -234,8 +235,8 @@ def _event(of: Event) -> Document:
     }
 
 
-def _shown(index: str, row: Row) -> Iterator[Action]:
-    """The KPIs of *row*, which has its payload, each as a document of its own."""
+def _shown(index: str, row: Row, is_flat: bool) -> Iterator[Action]:
+    """The KPIs of *row*, which has its payload, each as a document of its own, with its labels in it if *is_flat*."""
     for name, kpi in _kpis(row):
         labels = dict(kpi.get("labels") or {})
         urls = labels.pop(URLS_LABEL, None)
@@ -249,10 +250,14 @@ def _shown(index: str, row: Row) -> Iterator[Action]:
             "lower_better": kpi["lower_better"],
             "ignored_for_regression": kpi.get("ignored_for_regression", False),
             "test_uuid": row.id,
-            # In the name of a field a dot would mean an object; a blank one can't be.
-            "labels": {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()},
             "urls": urls,
         }
+        # In the name of a field a dot would mean an object; a blank one can't be.
+        fields = {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()}
+        if is_flat:  # but for those that have the names of the document's fields, or of the server's
+            taken = {label for label in fields if label in ("labels", *document) or label.startswith("_")}
+            document |= {label: fields.pop(label) for label in fields.keys() - taken}
+        document["labels"] = fields
         yield action("index", index, _kpi_id(row.id, name), document)
 
 

@@ -15,6 +15,7 @@ a payload. A matbench refuses the indices of a newer one, of which it would lose
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
+_WITH_KEYWORD = {**_KEYWORD, "fields": {"keyword": _KEYWORD}}
 _EXACT, _LONG, _DATE, _BOOLEAN = ({"type": kind} for kind in ("keyword", "long", "date", "boolean"))
 _UNINDEXED = {"type": "object", "enabled": False}
 _TEXT_ONLY_KEPT = {"type": "keyword", "index": False, "doc_values": False}
@@ -65,6 +66,12 @@ KPIS = _mapping(
     },
     dynamic_templates=[{"labels": {"path_match": "labels.*", "mapping": _KEYWORD}}],
 )
+FLAT_KPIS = {
+    **KPIS,
+    "dynamic": "true",
+    "dynamic_templates": [*KPIS["dynamic_templates"], {"flat": {"match": "*", "mapping": _WITH_KEYWORD}}],
+}
+"""Labels beside the other fields, as dashboards of TOPSAIL ask: ``model``, and the same as ``model.keyword``."""
 ALARMS = _mapping(
     "alarms",
     {
@@ -92,7 +99,7 @@ def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bool
         _create(client, name, wanted)
         found = _checked(client, name, wanted) or {}
     is_older = _known(found).get("mapping_version", 0) < VERSION or not _fields(wanted).keys() <= _fields(found).keys()
-    if is_older:  # fields can be added at any time
+    if is_older or found.get("dynamic") != wanted["dynamic"]:  # fields can be added at any time
         acknowledge(
             lambda: client.indices.put_mapping(index=name, body=wanted), f"the new fields of the index '{name}'"
         )

@@ -66,6 +66,7 @@ class OpenSearchLocation:
     index: str
     access: Credentials
     kpi_index: str = ""
+    has_flat_labels: bool = False  # in the documents of KPIs labels are fields of their own, not below ``labels``
 
     def __post_init__(self) -> None:
         if not self.kpi_index:
@@ -119,6 +120,7 @@ class Indices:
     prefix: str = ""
     suffix: str = DEFAULT_SUFFIX
     path_is_prefix: bool = False
+    has_flat_labels: bool = False  # see OpenSearchLocation
 
 
 def locate(
@@ -190,7 +192,7 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
     shown = f"[{host}]" if ":" in host else host
     default_port = 443 if parts.scheme == "https" else 9200
     base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
-    return OpenSearchLocation(base, index, access, index + indices.suffix)
+    return OpenSearchLocation(base, index, access, index + indices.suffix, indices.has_flat_labels)
 
 
 def _credentials(environment: Mapping[str, str], instance: str | None = None) -> tuple[Credentials, list[str]]:

@@ -100,22 +100,25 @@ def test_invalid_payloads_fail_the_test_and_nothing_is_kept(
     assert "  run_5: rate.json: is empty" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("labels", ["labels.", ""])
 @pytest.mark.xdist_group("opensearch")
 def test_payloads_and_kpis_go_to_the_named_indices_of_the_instance(
-    opensearch, parse: Parse, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    opensearch, labels: str, parse: Parse, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     from opensearchpy import OpenSearch
 
     names = {"index": "unattended", "index_prefix": "perf-", "prom_index_suffix": "-kpis"}
+    names |= {} if labels == "labels." else {"index": "flat", "kpi_labels": "flat"}
     configure({"opensearch": {"export": {"enabled": True}, "instance": "smoke", **names}}, history="sqlite:///no.db")
     monkeypatch.setenv("MATBENCH_OPENSEARCH_SMOKE_URL", opensearch.url)
     assert parse() == 0
-    assert f"{opensearch.url}/perf-unattended: 3 runs added" in capsys.readouterr().err
+    index = f"perf-{names['index']}"
+    assert f"{opensearch.url}/{index}: 3 runs added" in capsys.readouterr().err
     assert not Path("no.db").exists()
     with OpenSearch([opensearch.url]) as client:
-        assert client.count(index="perf-unattended")["count"] == 3
-        assert client.count(index="perf-unattended-kpis")["count"] == 3
-        hits = client.search(index="perf-unattended-kpis", body={"query": {"term": {"labels.batch_size": "2"}}})
+        assert client.count(index=index)["count"] == 3
+        assert client.count(index=f"{index}-kpis")["count"] == 3
+        hits = client.search(index=f"{index}-kpis", body={"query": {"term": {f"{labels}batch_size": "2"}}})
     (hit,) = hits["hits"]["hits"]
     assert (hit["_source"]["kpi"], hit["_source"]["value"], hit["_source"]["unit"]) == ("rate", 3.0, "1/s")
 

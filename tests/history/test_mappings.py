@@ -63,6 +63,25 @@ def test_dashboards_find_kpis_by_labels_and_time(admin, location):
     assert shown["urls"] == {"log": "https://x"}
 
 
+def test_labels_may_be_fields_of_their_own_as_dashboards_of_topsail_have_them(admin, location):
+    flat = dataclasses.replace(location, has_flat_labels=True)
+    labels = {"model": "llama", "batch_size": 8, "a.b": "x", "kpi": "mine", "_id": "odd", "urls": {"log": "https://x"}}
+    with opened(location) as kept:  # an index of nested labels goes on with flat ones
+        kept.push([record(payload(1, {"a": 1.0}, labels=labels))])
+    with opened(flat) as kept:
+        assert kept.push([record(payload(2, {"a": 2.0}, labels={**labels, "batch_size": "auto"}))]).added == 1
+    with opened(location) as kept:
+        kept.push([record(payload(3, {"a": 3.0}, labels={**labels, "new": 1}))])
+    admin.indices.refresh(index=location.kpi_index)
+    for field, value in (("model", "llama"), ("model.keyword", "llama"), ("batch_size", "auto"), ("a_b", "x")):
+        hits = admin.search(index=location.kpi_index, body={"query": {"term": {field: value}}})["hits"]["hits"]
+        assert [hit["_source"]["value"] for hit in hits] == [2.0], field
+    (shown,) = (hit["_source"] for hit in hits)
+    assert (shown["kpi"], shown["labels"]) == ("a", {"kpi": "mine", "_id": "odd"})
+    hits = admin.search(index=location.kpi_index, body={"query": {"term": {"labels.model": "llama"}}})["hits"]["hits"]
+    assert sorted(hit["_source"]["value"] for hit in hits) == [1.0, 3.0]
+
+
 def test_dashboards_see_the_kpis_of_what_is_there_and_no_others(admin, location):
     def shown():
         found = admin.search(index=location.kpi_index, size=100)["hits"]["hits"]
