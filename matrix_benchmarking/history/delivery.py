@@ -100,7 +100,7 @@ def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Deli
         write(spool)
         spool.seek(0)
         if not location.is_there():
-            return Delivered(plan.foresee(records(spool, "the upload"), plan.Nothing(), replace=replace))
+            return Delivered(plan.foresee(records(spool, "the upload"), None, replace=replace))
         with open_history(location, writable=False) as history:
             foreseen = history.foresee(records(spool, "the upload"), replace=replace)
             return Delivered(foreseen, None, _twins(history, foreseen))

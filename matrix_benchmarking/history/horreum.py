@@ -1,7 +1,5 @@
-"""Payloads to a Horreum server, each once.
+"""Payloads to a Horreum server, each once, by https://horreum.hyperfoil.io/docs/tasks/upload-run/.
 
-Route and header are those of https://horreum.hyperfoil.io/docs/tasks/upload-run/: ``POST /api/run/data`` with ``test``,
-``start``, ``stop``, ``owner`` and ``access``; it answers with the ids of the runs that it made.
 Horreum takes whatever comes as a new run, so a ledger on this machine remembers what it has acknowledged.
 """
 
@@ -12,7 +10,6 @@ import hashlib
 import urllib.parse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import platformdirs
@@ -43,11 +40,7 @@ class Server:
 
 
 def server(environment: Mapping[str, str]) -> Server:
-    """The server that ``MATBENCH_HORREUM_URL``, ``_API_KEY``, ``_OWNER``, ``_ACCESS`` and ``_CA_CERTS`` describe.
-
-    Raises:
-        HistoryError: there is no URL, or it holds a password, or there is no such access.
-    """
+    """The server that ``MATBENCH_HORREUM_URL``, ``_API_KEY``, ``_OWNER``, ``_ACCESS`` and ``_CA_CERTS`` describe."""
     url = environment.get(f"{PREFIX}URL", "").rstrip("/")
     if "@" in url:
         raise HistoryError(f"{PREFIX}URL holds a user name or password: use {PREFIX}API_KEY")
@@ -67,19 +60,13 @@ def server(environment: Mapping[str, str]) -> Server:
 
 
 def ledgers() -> Path:
-    """Where the ledgers are: below the user's state directory."""
     return platformdirs.user_state_path("matbench") / "horreum"
 
 
 def post(records: Iterable[Record], to: Server, test_name: str, directory: Path) -> Pushed:
     """Post those of *records* that were not posted before as runs of the Horreum test *test_name*.
 
-    Args:
-        directory: of the ledgers.
-
-    Raises:
-        UnavailableError: the server is away, or refuses us; what it acknowledged until then is remembered.
-        OutputError: the ledger can't be written.
+    What the server acknowledged before it was away is remembered in a ledger in *directory*.
     """
     pushed = Pushed()
     pool = urllib3.PoolManager(ca_certs=to.ca_certs, timeout=TIMEOUT_S, retries=_RETRIES)
@@ -136,7 +123,7 @@ def _post(pool: urllib3.PoolManager, to: Server, test_name: str, of: Record) -> 
 def _made_a_run(content: bytes) -> bool:
     """True if the answer holds ids of runs: a list of numbers, or one as older servers have it, maybe as text."""
     try:
-        ids: Any = msgspec.json.decode(content)
+        ids = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     several = ids if isinstance(ids, list) else [ids]
@@ -154,9 +141,9 @@ def _read_ledger(path: Path) -> dict[str, str]:
     known: dict[str, str] = {}
     for line in lines:
         try:
-            entry: Any = msgspec.json.decode(line)
+            entry = msgspec.json.decode(line, type=dict[str, str])
             known[entry["id"]] = entry["digest"]
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError):
             continue
     return known
 

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import ipaddress
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..errors import HistoryError
 from .port import Storage
@@ -40,17 +40,11 @@ class Location(Protocol):
         """
 
 
-def parse(text: str, environment: Mapping[str, str], **options: Any) -> tuple[Location, list[str]]:
-    """The location that *text* means, and warnings about it.
+def parse(text: str, environment: Mapping[str, str], **options: object) -> tuple[Location, list[str]]:
+    """The location that *text* means, and warnings about it. Raises HistoryError: it means none, or holds a password.
 
-    Args:
-        text: such as ``sqlite:///relative.db``, ``sqlite:////absolute.db`` ``postgresql://host/database`` or
-            ``http(s)://host:port/index``.
-        environment: where credentials are found.
-        options: what the engines take besides.
-
-    Raises:
-        HistoryError: it means none, or holds a password.
+    Such as ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``https://host:port/index``; the *environment* has
+    credentials, *options* are what engines take besides.
     """
     text = text.strip()
     scheme, separator, rest = text.partition("://")

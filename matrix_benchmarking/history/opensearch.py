@@ -207,8 +207,10 @@ class OpenSearchStorage:
 
     @functools.cached_property
     def _is_in_order(self) -> bool:
-        """True if the sequence numbers of documents are in the order in which they were written."""
-        return indices.is_in_order(self._client, self._place.index)
+        """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
+        answer = patiently(lambda: self._client.indices.get_settings(index=self._place.index))
+        with reading("the request for the settings of an index"):
+            return [each["settings"]["index"]["number_of_shards"] for each in answer.values()] == ["1"]
 
     def _bring_on(self) -> None:
         """Give the documents of before their heads; those that somebody replaces meanwhile have theirs."""

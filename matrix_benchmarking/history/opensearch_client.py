@@ -328,10 +328,6 @@ def _broken(error: exceptions.ConnectionError) -> str:
         )
     if isinstance(error, exceptions.ConnectionTimeout):
         return f"did not answer within {TIMEOUT_S:g} s"
-    if "Failed to resolve" in cause:
-        return "can't be reached: there is no such host"
-    if "refused" in cause:
-        return "can't be reached: connection refused; is the server running?"
     if "reset" in cause or "aborted" in cause or "Remote end closed" in cause:
         return "broke off the connection"
-    return f"can't be reached: {innermost}"
+    return f"can't be reached: {innermost}; is the server running?"

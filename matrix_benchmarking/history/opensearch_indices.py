@@ -111,14 +111,6 @@ def is_there(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bo
     return _checked(client, name, wanted) is not None
 
 
-def is_in_order(client: opensearchpy.OpenSearch, name: str) -> bool:
-    """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
-    answer = patiently(lambda: client.indices.get_settings(index=name))
-    with reading("the request for the settings of an index"):
-        shards = [each["settings"]["index"]["number_of_shards"] for each in answer.values()]
-    return shards == ["1"]
-
-
 def _checked(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> Document | None:
     """The mapping of the index, which may be called by an alias; None where there is none."""
     try:

@@ -1,9 +1,7 @@
 """Where a history on an OpenSearch server is, and who we are there: ``https://host:9200/index``, or a named instance.
 
-Credentials come from the environment or a file, never from a command line that others can list. Variables are
-``MATBENCH_OPENSEARCH_<INSTANCE>_URL``, ``_USERNAME``, ``_PASSWORD``, ``_CA_CERTS`` and ``_VERIFY_CERTS``; without an
-instance ``MATBENCH_OPENSEARCH_USERNAME`` and so on. The file is YAML: below each instance the same names, in small
-letters.
+Variables are ``MATBENCH_OPENSEARCH_<INSTANCE>_URL``, ``_USERNAME``, ``_PASSWORD``, ``_CA_CERTS``, ``_VERIFY_CERTS``, or
+``MATBENCH_OPENSEARCH_USERNAME`` … without an instance; a file of credentials has the same names, in small letters.
 """
 
 from __future__ import annotations
@@ -14,10 +12,11 @@ import stat
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from .. import yaml_file
 from ..errors import HistoryError
+from ..jsonable import Document
 from .location import is_local
 
 if TYPE_CHECKING:
@@ -33,14 +32,7 @@ _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Credentials:
-    """What is needed to talk to one server.
-
-    Attributes:
-        url: of the server; None where only the rest is given.
-        username, password: for basic authentication.
-        ca_certs: file with the certificates of a private authority.
-        verify_certs: False takes any certificate, which makes the connection insecure.
-    """
+    """What is needed to talk to one server; *url* is None where only the rest is given."""
 
     url: str | None = None
     username: str | None = None
@@ -51,13 +43,9 @@ class Credentials:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OpenSearchLocation:
-    """The indices of a history on an OpenSearch server; see :class:`.location.Location`.
+    """The indices of a history on an OpenSearch server: *index* of the payloads, *kpi_index* for dashboards.
 
-    Attributes:
-        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
-        index: the index of the payloads.
-        access: who we are there.
-        kpi_index: the index of single KPIs, for dashboards; that of the payloads with ``-prom`` unless given.
+    The *url* holds, behind a proxy, the path in front of the server's own.
     """
 
     is_server: ClassVar = True
@@ -77,7 +65,6 @@ class OpenSearchLocation:
 
     @property
     def alarm_index(self) -> str:
-        """The index of what happened to alarms."""
         return f"{self.index}{ALARM_SUFFIX}"
 
     def is_there(self) -> bool:
@@ -85,20 +72,16 @@ class OpenSearchLocation:
         return True
 
     def open(self, *, writable: bool) -> Storage:
-        """The engine."""
         from .opensearch import OpenSearchStorage  # opensearch-py: a tenth of a second, which other engines don't need
 
         return OpenSearchStorage(self, writable=writable)
 
     def warnings(self) -> list[str]:
         """What makes the connection insecure."""
-        if (
-            self.url.startswith("http:")
-            and self.access.password
-            and not is_local(urllib.parse.urlsplit(self.url).hostname or "")
-        ):
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme == "http" and self.access.password and not is_local(parts.hostname or ""):
             return [f"the password goes to {self.url} unencrypted: use https"]
-        if self.url.startswith("https:") and not self.access.verify_certs:
+        if parts.scheme == "https" and not self.access.verify_certs:
             return [
                 f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
             ]
@@ -109,11 +92,7 @@ class OpenSearchLocation:
 class Indices:
     """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
 
-    Attributes:
-        index: used where the URL names none.
-        prefix, suffix: in front of all, and behind that of the KPIs.
-        path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
-            the index.
+    *index* is used where the URL names none. Where it is given and *path_is_prefix*, the URL's path is a proxy's.
     """
 
     index: str | None = None
@@ -128,19 +107,8 @@ def locate(
 ) -> tuple[OpenSearchLocation, list[str]]:
     """The location that *text* means, ``http(s)://host:port/index``, and warnings about it.
 
-    Args:
-        environment: where credentials are found.
-        indices: names of indices; the one in *text* comes first.
-        username: wins over the environment's.
-
-    Raises:
-        HistoryError: it means none, or holds a password.
+    Names of indices in *text* come before those of *indices*, and *username* before the environment's.
     """
-    if "@" in text:
-        raise HistoryError(
-            "the location of the history holds a user name or password, which others could see: give them in "
-            f"{PREFIX}USERNAME and {PREFIX}PASSWORD"
-        )
     access, warnings = _credentials(environment)
     location = _location(text, indices, dataclasses.replace(access, username=username or access.username))
     return location, warnings + location.warnings()
@@ -149,11 +117,7 @@ def locate(
 def of_instance(
     instance: str, environment: Mapping[str, str], indices: Indices = Indices()
 ) -> tuple[OpenSearchLocation, list[str]]:
-    """The location of the named OpenSearch *instance*, and warnings about it.
-
-    Raises:
-        HistoryError: its URL is not known, or holds a password.
-    """
+    """The location of the named OpenSearch *instance*, and warnings about it."""
     access, warnings = _credentials(environment, instance)
     if access.url is None:
         variable = f"{_variable_prefix(instance)}URL"
@@ -165,7 +129,7 @@ def of_instance(
 def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
     if "@" in text:
         raise HistoryError(
-            "the URL of the OpenSearch server holds a user name or password, which others could see: give them in "
+            "the location of the history holds a user name or password, which others could see: give them in "
             f"{PREFIX}USERNAME and {PREFIX}PASSWORD, or in the variables of the instance"
         )
     try:
@@ -198,7 +162,7 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
 def _credentials(environment: Mapping[str, str], instance: str | None = None) -> tuple[Credentials, list[str]]:
     """The credentials of *instance* and warnings about them; each variable wins over the file."""
     warnings: list[str] = []
-    given: dict[str, Any] = {}
+    given: Document = {}
     if instance is not None and environment.get(FILE_VARIABLE):
         given = _from_file(Path(environment[FILE_VARIABLE]), instance, warnings)
     prefix = _variable_prefix(instance)
@@ -220,7 +184,7 @@ def _variable_prefix(instance: str | None) -> str:
     return PREFIX if instance is None else f"{PREFIX}{re.sub('[^A-Z0-9]', '_', instance.upper())}_"
 
 
-def _from_file(path: Path, instance: str, warnings: list[str]) -> dict[str, Any]:
+def _from_file(path: Path, instance: str, warnings: list[str]) -> Document:
     section = yaml_file.read(path).content.get(instance)
     if section is None:
         return {}

@@ -9,11 +9,10 @@ import collections
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from ..errors import HistoryError
 from ..jsonable import Document
-from .port import Query, batched
+from .port import Query, Storage, batched
 from .records import KeptRun, Record, Row, digest, record_of
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
 
@@ -81,24 +80,6 @@ class Pushed:
                 setattr(self, field.name, ours + theirs)
 
 
-class Lookup(Protocol):
-    """What a plan asks of a history; see :class:`.port.Storage`."""
-
-    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]: ...
-
-    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]: ...
-
-
-class Nothing:
-    """A history that is not there yet."""
-
-    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
-        return ()
-
-    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
-        return ()
-
-
 @dataclasses.dataclass(slots=True)
 class Write:
     """A record to be written, as new or in the place of what is there at *version*; *counted* is as in a Pushed."""
@@ -125,7 +106,7 @@ class Upload:
         moment_us: when its runs were first seen; None until there is a new one.
     """
 
-    def __init__(self, storage: Lookup, *, replace: bool = False, are_copies: bool = False) -> None:
+    def __init__(self, storage: Storage | None, *, replace: bool = False, are_copies: bool = False) -> None:
         self.pushed = Pushed()
         self.waiting: list[Record] = []
         self.moment_us: int | None = None
@@ -219,13 +200,13 @@ class Upload:
         """The ids of the runs that are there, by the measurement that they share with some of *records*."""
         wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
         shared: dict[str, list[str]] = {}
-        for measurement, run in self._storage.measured(sorted(wanted)) if wanted else ():
+        for measurement, run in self._storage.measured(sorted(wanted)) if wanted and self._storage else ():
             shared.setdefault(measurement, []).append(run)
         return shared
 
 
-def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
-    """What a push of *records* would do."""
+def foresee(records: Iterable[Record], storage: Storage | None, *, replace: bool) -> Pushed:
+    """What a push of *records* would do; None is a history that is not there yet."""
     upload = Upload(storage, replace=replace)
     planned = (write for chunk in writable(records, CHUNK) for write in upload.plan(chunk))
     for write in itertools.chain(planned, upload.plan_waiting()):
@@ -238,10 +219,11 @@ def writable(records: Iterable[Record], at_once: int) -> Iterator[list[Record]]:
     return batched(records, at_once, lambda each: each.size_bytes, LARGEST_WRITE_BYTES)
 
 
-def found(ids: Sequence[str], storage: Lookup, *, payload: bool) -> Iterator[Row]:
+def found(ids: Sequence[str], storage: Storage | None, *, payload: bool) -> Iterator[Row]:
     """Those of *ids* that are there."""
-    for some in batched(ids, CHUNK):
-        yield from storage.find(some, payload=payload)
+    if storage is not None:
+        for some in batched(ids, CHUNK):
+            yield from storage.find(some, payload=payload)
 
 
 def twin_of(of: Record | KeptRun) -> Twin | None:

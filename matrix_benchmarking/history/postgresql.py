@@ -126,10 +126,6 @@ class PostgreSQLStorage(SQLReader):
         """The driver's errors as sentences, which never hold credentials."""
         try:
             yield
-        except errors.InsufficientPrivilege as error:
-            raise HistoryError(f"{self.location}: the user may not do that: {_said(error)}") from error
-        except errors.ReadOnlySqlTransaction as error:
-            raise HistoryError(f"{self.location} is read-only, or was opened for reading") from error
         except (errors.DiskFull, errors.IoError) as error:
             raise UnavailableError(f"{self.location}: the server's disk is full or fails: {_said(error)}") from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:

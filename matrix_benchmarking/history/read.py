@@ -90,18 +90,15 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     for entry in past:
         same = current.get(entry.test_uuid)
         if same is None and (described := measured.get(entry.measurement)) is not None:
-            same = described if id(described) not in known and _is_same_time(entry, described) else None
+            # Runs that took place at different times are repeats, however equal their artifacts.
+            is_same_time = len({time_of_entry(entry), time_of_entry(described)} - {None}) < 2
+            same = described if id(described) not in known and is_same_time else None
         if same is None:
             kept.append(entry)
         else:
             known[id(same)] = dataclasses.replace(same, test_uuid=entry.test_uuid, recorded=entry.recorded)
     merged = [*kept, *(known.get(id(entry), entry) for entry in matrix)]
     return Matrix(merged, unfinished=matrix.unfinished, notes=past.notes)
-
-
-def _is_same_time(one: Entry, other: Entry) -> bool:
-    """False for runs that took place at different times: those are repeats, however equal their artifacts."""
-    return len({time_of_entry(one), time_of_entry(other)} - {None}) < 2
 
 
 class _Kept:

@@ -114,21 +114,17 @@ class Record:
         """Raise HistoryError for a KPI that is none."""
         known: str | None = None  # the KPIs of a run have one time
         for name, kpi in self.payload["kpis"].items():
-            if kpi is not None:
-                known = self._check_kpi(name, kpi, known)
-
-    def _check_kpi(self, name: str, kpi: object, known: str | None) -> str | None:
-        """The timestamp of a KPI that is one; *known* is a timestamp that is a time."""
-        try:
-            checked = msgspec.convert(kpi, _KPI)
-            msgspec.convert(name, _Name)
-            if not math.isfinite(checked.value):
-                raise ValueError(f"its value is {checked.value}, and should be a finite number")
-            if checked.timestamp != known:
-                microseconds(checked.timestamp)
-            return checked.timestamp
-        except (ValueError, msgspec.ValidationError) as error:
-            raise HistoryError(f"KPI '{name:.80}' of test {self.id} can't be kept: {error}") from error
+            if kpi is None:
+                continue
+            try:
+                checked = msgspec.convert(kpi, _KPI)
+                msgspec.convert(name, _Name)
+                if not math.isfinite(checked.value):
+                    raise ValueError(f"its value is {checked.value}, and should be a finite number")
+                if checked.timestamp != known:
+                    microseconds(known := checked.timestamp)
+            except (ValueError, HistoryError, msgspec.ValidationError) as error:
+                raise HistoryError(f"KPI '{name:.80}' of test {self.id} can't be kept: {error}") from error
 
 
 class KeptRun(msgspec.Struct, frozen=True):

@@ -73,12 +73,16 @@ class SQLiteStorage(SQLReader):
         if not writable and not path.is_file():
             raise HistoryError(f"there is no history '{path}' yet: 'matbench upload_lts' makes it")
         if writable:
-            _make_directory(path.parent)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                said = f"cannot make the directory '{path.parent}' for the history: {os_reason(error)}"
+                raise HistoryError(said) from error
         with self.sentences():
             self._connection = _connect(path, writable=writable)
         try:
             with self.sentences():
-                (self._prepare if writable else self._check)()
+                self._prepare() if writable else _show_as_today(self._connection, self.location)
         except BaseException:
             self._connection.close()
             raise
@@ -131,11 +135,6 @@ class SQLiteStorage(SQLReader):
         connection.execute("PRAGMA cache_size = -32000")  # KiB: an index of 100,000 ids fits
         _migrate(connection, self.location)
 
-    def _check(self) -> None:
-        if _version(self._connection, self.location) == 0:
-            raise HistoryError(f"there is no history in '{self.path}' yet: 'matbench upload_lts' makes it")
-        _show_as_today(self._connection, self.location)
-
 
 def _reason(error: sqlite3.Error) -> str:
     code = getattr(error, "sqlite_errorcode", 0)
@@ -155,13 +154,6 @@ def _until_free(call: Callable[[], object]) -> None:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
         time.sleep(0.02)
-
-
-def _make_directory(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HistoryError(f"cannot make the directory '{directory}' for the history: {os_reason(error)}") from error
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
@@ -230,7 +222,9 @@ def _migrate(connection: sqlite3.Connection, location: str) -> None:
 def _show_as_today(connection: sqlite3.Connection, location: str) -> None:
     """Let the tables of an older matbench, open for reading, look like today's."""
     found = _version(connection, location)
-    if not 0 < found < VERSION:
+    if found == 0:
+        raise HistoryError(f"there is no history in '{location}' yet: 'matbench upload_lts' makes it")
+    if found == VERSION:
         return
     _add_functions(connection)
     connection.execute(f"CREATE TEMP VIEW runs AS SELECT {_columns(found)} FROM payloads")  # noqa: S608 - our own names

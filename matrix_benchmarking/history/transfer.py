@@ -237,16 +237,15 @@ def _downloaded(directory: Path, *, force: bool) -> set[str]:
             raise HistoryError(
                 f"'{directory}' was downloaded by a newer matbench: update it, or name another directory"
             )
-        names = [name for name in content["files"] if isinstance(name, str) and name.endswith(".json")]
+        names = {name for name in content["files"] if isinstance(name, str) and name.endswith(".json")}
         return {name for name in names if Path(name).name == name}
     except FileNotFoundError:
-        pass
+        if not force and directory.is_dir() and any(directory.iterdir()):
+            raise ConfigError(f"'{directory}' holds other things: name another directory, or give `force`") from None
+        return set()
     except NotADirectoryError as error:
         raise ConfigError(f"'{directory}' is a file: name a directory for the payloads") from error
     except OSError as error:
         raise HistoryError(f"cannot read '{directory}': {os_reason(error)}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise HistoryError(f"'{directory / RECORD}' is damaged: remove it, and give `force`") from error
-    if not force and directory.is_dir() and any(directory.iterdir()):
-        raise ConfigError(f"'{directory}' holds other things: name another directory, or give `force`")
-    return set()

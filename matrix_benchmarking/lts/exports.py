@@ -12,7 +12,7 @@ import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -39,11 +39,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def write_matrix(matrix: Matrix, stream: IO[bytes], *, pretty: bool = False) -> None:
-    """Write a JSON array of ``{settings, repeat, location, exit_code, results}``; one's results are held at a time.
-
-    Raises:
-        OutputError: an entry's results hold something that has no JSON form.
-    """
+    """Write a JSON array of ``{settings, repeat, location, exit_code, results}``; one's results are held at a time."""
     encode = msgspec.json.Encoder().encode
     separator = b"[\n"
     for entry in matrix:
@@ -64,14 +60,7 @@ def write_matrix(matrix: Matrix, stream: IO[bytes], *, pretty: bool = False) -> 
 
 
 def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> list[str]:
-    """Write the KPIs of all entries that did not fail.
-
-    Gives:
-        a sentence for each test that was left out.
-
-    Raises:
-        WorkloadError: two KPIs or two labels have the same name in OpenMetrics.
-    """
+    """Write the KPIs of all entries that did not fail; gives a sentence for each test that was left out."""
     families = _names(workload.kpis, lambda name: metric_name(name, workload.kpis[name].unit), "KPIs")
     samples: dict[str, list[str]] = {name: [] for name in workload.kpis}
     left_out = []
@@ -134,7 +123,7 @@ def _write_family(stream: IO[bytes], name: str, definition: KPIDefinition, sampl
         stream.write(f"{name}{sample}".encode())
 
 
-def _labels(labels: Mapping[str, Any], entry: Entry) -> str:
+def _labels(labels: Mapping[str, object], entry: Entry) -> str:
     """The labels in braces. What is unknown, or no single value, is left out."""
     scalars = {k: v for k, v in labels.items() if isinstance(v, (str, int, float, bool)) and k != UUID_LABEL}
     names = _names([*scalars, UUID_LABEL], label_name, "labels")
@@ -153,7 +142,7 @@ def _names(names: Iterable[str], mapping: Callable[[str], str], what: str) -> di
     return {name: new for new, name in taken.items()}
 
 
-def _timestamp(metadata: Any) -> str:
+def _timestamp(metadata: object) -> str:
     """The end of the test, else its start, in seconds since 1970; nothing where neither is known."""
     for name in ("end", "start"):
         moment = getattr(metadata, name, None)
@@ -174,8 +163,8 @@ def check_table_file(path: Path) -> None:
 def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
     """Write the table in the format that the ending of *path* names; CSV to standard output.
 
-    A Parquet column has one type: a setting whose values are of several types (``32`` and ``"auto"``)
-    becomes a column of text. In CSV, text that a spreadsheet would take for a formula has a ``'`` before it.
+    In Parquet a setting of several types (``32`` and ``"auto"``) is a column of text. In CSV, text that a spreadsheet
+    would take for a formula has a ``'`` before it.
     """
     frame = matrix.to_dataframe()
     if path.suffix.lower() == ".parquet":
@@ -187,7 +176,7 @@ def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
         stream.write(frame.to_csv(index=False, lineterminator="\n").encode())
 
 
-def _no_formula(value: Any) -> Any:
+def _no_formula(value: object) -> object:
     """*value*, harmless for a spreadsheet; ``\\r`` alone, which readers take for the end of a row, is ``\\n``."""
     if not isinstance(value, str):
         return value

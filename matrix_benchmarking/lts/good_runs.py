@@ -1,13 +1,10 @@
-"""The payloads of the good runs of a matrix, for a history, and an account of the other runs.
-
-A run that says itself that it failed, or that has no exit code, is left out. One that claims success and has no valid
-payload stands in the way of all, unless they are to go without it.
-"""
+"""The payloads of the good runs of a matrix, for a history, and an account of the other runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import IO
 
 from ..errors import VerdictError
 from ..filters import show
@@ -22,7 +19,8 @@ class GoodRuns:
 
     Attributes:
         left_out: why, by name: the runs that say themselves that they failed, and those that did not finish.
-        broken: the problems, by name, of the runs that claim success and have no valid payload.
+        broken: the problems, by name, of those that claim success and have no valid payload. They stand in the way of
+            all, unless these are to *keep going* without them.
         refused: True if nothing was to be written.
     """
 
@@ -34,15 +32,14 @@ class GoodRuns:
         self._good: list[Entry] = []
 
     def write(self, stream: IO[bytes]) -> None:
-        """Write them as JSON Lines.
-
-        Raises:
-            VerdictError: no run is good; or one that claims success isn't, and the others are not to go without it.
-                What is in *stream* by then is not to be used.
-        """
+        """Write them as JSON Lines. Raises VerdictError: none is good, or they are refused; *stream* is no use then."""
         self.left_out, self.broken, self._good = {}, {}, []
         for entry in self._matrix.unfinished:
-            self._account_for_unfinished(entry)
+            if not entry.is_unreadable:
+                self.left_out[entry.name] = next((each.reason for each in entry.problems), DID_NOT_FINISH)
+            else:
+                found = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
+                self.broken[entry.name] = found
         model = payload_model(self._workload)
         for entry in self._matrix:
             if entry.failed:
@@ -67,18 +64,9 @@ class GoodRuns:
         others = [entry for entry in (*self._matrix, *self._matrix.unfinished) if id(entry) not in good_ids]
         return versions_without(self._good, others, self._workload)
 
-    def _account_for_unfinished(self, entry: Entry) -> None:
-        if not entry.is_unreadable:
-            self.left_out[entry.name] = next((problem.reason for problem in entry.problems), DID_NOT_FINISH)
-        else:
-            self.broken[entry.name] = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
-
     def _refusal(self) -> str:
         tests = len(self._matrix) + len(self._matrix.unfinished)
-        lines = []
-        if self.broken:
-            problems = [problem for each in self.broken.values() for problem in each]
-            lines.append(summary(problems, tests))
+        lines = [summary(list(itertools.chain(*self.broken.values())), tests)] if self.broken else []
         if self._good:
             lines.append(f"  `keep_going` keeps the other {_runs(len(self._good))}")
         else:
@@ -98,7 +86,7 @@ def versions_without(good: Iterable[Entry], others: Iterable[Entry], workload: W
 def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, str]]:
     """Each version of *entry*: what tells it from all others, be it a list or a mapping; and as it is shown."""
     keys = workload.regression.comparison_keys
-    values: Mapping[str, Any] = entry.settings
+    values = dict(entry.settings)
     if any(key not in values for key in keys):
         values = {**(facts_of_entry(workload, entry).labels or {}), **values}
     for key in keys:

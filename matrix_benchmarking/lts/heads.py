@@ -1,34 +1,31 @@
-"""The head of a payload: what places a run among others, without what was measured in detail.
-
-A history has the heads of all its runs at hand, so that runs are selected and judged without reading their payloads.
-What a payload says of its KPIs besides their values is the same in thousands of runs, and kept apart. What places a run
-in a history, be it known by its head or by the entry of a test, are its facts.
-"""
+"""The head of a payload: what places a run among others, so that runs are judged without reading their payloads."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from .. import moments, recorded
+from ..jsonable import Document
 from ..matrix import Entry, Facts
 from ..workload import Workload
 from .payloads import kpi_labels, payload_model, validate
 
 _ERRORS = (AttributeError, KeyError, TypeError, ValueError)
+Said = Any
+"""What a payload says: it may come from a stranger, and so be of any type."""
 
 
 class DescribedKPI(msgspec.Struct, frozen=True):
     """What a payload says of a KPI that has a value in it, besides that value."""
 
     name: str
-    unit: Any
-    help: Any
-    lower_better: Any
-    ignored_for_regression: Any
+    unit: Said
+    help: Said
+    lower_better: Said
+    ignored_for_regression: Said
 
 
 KPIs = tuple[DescribedKPI, ...]
@@ -36,33 +33,26 @@ KPIs = tuple[DescribedKPI, ...]
 
 
 class Head(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is at hand of a run, as its payload says it: it may come from a stranger, and so be of any type.
+    """What is at hand of a run: its metadata, :attr:`.Environment.host`, its first KPI's labels, its KPIs' values."""
 
-    Attributes:
-        settings, repeat, exit_code, campaign, round, start, missing_kpis, lts_schema_version: of the metadata.
-        host: what tells its machine from others; see :attr:`.Environment.host`.
-        labels: those of its first KPI.
-        values: those of its :data:`KPIs`.
-    """
-
-    settings: Any = None
-    repeat: Any = None
-    exit_code: Any = None
-    campaign: Any = None
-    round: Any = None
-    start: Any = None
-    lts_schema_version: Any = None
-    missing_kpis: Any = None
+    settings: Said = None
+    repeat: Said = None
+    exit_code: Said = None
+    campaign: Said = None
+    round: Said = None
+    start: Said = None
+    lts_schema_version: Said = None
+    missing_kpis: Said = None
     host: str | None = None
-    labels: Any = None
-    values: list[Any] = []
+    labels: Said = None
+    values: list[Said] = []
 
 
 _OF_METADATA = [name for name in Head.__struct_fields__ if name not in ("host", "labels", "values")]
 
 
-def head_of(payload: Mapping[str, Any]) -> Head:
-    """The head of a decoded *payload*. Raises KeyError, TypeError, AttributeError: it is none."""
+def head_of(payload: Document) -> Head:
+    """The head of a *payload*. Raises KeyError, TypeError, AttributeError: it is none."""
     metadata = payload["metadata"]
     present = [kpi for kpi in payload["kpis"].values() if kpi is not None]
     return Head(
@@ -73,12 +63,8 @@ def head_of(payload: Mapping[str, Any]) -> Head:
     )
 
 
-def kpis_of(payload: Mapping[str, Any]) -> KPIs:
-    """What a decoded *payload* says of the KPIs that have a value in it.
-
-    Raises:
-        KeyError, TypeError, AttributeError: it is none.
-    """
+def kpis_of(payload: Document) -> KPIs:
+    """What a *payload* says of the KPIs that have a value in it; raises as :func:`head_of`."""
     return tuple(
         DescribedKPI(
             name, kpi.get("unit"), kpi.get("help"), kpi.get("lower_better"), kpi.get("ignored_for_regression", False)
@@ -116,8 +102,7 @@ def facts_of_head(head: Head, time_us: int | None, others: Others) -> Facts:
 def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
     """The facts of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
 
-    The labels are those that an upload would keep, so that a run of a results tree belongs to the series of its
-    history: a model may turn ``4`` into ``4.0``. That costs about a millisecond for each entry of a tree.
+    The labels are those that an upload would keep: a model may turn ``4`` into ``4.0``. That takes a millisecond.
     """
     if entry.facts is not None:
         return entry.facts
@@ -140,7 +125,7 @@ def host_of_entry(entry: Entry) -> str | None:
     return entry.environment.host if entry.facts is None else entry.facts.host
 
 
-def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
+def _labels_to_keep(workload: Workload, entry: Entry) -> Document | None:
     if workload.store.get_kpi_labels is None:
         return dict(entry.settings)
     payload, _ = validate(payload_model(workload), workload, entry)

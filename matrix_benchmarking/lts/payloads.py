@@ -1,7 +1,4 @@
-"""LTS payloads, validated strictly and written as one JSON array; their JSON Schema; the labels of KPIs.
-
-Whatever stands in the way is collected over all tests and named at once; then nothing is written.
-"""
+"""LTS payloads, validated strictly and written as one JSON array; their JSON Schema; the labels of KPIs."""
 
 from __future__ import annotations
 
@@ -9,14 +6,15 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO
 
 import pydantic
 import pydantic_core
 
 from .. import models
 from ..errors import VerdictError
-from ..jsonable import to_jsonable
+from ..filters import Scalar
+from ..jsonable import Document, to_jsonable
 from ..matrix import Entry, Matrix
 from ..validation import Mismatch, dotted, mismatches
 from ..workload import Workload
@@ -44,34 +42,27 @@ def payload_model(workload: Workload) -> type[pydantic.BaseModel]:
     return model if model is not None else models.default_payload_model(workload.kpis)
 
 
-def payload_document(workload: Workload, entry: Entry) -> dict[str, Any]:
-    """The whole payload of *entry* as JSON values, not validated.
-
-    A KPI that could not be computed is left out. The KPIs' ``@timestamp`` is the test's end, or its
-    start where the end is not known.
-
-    Raises:
-        Exception: whatever the workload's ``get_kpi_labels`` raises.
-    """
+def payload_document(workload: Workload, entry: Entry) -> Document:
+    """The whole payload of *entry* as JSON values, not validated. Raises whatever ``get_kpi_labels`` raises."""
     lts = entry.lts
-    metadata: dict[str, Any] = to_jsonable(getattr(lts, "metadata", types.SimpleNamespace()))
-    values = {name: entry.kpis[name] for name in workload.kpis if name in entry.kpis}
-    labels = kpi_labels(workload, entry, lts) if values else {}
+    metadata: Document = to_jsonable(getattr(lts, "metadata", types.SimpleNamespace()))
+    known = [(name, definition) for name, definition in workload.kpis.items() if name in entry.kpis]
+    labels = kpi_labels(workload, entry, lts) if known else {}
     return {
         "metadata": metadata,
         "results": to_jsonable(getattr(lts, "results", types.SimpleNamespace())),
         "kpis": {
             name: {
-                "value": to_jsonable(value),
-                "help": workload.kpis[name].help,
-                "unit": workload.kpis[name].unit,
+                "value": to_jsonable(entry.kpis[name]),
+                "help": definition.help,
+                "unit": definition.unit,
                 "@timestamp": metadata.get("end") or metadata.get("start"),
-                "lower_better": workload.kpis[name].lower_better,
-                "ignored_for_regression": workload.kpis[name].ignored_for_regression,
+                "lower_better": definition.lower_better,
+                "ignored_for_regression": definition.ignored_for_regression,
                 "test_uuid": metadata.get("test_uuid"),
                 "labels": labels,
             }
-            for name, value in values.items()
+            for name, definition in known
         },
     }
 
@@ -104,8 +95,7 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
     """Write the payloads of all entries as a JSON array, one after the other.
 
     Raises:
-        VerdictError: a test has no valid payload; it names every problem of every test, and what is
-            in *stream* by then is not to be used.
+        VerdictError: it names every problem of every test; what is in *stream* by then is not to be used.
     """
     model = payload_model(workload)
     problems = [
@@ -125,8 +115,7 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
 
 def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
     """The document of *payload* as it is kept."""
-    text = payload.model_dump_json(by_alias=True, exclude_unset=True, indent=2 if pretty else None)
-    return text.encode()
+    return payload.model_dump_json(by_alias=True, exclude_unset=True, indent=2 if pretty else None).encode()
 
 
 def _refused(model: type[pydantic.BaseModel]) -> frozenset[str]:
@@ -171,38 +160,23 @@ def summary(problems: list[PayloadProblem], tests: int) -> str:
     return "\n".join([head, *(f"  {problem}" for problem in problems)])
 
 
-def payload_schema(workload: Workload) -> dict[str, Any]:
-    """The schema of one payload, which an array of payloads satisfies too.
-
-    So it validates each element, and the file that ``--output-lts`` writes as a whole.
-    """
+def payload_schema(workload: Workload) -> Document:
+    """The schema of one payload, which an array of payloads, as ``--output-lts`` writes it, satisfies too."""
     model = payload_model(workload)
-    schema = _with_object_at_root(model.model_json_schema(by_alias=True, mode="validation"))
-    schema.pop("title", None)
-    schema["type"] = ["object", "array"]
-    return {
-        "$schema": DIALECT,
-        "$id": f"urn:matbench:lts:{workload.name}:{_schema_version(model)}",
-        "title": f"LTS payload of {workload.name}, or an array of such payloads",
-        **schema,
-        "items": {"$ref": "#", "type": "object"},
-    }
-
-
-def _with_object_at_root(schema: dict[str, Any]) -> dict[str, Any]:
-    """*schema* with the model's own fields at its root, also where the model refers to itself."""
-    reference = schema.get("$ref")
-    if reference is None:
-        return schema
-    definitions = schema["$defs"]
-    return {**definitions[reference.rpartition("/")[2]], "$defs": definitions}
-
-
-def _schema_version(model: type[pydantic.BaseModel]) -> str:
-    """The default that the payload model's metadata give, else the engine's."""
+    schema = model.model_json_schema(by_alias=True, mode="validation")
+    if (reference := schema.get("$ref")) is not None:  # the model refers to itself
+        schema = {**schema["$defs"][reference.rpartition("/")[2]], "$defs": schema["$defs"]}
     metadata = _model_of(model, "metadata")
     field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
-    return models.LTS_SCHEMA_VERSION if field is None or field.is_required() else str(field.default)
+    version = models.LTS_SCHEMA_VERSION if field is None or field.is_required() else field.default
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:matbench:lts:{workload.name}:{version}",
+        **schema,
+        "title": f"LTS payload of {workload.name}, or an array of such payloads",
+        "type": ["object", "array"],
+        "items": {"$ref": "#", "type": "object"},
+    }
 
 
 def label_names(workload: Workload) -> frozenset[str]:
@@ -211,7 +185,7 @@ def label_names(workload: Workload) -> frozenset[str]:
     return frozenset() if labels is None else frozenset(labels.model_fields)
 
 
-def refused_settings(workload: Workload, settings: Mapping[str, Any]) -> list[str]:
+def refused_settings(workload: Workload, settings: Mapping[str, Scalar]) -> list[str]:
     """A sentence for each of *settings* that no strict payload takes as the label of its name."""
     model = _labels_model(workload)
     if model is None:
@@ -239,16 +213,8 @@ def _model_of(model: type[pydantic.BaseModel], name: str) -> type[pydantic.BaseM
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)), None)
 
 
-def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> dict[str, Any]:
-    """The labels as JSON values: what the workload's ``get_kpi_labels`` says, else all settings.
-
-    Args:
-        lts: the entry's LTS payload, which is loaded anew at each access of ``entry.lts``.
-
-    Raises:
-        TypeError: ``get_kpi_labels`` returned something that has no names.
-        Exception: whatever ``get_kpi_labels`` raises where the payload lacks a field.
-    """
+def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> Document:
+    """The labels as JSON values: what ``get_kpi_labels`` says of *lts*, or raises, else all settings."""
     if workload.store.get_kpi_labels is None:
         return dict(to_jsonable(dict(entry.settings)))
     labels = workload.store.get_kpi_labels(lts)

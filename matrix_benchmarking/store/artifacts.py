@@ -1,13 +1,12 @@
-"""A test directory as the parsers see it: path-like, resolving artifact globs, noting what is read.
-
-Whatever a parser opens or looks for through it becomes a source of the test's cache.
-"""
+"""A test directory as the parsers see it: whatever they open or look for in it becomes a source of the test's cache."""
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import functools
 import glob
+import io
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from ..matrix import Problem
 from ..workload import BaseStore
 from .fingerprint import Glob, Sighting, digest, list_names, matching
 
+MAX_DOCUMENT_BYTES = 512 << 20
 TEST_UUID_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE = ".uuid", "config.yaml", "test_start_end.json"
 _NUMBERS = re.compile(r"([0-9]+)")
 
@@ -31,34 +31,27 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 class Recorder:
-    """What the parsers of one test read, looked for, and found wrong.
-
-    Attributes:
-        sightings: for each relative path how it was when it was first looked for.
-        digests: of the files whose content was read as a whole.
-        globs: for each pattern its matches.
-        problems: artifacts that are there and can't be understood.
-        notes: doubts that don't make the results wrong, such as an undeclared file.
-    """
+    """What the parsers of one test read, looked for, and found wrong."""
 
     def __init__(self, root: str, declared_files: Sequence[str]) -> None:
         self.root = root
-        self.sightings: dict[str, Sighting] = {}
-        self.digests: dict[str, bytes] = {}
+        self.sightings: dict[str, Sighting] = {}  # how each relative path was when it was first looked for
+        self.digests: dict[str, bytes] = {}  # of the files whose content was read as a whole
         self.globs: dict[str, Glob] = {}
         self.problems: list[Problem] = []
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # doubts that don't make the results wrong, such as an undeclared file
         self._declared = declared_files
         self._names: list[str] | None = None
 
     def look(self, relative: str) -> Sighting:
-        """Note that *relative* was looked for; the test directory itself is there, which says nothing."""
+        """Note that *relative* was looked for; that the test directory itself is there says nothing."""
         if relative == ".":
             return Sighting.of(self.root)
         sighting = self.sightings.get(relative)
         if sighting is None:
             sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
-            if not sighting.is_directory and not self._is_declared(relative):
+            is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE) or sighting.is_directory
+            if not is_known and not any(fnmatch.fnmatchcase(relative, name) for name in self._declared):
                 self.notes.append(f"the parsers read '{relative}', which is not one of the workload's important files")
         return sighting
 
@@ -90,15 +83,6 @@ class Recorder:
         """The file that was looked for last and is there."""
         there = (relative for relative, sighting in reversed(self.sightings.items()) if sighting.size is not None)
         return next(there, None)
-
-    def note(self, sentence: str) -> None:
-        """Note a doubt, once."""
-        if sentence not in self.notes:
-            self.notes.append(sentence)
-
-    def _is_declared(self, relative: str) -> bool:
-        is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE)
-        return is_known or any(fnmatch.fnmatchcase(relative, name) for name in self._declared)
 
 
 class ArtifactPath(os.PathLike[str]):
@@ -158,17 +142,27 @@ class ArtifactPath(os.PathLike[str]):
 
         Raises:
             FileNotFoundError: it is missing; NotADirectoryError: so is what should hold it.
-            ArtifactError: it can't be read.
+            ArtifactError: it can't be read, or is larger than any sensible document.
         """
+        size = self.size
+        if size is not None and size > MAX_DOCUMENT_BYTES:
+            limit = MAX_DOCUMENT_BYTES >> 20
+            raise ArtifactError(self, f"is {size >> 20} MiB; documents are read up to {limit} MiB")
+        with self.reading() as stream:
+            content = stream.read()
+        self._recorder.digests[self.relative] = digest(content)
+        return content
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[io.FileIO]:
+        """The open file; its errors, but for a missing one, are ArtifactErrors."""
         try:
             with open(self, "rb", buffering=0) as stream:
-                content = stream.read()
+                yield stream
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError as error:
             raise ArtifactError(self, f"can't be read: {os_reason(error)}") from error
-        self._recorder.digests[self.relative] = digest(content)
-        return content
 
     @property
     def size(self) -> int | None:
@@ -196,17 +190,13 @@ class ArtifactPath(os.PathLike[str]):
 
     def note_unreadable(self, error: OSError) -> bool:
         """Note the artifact of this test that *error* names; False if it names none."""
-        problem = self._recorder.unreadable(error)
-        if problem is not None:
+        if (problem := self._recorder.unreadable(error)) is not None:
             self._recorder.problems.append(problem)
         return problem is not None
 
 
 class ArtifactPaths:
-    """The artifact directories of one test: ``K6_RUN_DIR`` is the directory that its glob matches.
-
-    None where nothing matches; the last one in numbered order, with a note, where several match.
-    """
+    """The artifact directories of one test, by name: what their globs match, the last one with a note, or None."""
 
     def __init__(self, recorder: Recorder, patterns: Mapping[str, str]) -> None:
         self._recorder = recorder
@@ -220,7 +210,9 @@ class ArtifactPaths:
             raise AttributeError(f"the workload has no artifact directory {name}") from None
         matches = self._recorder.glob(pattern)
         if len(matches) > 1:
-            self._recorder.note(f"{len(matches)} directories match '{pattern}'; {matches[-1]} is read")
+            note = f"{len(matches)} directories match '{pattern}'; {matches[-1]} is read"
+            if note not in self._recorder.notes:
+                self._recorder.notes.append(note)
         return ArtifactPath(self._recorder, matches[-1]) if matches else None
 
 
@@ -246,11 +238,10 @@ class TestDirectory(ArtifactPath):
         declared: Sequence[str] | None = None,
         part: str | None = None,
     ) -> None:
+        root, known = location, [*store.important_files, *store.optional_files] if declared is None else declared
         if is_file:
-            recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*", *store.optional_files])
-        else:
-            known = [*store.important_files, *store.optional_files] if declared is None else declared
-            recorder = Recorder(str(location), known)
+            root, known = location.parent, [location.name, f"{location.name}/*", *store.optional_files]
+        recorder = Recorder(str(root), known)
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}
@@ -263,8 +254,5 @@ class TestDirectory(ArtifactPath):
 
 
 def register_important_file(test_dir: ArtifactPath, path: str | os.PathLike[str]) -> ArtifactPath:
-    """*path* in *test_dir*, noted as a source of the cache when it is opened.
-
-    The function of TOPSAIL's parsers; ``test_dir / path`` does the same.
-    """
+    """*path* in *test_dir*, as TOPSAIL's parsers say it; ``test_dir / path`` does the same."""
     return path if isinstance(path, ArtifactPath) else test_dir / path

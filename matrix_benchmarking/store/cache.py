@@ -1,10 +1,8 @@
-"""What a parse keeps: the cache of one test, and the envelope and the places that it shares with the index of a tree.
-
-Nothing that is kept is executed, so a forged file can only give wrong numbers.
-"""
+"""What a parse keeps: the cache of one test; envelope and places that it shares with the index of a tree."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import functools
@@ -55,8 +53,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 class Envelope:
     """One kind of kept file: a magic word, the format's version (2 bytes), a BLAKE2b checksum, and MessagePack.
 
-    The checksum detects damage; it is no signature. *kind* is what such a file is, for sentences. Each is of one
-    engine, one workload, and whatever else its *stamp* says.
+    Each is of one engine, one workload, and whatever else its *stamp* says. *kind* is its name in sentences.
     """
 
     family: bytes
@@ -71,8 +68,7 @@ class Envelope:
     def open(self, content: bytes, stamp: Stamp, form: type[S]) -> S | None:
         """What :meth:`seal` got; None for an older format, another engine or another *stamp*.
 
-        Raises:
-            BrokenCache: *content* is damaged, or of a newer format.
+        Raises BrokenCache: *content* is damaged, or of a newer format.
         """
         if not content.startswith(self.family):
             raise BrokenCache(f"it is not a {self.kind}")
@@ -122,10 +118,9 @@ def remove(paths: Iterable[Path]) -> int:
     removed = 0
     for path in paths:
         try:
-            path.unlink()
-            removed += 1
-        except (FileNotFoundError, NotADirectoryError):
-            continue
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                path.unlink()
+                removed += 1
         except OSError as error:
             raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
     return removed
@@ -148,10 +143,7 @@ def source_digest(workload: Workload) -> bytes:
 
 
 class Freshness(enum.Enum):
-    """What a cache is worth.
-
-    ``ALONE``: all the artifacts that it is of are gone; it is all that is known of the test, and can't be made again.
-    """
+    """What a cache is worth. ``ALONE``: all the artifacts that it is of are gone; it can't be made again."""
 
     FRESH = "fresh"
     STALE = "stale"
@@ -165,9 +157,6 @@ class CachedTest(msgspec.Struct):
         code: digest of the workload's source.
         sources, globs: what the parsers read or looked for.
         settings_sources: fingerprints of the settings files, parents' included.
-        settings, repeat, exit_code: as they were read, for a cache that came alone.
-        own_uuid: the test's own id, if it has one.
-        problems, missing_files, notes: what the parse found wrong or doubtful.
         results: what ``parse_once`` filled, packed.
     """
 
@@ -218,21 +207,14 @@ ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 
 
 def places(candidate: Candidate, workload: Workload) -> list[Path]:
-    """Where the cache of a test may be: in its directory, else in the user's cache directory.
-
-    The latter is for tests of a flat tree, and of one that can't be written.
-    """
+    """Where the cache of a test may be: in its directory, else (a flat or read-only tree) in the user's directory."""
     path = candidate.path if candidate.part is None else Path(f"{candidate.path}#{candidate.part}")
     user = in_user_directory(path, workload, "cache")
     return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
-    """The cache of a test, fresh or stale; None if there is none for this workload.
-
-    Raises:
-        BrokenCache: there is one, and it is damaged or of another version.
-    """
+    """The cache of a test, fresh or stale; None if there is none for this workload."""
     for path in places(candidate, workload):
         try:
             content = read_regular(path)

@@ -1,9 +1,4 @@
-"""Weakly typed results as MessagePack, with their types: nothing in it can be executed.
-
-Namespaces, dates, paths, sets, tuples, big integers, numpy arrays, DataFrames and others that
-MessagePack doesn't know are extension types. pandas and numpy are imported only to decode what they
-hold.
-"""
+"""Weakly typed results as MessagePack, with their types, as extension types where it has none; nothing is executed."""
 
 from __future__ import annotations
 
@@ -17,11 +12,17 @@ import types
 import uuid
 import zoneinfo
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from ..errors import needing
+
+if TYPE_CHECKING:
+    import pandas
+
+Value = Any
+"""Of results, which are weakly typed."""
 
 
 class CodecError(Exception):
@@ -34,7 +35,7 @@ _SIMPLE = frozenset({str, int, float, bool, type(None), bytes})
 _pack_plain = msgspec.msgpack.Encoder().encode
 
 
-def pack(value: Any) -> bytes:
+def pack(value: Value) -> bytes:
     """*value* as bytes. Raises CodecError: it holds something that can't be kept with its type."""
     try:
         try:
@@ -45,12 +46,8 @@ def pack(value: Any) -> bytes:
         raise CodecError("results that are nested too deeply, or contain themselves") from error
 
 
-def unpack(content: bytes | memoryview) -> Any:
-    """The value of which :func:`pack` made *content*.
-
-    Raises:
-        CodecError: it was not made by :func:`pack`, or is damaged.
-    """
+def unpack(content: bytes | memoryview) -> Value:
+    """The value of which :func:`pack` made *content*. Raises CodecError: it didn't."""
     try:
         return _unpack_plain(content)
     except CodecError:
@@ -60,11 +57,7 @@ def unpack(content: bytes | memoryview) -> Any:
 
 
 def pack_struct(stamp: tuple[str | bytes, ...], fields: msgspec.Struct) -> bytes:
-    """*fields*, whose types :func:`unpack_struct` checks, behind the *stamp* that it compares.
-
-    Raises:
-        CodecError: a value is not of the types of its field.
-    """
+    """*fields*, whose types :func:`unpack_struct` checks, behind the *stamp* that it compares."""
     try:
         try:
             return _pack_plain((stamp, fields))
@@ -75,11 +68,7 @@ def pack_struct(stamp: tuple[str | bytes, ...], fields: msgspec.Struct) -> bytes
 
 
 def unpack_struct(content: bytes | memoryview, stamp: tuple[str | bytes, ...], form: type[S]) -> S | None:
-    """The fields of which :func:`pack_struct` made *content*; None if that was with another *stamp*.
-
-    Raises:
-        CodecError: they are of another *form*, or damaged.
-    """
+    """The fields of which :func:`pack_struct` made *content*; None if that was with another *stamp*."""
     parts = unpack(content)
     if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], list | tuple):
         raise CodecError("no fields")
@@ -91,11 +80,11 @@ def unpack_struct(content: bytes | memoryview, stamp: tuple[str | bytes, ...], f
         raise CodecError(str(error)) from error
 
 
-def _ext(code: int, value: Any) -> msgspec.msgpack.Ext:
+def _ext(code: int, value: Value) -> msgspec.msgpack.Ext:
     return msgspec.msgpack.Ext(code, _pack_plain(value))
 
 
-def _wrap(value: Any, careful: bool) -> Any:
+def _wrap(value: Value, careful: bool) -> Value:
     kind = type(value)
     if kind is list:
         if not careful and _is_plain(value):
@@ -111,7 +100,7 @@ def _wrap(value: Any, careful: bool) -> Any:
     return _ext(code, _wrap(write(value), careful))
 
 
-def _is_plain(items: list[Any]) -> bool:
+def _is_plain(items: list[Value]) -> bool:
     """True for a list of simple values, or of lists of them: what long series are made of."""
     kinds = set(map(type, items))
     if kinds == {list}:
@@ -119,7 +108,7 @@ def _is_plain(items: list[Any]) -> bool:
     return kinds <= _SIMPLE
 
 
-def _wrap_rare(value: Any) -> Any:
+def _wrap_rare(value: Value) -> Value:
     if isinstance(value, str):
         try:
             value.encode()
@@ -130,40 +119,43 @@ def _wrap_rare(value: Any) -> Any:
     return value
 
 
-def _write_datetime(value: dt.datetime) -> list[Any]:
-    zone = value.tzinfo.key if isinstance(value.tzinfo, zoneinfo.ZoneInfo) else None
-    if zone is None and value.tzinfo is not None and type(value.tzinfo) is not dt.timezone:
-        raise CodecError(f"a time in the zone {value.tzinfo!r}")
-    return [value.isoformat() if zone is None else value.replace(tzinfo=None).isoformat(), zone, value.fold]
+def _check_zone(zone: dt.tzinfo | None) -> None:
+    if zone is not None and type(zone) is not dt.timezone:
+        raise CodecError(f"a time in the zone {zone!r}")
 
 
-def _read_datetime(parts: list[Any]) -> dt.datetime:
+def _write_datetime(value: dt.datetime) -> list[Value]:
+    if isinstance(value.tzinfo, zoneinfo.ZoneInfo) and value.tzinfo.key is not None:
+        return [value.replace(tzinfo=None).isoformat(), value.tzinfo.key, value.fold]
+    _check_zone(value.tzinfo)
+    return [value.isoformat(), None, value.fold]
+
+
+def _read_datetime(parts: list[Value]) -> dt.datetime:
     text, zone, fold = parts
     moment = dt.datetime.fromisoformat(text).replace(fold=fold)
     return moment if zone is None else moment.replace(tzinfo=zoneinfo.ZoneInfo(zone))
 
 
-def _write_time(value: dt.time) -> list[Any]:
-    if value.tzinfo is not None and type(value.tzinfo) is not dt.timezone:
-        raise CodecError(f"a time in the zone {value.tzinfo!r}")
+def _write_time(value: dt.time) -> list[Value]:
+    _check_zone(value.tzinfo)
     return [value.isoformat(), value.fold]
 
 
-def _kind_of_array(value: Any) -> _Kind:
+def _kind_of_array(value: Value) -> _Kind:
     """That of a numpy or pandas object; whoever made it has imported the library."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
-    if pandas is not None:
-        known = {pandas.DataFrame: _FRAME, pandas.Series: _SERIES, pandas.Timestamp: _TIMESTAMP}.get(type(value))
-        if known is not None:
-            return known
-    if numpy is not None and type(value) is numpy.ndarray:
-        return _ARRAY
+    known = {} if pandas is None else {pandas.DataFrame: _FRAME, pandas.Series: _SERIES, pandas.Timestamp: _TIMESTAMP}
+    if numpy is not None:
+        known[numpy.ndarray] = _ARRAY
+    if type(value) in known:
+        return known[type(value)]
     if numpy is not None and isinstance(value, numpy.generic):
         return _ARRAY_SCALAR
     raise CodecError(f"a {type(value).__module__}.{type(value).__qualname__}")
 
 
-def _write_array(value: Any) -> bytes:
+def _write_array(value: Value) -> bytes:
     import numpy
 
     stream = io.BytesIO()
@@ -174,13 +166,13 @@ def _write_array(value: Any) -> bytes:
     return stream.getvalue()
 
 
-def _read_array(content: bytes) -> Any:
+def _read_array(content: bytes) -> Value:
     import numpy
 
     return numpy.load(io.BytesIO(content), allow_pickle=False)
 
 
-def _write_frame(frame: Any) -> bytes:
+def _write_frame(frame: pandas.DataFrame) -> bytes:
     with needing("a DataFrame, which in a cache", "parquet", CodecError):
         import pyarrow as pa
     try:
@@ -193,21 +185,21 @@ def _write_frame(frame: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _read_frame(content: bytes) -> Any:
+def _read_frame(content: bytes) -> Value:
     with needing("a DataFrame in a cache", "parquet", CodecError):
         import pyarrow as pa
     with pa.ipc.open_stream(content) as reader:
         return reader.read_all().to_pandas()
 
 
-def _read_timestamp(parts: list[Any]) -> Any:
+def _read_timestamp(parts: list[Value]) -> Value:
     import pandas
 
     value, unit, zone = parts
     return pandas.Timestamp(value, unit="ns", tz=zone).as_unit(unit)
 
 
-_Kind = tuple[int, Callable[[Any], Any], Callable[[Any], Any]]
+_Kind = tuple[int, Callable[[Value], Value], Callable[[Value], Value]]
 """A MessagePack extension type, a part of the format; what makes simpler values of one, and the way back."""
 
 _PAIRS, _BIG_INTEGER, _SURROGATE_TEXT = 5, 6, 7
@@ -244,7 +236,7 @@ _TIMESTAMP: _Kind = (
     lambda moment: [moment.as_unit("ns").value, moment.unit, None if moment.tzinfo is None else str(moment.tzinfo)],
     _read_timestamp,
 )
-_READ: dict[int, Callable[[Any], Any]] = {
+_READ: dict[int, Callable[[Value], Value]] = {
     _PAIRS: dict,
     _BIG_INTEGER: lambda text: int(text, 16),
     _SURROGATE_TEXT: lambda content: content.decode("utf-8", "surrogatepass"),
@@ -252,7 +244,7 @@ _READ: dict[int, Callable[[Any], Any]] = {
 }
 
 
-def _unwrap(code: int, content: memoryview) -> Any:
+def _unwrap(code: int, content: memoryview) -> Value:
     if code not in _READ:
         raise CodecError(f"the unknown extension type {code}")
     return _READ[code](_unpack_plain(content))

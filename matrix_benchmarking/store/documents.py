@@ -12,14 +12,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from ..errors import ArtifactError, os_reason
+from ..errors import ArtifactError
 from ..yaml_file import load_yaml
 from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
-MAX_DOCUMENT_BYTES = 512 << 20
 _REQUIRED: Any = object()
 
 
@@ -61,7 +61,7 @@ def read_json(path: ArtifactPath) -> Any:
         FileNotFoundError: it is missing.
         ArtifactError: it is empty, truncated or not JSON.
     """
-    content = read_bytes(path)
+    content = path.read_bytes()
     if not content.strip():
         raise ArtifactError(path, "is empty")
     try:
@@ -80,7 +80,7 @@ def read_namespace(path: ArtifactPath) -> types.SimpleNamespace:
     return types.SimpleNamespace(**content)
 
 
-def understood(path: ArtifactPath, parse: Callable[[Any], R], content: Any) -> R:
+def understood(path: ArtifactPath, parse: Callable[[T], R], content: T) -> R:
     """What *parse* makes of the *content* of a file. Raises ArtifactError for its ValueError, naming the file."""
     try:
         return parse(content)
@@ -96,7 +96,7 @@ def read_yaml(path: ArtifactPath) -> Any:
         ArtifactError: it is not YAML.
     """
     try:
-        return load_yaml(read_bytes(path))
+        return load_yaml(path.read_bytes())
     except ValueError as error:
         raise ArtifactError(path, f"is {error}") from error
 
@@ -108,7 +108,6 @@ def read_text(path: ArtifactPath) -> str:
         FileNotFoundError: it is missing.
         ArtifactError: it is not UTF-8.
     """
-    _check_size(path)
     return path.read_text()
 
 
@@ -119,32 +118,10 @@ def read_tail(path: ArtifactPath, size: int = 64 << 10) -> str:
         FileNotFoundError: it is missing.
         ArtifactError: it can't be read.
     """
-    try:
-        with open(path, "rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - size))
-            return stream.read(size).decode("utf-8", "replace")
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ArtifactError(path, f"can't be read: {os_reason(error)}") from error
-
-
-def read_bytes(path: ArtifactPath) -> bytes:
-    """The content of a document.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it can't be read, or is larger than any sensible document.
-    """
-    _check_size(path)
-    return path.read_bytes()
-
-
-def _check_size(path: ArtifactPath) -> None:
-    size = path.size
-    if size is not None and size > MAX_DOCUMENT_BYTES:
-        raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
+    with path.reading() as stream:
+        stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, stream.tell() - size))
+        return stream.read(size).decode("utf-8", "replace")
 
 
 @ignore_file_not_found
@@ -166,11 +143,7 @@ def parse_test_config(test_dir: ArtifactPath) -> types.SimpleNamespace:
 
 
 def config_get(test_config: types.SimpleNamespace | None, key: str, missing: Any = _REQUIRED) -> Any:
-    """The value under a dotted *key* of a parsed test configuration.
-
-    Raises:
-        KeyError: it isn't there, and no *missing* value was given.
-    """
+    """The value under a dotted *key* of a parsed test configuration, or *missing*, or a KeyError."""
     value = test_config.yaml_file if test_config is not None else None
     for name in key.split("."):
         if not isinstance(value, dict) or name not in value:
@@ -188,14 +161,13 @@ def parse_test_start_end(test_dir: ArtifactPath) -> types.SimpleNamespace:
     times = read_json(path)
     if not isinstance(times, dict):
         raise ArtifactError(path, 'is not of the form {"start": …, "end": …}')
-    return types.SimpleNamespace(start=_time(path, times, "start"), end=_time(path, times, "end"))
-
-
-def _time(path: ArtifactPath, times: dict[str, Any], name: str) -> dt.datetime:
-    try:
-        moment = dt.datetime.fromisoformat(times[name])
-    except (KeyError, TypeError, ValueError):
-        raise ArtifactError(path, f"'{name}' is not an ISO 8601 time: {times.get(name)!r}") from None
-    if moment.tzinfo is None:
-        raise ArtifactError(path, f"'{name}' has no time zone: {times[name]!r}")
-    return moment
+    found = types.SimpleNamespace()
+    for name in ("start", "end"):
+        try:
+            moment = dt.datetime.fromisoformat(times[name])
+        except (KeyError, TypeError, ValueError):
+            raise ArtifactError(path, f"'{name}' is not an ISO 8601 time: {times.get(name)!r}") from None
+        if moment.tzinfo is None:
+            raise ArtifactError(path, f"'{name}' has no time zone: {times[name]!r}")
+        setattr(found, name, moment)
+    return found

@@ -8,7 +8,6 @@ import types
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from .. import kpi, plausible
 from ..errors import LONGEST_REASON, MatbenchError, explained, place, shortened
@@ -28,10 +27,7 @@ _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
 def relative_name(path: Path, root: Path, part: str | None = None) -> str:
-    """*path* below *root* with ``/``, and the *part* of it; the name of *root* itself where both are the same.
-
-    Bytes of a name that are not UTF-8 are written as ``\\xff``, so that a name can stand in any output.
-    """
+    """*path* below *root* with ``/``, and the *part* of it; bytes that are not UTF-8 are written as ``\\xff``."""
     name = str(path)[len(str(root)) + 1 :] or root.name
     name = name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
     return name if part is None else f"{name}#{part}"
@@ -56,21 +52,10 @@ def entry_of(workload: Workload, root: Path, candidate: Candidate, cached: Cache
 
 
 def measurement_digest(cached: CachedTest) -> str | None:
-    """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
-
-    Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
-    ids are different measurements, however equal their artifacts.
-    """
-    digests = sorted(
-        source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
-    )
-    if not digests:
-        return None
-    identity = cached.own_uuid or ""
-    state = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=DIGEST_SIZE)
-    for digest in digests:
-        state.update(digest)
-    return state.hexdigest()
+    """A digest of the artifacts, but for those that describe a test, and of its own id; None without any artifact."""
+    digests = sorted(each.digest for each in cached.sources if each.digest is not None and each.path not in _DESCRIBES)
+    identity = (cached.own_uuid or "").encode("utf-8", "replace")
+    return hashlib.blake2b(identity + b"".join(digests), digest_size=DIGEST_SIZE).hexdigest() if digests else None
 
 
 def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, Scalar]) -> str:
@@ -82,19 +67,16 @@ def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, 
     versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
     if not versions:
         return measurement
-    state = hashlib.blake2b(measurement.encode(), digest_size=DIGEST_SIZE)
-    state.update(repr(versions).encode("utf-8", "replace"))
-    return state.hexdigest()
+    content = measurement.encode() + repr(versions).encode("utf-8", "replace")
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()
 
 
 def content_uuid(workload: Workload, cached: CachedTest) -> str:
     """The id of a test without one of its own: a digest of workload, settings, repeat and content."""
     settings = sorted((name, *typed(value)) for name, value in cached.settings.items())
     digests = sorted(source.digest for source in cached.sources if source.digest is not None)
-    state = hashlib.blake2b(repr((workload.name, settings, cached.repeat)).encode("utf-8", "replace"))
-    for digest in digests:
-        state.update(digest)
-    return str(uuid.uuid5(_ID_NAMESPACE, state.hexdigest()))
+    identity = repr((workload.name, settings, cached.repeat)).encode("utf-8", "replace")
+    return str(uuid.uuid5(_ID_NAMESPACE, hashlib.blake2b(identity + b"".join(digests)).hexdigest()))
 
 
 def evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
@@ -142,7 +124,7 @@ def _default_payload(results: types.SimpleNamespace, import_settings: object) ->
 
 def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry) -> None:
     """Add what the engine knows, where the workload didn't say it."""
-    known: dict[str, Any] = {
+    known: dict[str, object] = {
         "lts_schema_version": LTS_SCHEMA_VERSION,
         "workload": workload.name,
         "test_uuid": entry.test_uuid,
@@ -156,12 +138,11 @@ def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry)
         "end": None,
         "missing_kpis": dict(entry.missing_kpis),
     }
-    # Only where it is recorded: payloads of runs without it stay as they were.
-    known |= {
-        name: value for name, value in (("campaign", entry.campaign), ("round", entry.round)) if value is not None
-    }
     for name, value in known.items():
         if not hasattr(metadata, name):
+            setattr(metadata, name, value)
+    for name, value in (("campaign", entry.campaign), ("round", entry.round)):
+        if value is not None and not hasattr(metadata, name):  # payloads of runs without it stay as they were
             setattr(metadata, name, value)
 
 

@@ -1,8 +1,6 @@
 """The walk through a results tree: which tests are there, and what was left out on the way.
 
-Hidden directories and those that hold a file ``skip`` are passed over; test directories are not
-searched for further tests. Links to directories are followed last and only inside the tree, so that
-a link beside its target doesn't double it and a loop ends.
+Links to directories are followed last and only inside the tree, so that a link beside its target doesn't double it.
 """
 
 from __future__ import annotations
@@ -12,12 +10,12 @@ import difflib
 import fnmatch
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..files import read_regular
+from ..jsonable import Document
 from ..matrix import DID_NOT_FINISH
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_key_values, read_settings_file
 from ..workload import FoundTest, Layout, Listing, Workload, is_index
@@ -47,8 +45,8 @@ class NativeLayout:
                 files.append(f"{directory}/{SETTINGS_FILE}")
         return files
 
-    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
-        merged: dict[str, Any] = {}
+    def read_settings(self, test: Path, root: Path) -> Document:
+        merged: Document = {}
         for path in self.settings_files(test, root):
             merged.update(read_settings_file(path) or {})
         return merged
@@ -57,8 +55,7 @@ class NativeLayout:
         try:
             text = read_regular(f"{test}/{EXIT_CODE_FILE}", 64).decode("ascii", "replace").strip()
         except FileNotFoundError:
-            reason = "is a link that leads nowhere, or was removed just now"
-            raise SettingsError(f"{EXIT_CODE_FILE} {reason}") from None
+            raise SettingsError(f"{EXIT_CODE_FILE} is a link that leads nowhere, or was removed just now") from None
         except OSError as error:
             raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
         if not text:
@@ -91,7 +88,7 @@ class KeyValueLayout:
     def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
         return [test / self.settings]
 
-    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+    def read_settings(self, test: Path, root: Path) -> Document:
         try:
             return read_key_values(read_regular(test / self.settings).decode("utf-8", "replace"))
         except OSError as error:
@@ -131,8 +128,8 @@ def layouts_of(workload: Workload) -> Sequence[Layout]:
 class Traces:
     """What a run leaves beside its settings: names of files, and globs of directories."""
 
-    files: frozenset[str] = frozenset((EXIT_CODE_FILE,))
-    directories: tuple[str, ...] = ()
+    files: frozenset[str]
+    directories: tuple[str, ...]
 
     @classmethod
     def of(cls, workload: Workload) -> Traces | None:
@@ -157,16 +154,23 @@ class Traces:
         found = [name for pattern in self.directories for name in fnmatch.filter(listing.directories, pattern)]
         return min(found or self.files & listing.files, default=None)
 
-    def runs(self, lost: Iterable[Path], tests: Sequence[Path], unfinished: Iterable[Path]) -> set[Path]:
-        """Those of *lost* that are runs: without *tests* below, not in another one, no step of an *unfinished* one."""
-        above = {parent for path in tests for parent in path.parents}
-        started, found = set(unfinished) - above, set[Path]()
-        for path in sorted(path for path in lost if path not in above):
+    def without_false_losses(self, candidates: list[Candidate]) -> list[Candidate]:
+        """*candidates*, but of those that lost their settings only runs: without tests below, and in no other one.
+
+        A directory in an unfinished run that is a step of it, or holds its artifacts, is none.
+        """
+        whole = [each for each in candidates if each.lost is None]
+        if len(whole) == len(candidates):
+            return candidates
+        above = {parent for each in whole for parent in each.path.parents}
+        started = {each.path for each in whole if not each.finished} - above
+        runs = set[Path]()
+        for path in sorted(each.path for each in candidates if each.lost is not None and each.path not in above):
             starts = (parent for parent in path.parents if parent in started)
             is_step = any(self._is_step(name) for start in starts for name in path.relative_to(start).parts)
-            if not is_step and found.isdisjoint(path.parents):
-                found.add(path)
-        return found
+            if not is_step and runs.isdisjoint(path.parents):
+                runs.add(path)
+        return [each for each in candidates if each.lost is None or each.path in runs]
 
     def _is_step(self, directory: str) -> bool:
         named = any(fnmatch.fnmatchcase(directory, pattern) for pattern in self.directories)
@@ -191,7 +195,6 @@ class Candidate:
     """A test and the index of the layout that recognised it; None for a cache that came alone.
 
     Attributes:
-        part: which test of its file it is; None where it has a place of its own.
         lost: what is wrong with a run that lost its settings, a sentence; it is none that finished.
         cache_counts: False where the cache stands alone, and no download brought it so.
     """
@@ -235,10 +238,9 @@ def check_root(root: str | os.PathLike[str]) -> Path:
 
 
 def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None = None) -> Found:
-    """All tests below *root*, which :func:`check_root` has resolved.
+    """All tests below *root*, which :func:`check_root` has resolved; by *traces* a run is known that lost its settings.
 
-    Args:
-        traces: what a run leaves, by which one that lost its settings is recognised.
+    Hidden directories and those that hold a file ``skip`` are passed over, and test directories not searched.
     """
     candidates: list[Candidate] = []
     notes: list[str] = []
@@ -248,22 +250,23 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, trace
         if directory.is_symlink() and not _may_follow(directory, root, candidates, notes):
             continue
         try:
-            identity = _identity(directory)
+            status = directory.stat()
             listing, linked = _list(directory)
         except OSError as error:
             notes.append(f"{directory.relative_to(root)}: left out, {os_reason(error)}")
             continue
-        if identity in visited or SKIP_FILE in listing.files:
+        if (status.st_dev, status.st_ino) in visited or SKIP_FILE in listing.files:
             continue
-        visited.add(identity)
+        visited.add((status.st_dev, status.st_ino))
         found = _recognise(listing, layouts, cache_filename, None if directory == root else traces)
         candidates.extend(found)
         if not any(candidate.path == directory and candidate.finished for candidate in found):
             waiting.extend(directory / name for name in listing.directories)
             links.extend(directory / name for name in linked)
-    candidates = _without_false_losses(candidates, traces)
+    if traces is not None:
+        candidates = traces.without_false_losses(candidates)
     above = _ancestors([candidate.path for candidate in candidates])
-    candidates.sort(key=_key)
+    candidates.sort(key=lambda each: (*map(natural, each.path.parts), natural(each.part or "")))
     return Found(
         tests=[candidate for candidate in candidates if candidate.finished],
         unfinished=[item for item in candidates if not item.finished and item.path not in above],
@@ -287,18 +290,6 @@ def _recognise(
     return [Candidate(listing.path, None)] if cache_filename in listing.files else []
 
 
-def _without_false_losses(candidates: list[Candidate], traces: Traces | None) -> list[Candidate]:
-    whole = [candidate for candidate in candidates if candidate.lost is None]
-    if traces is None or len(whole) == len(candidates):
-        return candidates
-    runs = traces.runs(
-        (candidate.path for candidate in candidates if candidate.lost is not None),
-        [candidate.path for candidate in whole],
-        (candidate.path for candidate in whole if not candidate.finished),
-    )
-    return [candidate for candidate in candidates if candidate.lost is None or candidate.path in runs]
-
-
 def _list(directory: Path) -> tuple[Listing, list[str]]:
     files, directories, linked = [], [], []
     with os.scandir(directory) as items:
@@ -306,18 +297,11 @@ def _list(directory: Path) -> tuple[Listing, list[str]]:
             if item.is_dir(follow_symlinks=False):
                 if not item.name.startswith("."):
                     directories.append(item.name)
-            elif item.is_symlink() and _leads_to_directory(item):
+            elif item.is_symlink() and os.path.isdir(item.path):
                 linked.append(item.name)
             elif not is_index(item.name):
                 files.append(item.name)
     return Listing(directory, frozenset(files), frozenset(directories)), linked
-
-
-def _leads_to_directory(link: os.DirEntry[str]) -> bool:
-    try:
-        return link.is_dir()
-    except OSError:  # a link to itself
-        return False
 
 
 def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: list[str]) -> bool:
@@ -328,18 +312,11 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
         notes.append(f"{link.relative_to(root)}: left out, a link that leads nowhere")
         return False
     if target != root and root not in target.parents:
-        notes.append(
-            f"{link.relative_to(root)}: left out, a link to {target}, outside the results directory; "
-            "parse that directory by itself"
-        )
+        place = f"a link to {target}, outside the results directory; parse that directory by itself"
+        notes.append(f"{link.relative_to(root)}: left out, {place}")
         return False
     tests = {candidate.path for candidate in candidates if candidate.finished}
     return target not in tests and tests.isdisjoint(target.parents)
-
-
-def _identity(directory: Path) -> tuple[int, int]:
-    status = directory.stat()
-    return status.st_dev, status.st_ino
 
 
 def _ancestors(paths: Sequence[Path]) -> set[Path]:
@@ -350,7 +327,3 @@ def _ancestors(paths: Sequence[Path]) -> set[Path]:
                 break
             above.add(parent)
     return above
-
-
-def _key(candidate: Candidate) -> tuple[object, ...]:
-    return (*(natural(part) for part in candidate.path.parts), natural(candidate.part or ""))

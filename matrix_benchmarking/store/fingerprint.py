@@ -1,7 +1,4 @@
-"""Fingerprints of the files behind a cache: is what was read, or looked for, still the same?
-
-A file is compared by size and modification time, and by a digest of its content where those differ.
-"""
+"""Fingerprints of the files behind a cache: size and modification time, and the content's digest where they differ."""
 
 from __future__ import annotations
 
@@ -64,21 +61,17 @@ class Source(NamedTuple):
 
 
 class State(enum.Enum):
-    """What became of the recorded paths."""
-
     SAME = "same"
     CHANGED = "changed"
     ABSENT = "absent"
 
 
 def digest_file(path: str | os.PathLike[str]) -> bytes:
-    """BLAKE2b digest of a file's content."""
     with open(path, "rb", buffering=0) as stream:
         return hashlib.file_digest(stream, functools.partial(hashlib.blake2b, digest_size=DIGEST_SIZE)).digest()
 
 
 def digest(content: bytes | memoryview) -> bytes:
-    """BLAKE2b digest of *content*."""
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
 
 
@@ -87,9 +80,7 @@ def take(
 ) -> list[Source] | None:
     """Fingerprints of what was read below *root*; None if a file has changed since it was looked for.
 
-    Args:
-        digests: of the content that was read, by path. Such a file can't have changed unnoticed: its
-            size and time are from before the reading, so a later comparison looks at its content.
+    One of whose content a digest is among *digests* can't have changed unnoticed: its size and time are older.
     """
     known = digests or {}
     sources = []
@@ -124,11 +115,7 @@ def compare(root: str, source: Source) -> State:
 
 
 def matching(root: str, pattern: str, names: Sequence[str] | None = None) -> list[str]:
-    """Paths below *root* that match the glob *pattern*, relative to *root*.
-
-    Args:
-        names: what *root* holds, where that is known.
-    """
+    """Paths below *root* that match the glob *pattern*, relative to it; *names* are what it holds, where known."""
     if os.sep in pattern:
         return glob.glob(pattern, root_dir=root)
     return fnmatch.filter(list_names(root) if names is None else names, pattern)

@@ -9,7 +9,7 @@ import types
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,28 +32,19 @@ ALONE = "known from its cache alone: its artifacts are not here"
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """What the parse of each test of a tree needs to know.
-
-    Attributes:
-        root: the results directory, resolved.
-        code: digest of the workload's source.
-        options: what the run gives to the parsers.
-        ignore_cache: parse the artifacts even if there is a cache; write it anew.
-    """
+    """What the parse of each test of a tree needs to know; *code* is the digest of the workload's source."""
 
     workload: Workload
     root: Path
     code: bytes
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     ignore_cache: bool = False
 
     @functools.cached_property
     def declared(self) -> Sequence[str]:
-        """The files that the parsers may read."""
         return declared_files(self.workload)
 
     def layout(self, candidate: Candidate) -> Layout:
-        """The layout that recognised *candidate*."""
         return layouts_of(self.workload)[candidate.layout or 0]
 
     def test_directory(self, candidate: Candidate) -> TestDirectory:
@@ -101,19 +92,20 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
     block, wrong = read_block(candidate.path)
     if wrong:
         cached.problems.append(Problem(wrong, BLOCK_FILE))
-    entry = entry_of(context.workload, context.root, candidate, cached, block)
-    entry.from_cache_alone = is_alone
-    return _evaluated(context, candidate, cached, entry, results, notes)
+    parsed = _evaluated(context, candidate, cached, block, results, notes)
+    parsed.entry.from_cache_alone = is_alone
+    return parsed
 
 
 def _evaluated(
     context: Context,
     candidate: Candidate,
     cached: CachedTest,
-    entry: Entry,
+    block: RecordedBlock,
     results: types.SimpleNamespace,
     notes: list[str],
 ) -> ParsedTest:
+    entry = entry_of(context.workload, context.root, candidate, cached, block)
     entry.problems = (*cached.problems, *_parse_always(context, candidate, entry, results))
     evaluate(context.workload, entry, results)
     return ParsedTest(entry, results, len(cached.results), notes)
@@ -124,11 +116,7 @@ class NotRecognised(SettingsError):
 
 
 def tests_of(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate, ParsedTest | SettingsError]]:
-    """The test that *candidate* is; or of a file of readers each test in it, from the candidate's part on.
-
-    Raises:
-        SettingsError: nothing in it can be read.
-    """
+    """The test that *candidate* is; or of a file of readers each test in it, from the candidate's part on."""
     layout = context.layout(candidate)
     if not isinstance(layout, ReaderLayout):
         return [(candidate, parse_test(context, candidate))]
@@ -173,20 +161,15 @@ def _parse_parts(
         measured = cached.load_results()
         own_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
         cached.exit_code = own_code if isinstance(own_code, int) else exit_code
-        own_block = parse_block({"campaign": file_digest if campaign is True else campaign})
-        entry = entry_of(context.workload, context.root, candidate, cached, block if block.campaign else own_block)
-        yield candidate, _evaluated(context, candidate, cached, entry, measured, notes)
+        of_block = block if block.campaign else parse_block({"campaign": file_digest if campaign is True else campaign})
+        yield candidate, _evaluated(context, candidate, cached, of_block, measured, notes)
         notes = []
 
 
 def _load_cache(
     context: Context, candidate: Candidate, notes: list[str]
 ) -> tuple[CachedTest, types.SimpleNamespace, bool] | None:
-    """The cache that is used, its results, and whether it stands alone; such a one even where caches are ignored.
-
-    Raises:
-        SettingsError: the settings are nowhere but in the cache, although artifacts are here.
-    """
+    """The cache that is used, its results, and whether it stands alone; such a one even where caches are ignored."""
     try:
         cached = cache.load(candidate, context.workload)
         if cached is None:
@@ -267,21 +250,17 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
 
 
 def _lacks_package(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ImportError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return error is not None and (
+        isinstance(error, ImportError) or _lacks_package(error.__cause__ or error.__context__)
+    )
 
 
 def _read_settings(
     context: Context, candidate: Candidate
 ) -> tuple[dict[str, Scalar], int, int | None, list[fingerprint.Source] | None]:
     """Settings, repeat, exit code and fingerprints; None for these if a file changed meanwhile."""
-    layout = context.layout(candidate)
-    files = _settings_files(context, candidate)
-    root = str(context.root)
-    sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in files]
+    layout, root = context.layout(candidate), str(context.root)
+    sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in _settings_files(context, candidate)]
     of_part = () if candidate.part is None else (candidate.part,)
     try:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root, *of_part))
@@ -296,11 +275,9 @@ def _refresh_settings(context: Context, candidate: Candidate, cached: CachedTest
     """Read the settings of a cached test again if their files have changed."""
     if candidate.layout is None:
         return
-    root = str(context.root)
-    same = _settings_files(context, candidate) == [source.path for source in cached.settings_sources] and all(
-        fingerprint.compare(root, source) is fingerprint.State.SAME for source in cached.settings_sources
-    )
-    if same:
+    root, known = str(context.root), cached.settings_sources
+    is_same = _settings_files(context, candidate) == [source.path for source in known]
+    if is_same and all(fingerprint.compare(root, source) is fingerprint.State.SAME for source in known):
         cached.exit_code = context.layout(candidate).read_exit_code(candidate.path)
     else:
         cached.settings, cached.repeat, cached.exit_code, _ = _read_settings(context, candidate)
@@ -333,10 +310,7 @@ _KEPT_TESTS, _KEPT_BYTES = 8, 16 << 20
 
 
 class Loader:
-    """Loads results and payloads of the entries of one tree on demand, and keeps some of them.
-
-    Where all results of a tree fit, its tests are not parsed again after the parse that made their entries.
-    """
+    """Loads results and payloads of the entries of one tree on demand, and keeps some of them."""
 
     def __init__(self, context: Context) -> None:
         self._context = dataclasses.replace(context, ignore_cache=False)
@@ -390,10 +364,7 @@ class Loader:
         """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
         target = os.path.realpath(candidate.path)
         if not os.path.exists(target):
-            return (
-                f"'{candidate.path}' is not there any more, it was removed or renamed after the tree was parsed; "
-                "parse it again"
-            )
+            return f"'{candidate.path}' is not there any more, it was removed or renamed: parse the tree again"
         if os.path.commonpath([target, self._context.root]) != str(self._context.root):
             return f"'{candidate.path}' leads to {target}, which is outside the results directory"
         return None

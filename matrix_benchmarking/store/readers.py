@@ -1,7 +1,6 @@
 """Readers of other tools' result files, of which one may hold many tests: each is a *part* of its file.
 
-A reader is a module, or any object, with two functions. The engine does the rest: it asks each reader about each file
-of a tree, parses a file once, makes an entry of each part, and parses the file again when it has changed.
+A reader is a module, or any object, with two functions; the engine does the rest.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 from ..errors import SettingsError, explained, os_reason
 from ..files import read_regular
 from ..filters import Scalar
+from ..jsonable import Document
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import BaseStore, FoundTest, Listing
@@ -64,18 +64,14 @@ class ReaderLayout:
     def settings_files(self, test: Path, root: Path) -> Sequence[str]:
         return NativeLayout().settings_files(test.parent, root)
 
-    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+    def read_settings(self, test: Path, root: Path) -> Document:
         return NativeLayout().read_settings(test.parent, root)
 
     def read_exit_code(self, test: Path) -> int | None:
         return None
 
     def reader_of(self, path: Path) -> Reader | None:
-        """The reader of the file *path*; None if none recognises it.
-
-        Raises:
-            SettingsError: two do, the file can't be read, or a reader stopped.
-        """
+        """The reader of the file *path*; None if none recognises it."""
         try:
             head = read_regular(path, HEAD_BYTES)
         except OSError as error:

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from ..errors import ArtifactError
 from ..filters import Scalar
@@ -45,7 +44,7 @@ class TableReader:
         return name.rpartition("/")[2] == self.name
 
     def read(self, file: ArtifactPath) -> Iterator[Part]:
-        counts: dict[Any, int] = {}
+        counts: dict[tuple[object, ...], int] = {}
         for number, row in rows(file):
             missing = [each for each in (*self.settings, *self.kpis) if each not in row]
             if missing:
@@ -54,7 +53,7 @@ class TableReader:
             if "repeat" not in settings:
                 key = tuple((name, *typed(value)) for name, value in settings.items())
                 settings["repeat"] = counts[key] = counts.get(key, -1) + 1
-            results: dict[str, Any] = {
+            results: dict[str, object] = {
                 field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
             }
             rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
@@ -69,11 +68,7 @@ def field_name(column: str) -> str:
 
 
 def rows(file: ArtifactPath) -> Iterator[tuple[int, Mapping[str, Scalar]]]:
-    """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
-
-    Raises:
-        ArtifactError: it is no table.
-    """
+    """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             first = stream.readline()

@@ -13,7 +13,6 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from .. import workload as workloads
 from ..download_record import brought_alone
@@ -43,7 +42,7 @@ def parse_tree(
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
     ignore_cache: bool = False,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
     """Parse all tests below *root*, and write the index of the tree.
@@ -53,19 +52,16 @@ def parse_tree(
         executor: parse through this executor instead; its workers import the workload by name.
         ignore_cache: parse the artifacts even if there are caches (also by MATBENCH_STORE_IGNORE_CACHE).
         options: what the run gives to the parsers, as ``test_dir.options``.
-        progress: called with the number of tests done and the number of all.
 
     Raises:
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
-    resolved, found = _find(workload, root)
-    context = Context(
-        workload=workload,
-        root=resolved,
-        code=cache.source_digest(workload),
-        options=dict(options or {}),
-        ignore_cache=ignore_cache or cache.is_ignored(),
-    )
+    resolved = check_root(root)
+    found = _found(resolved, workload)
+    if not found.tests and not found.unfinished:
+        raise _nothing_found(workload, root, resolved, found.notes)
+    ignores = ignore_cache or cache.is_ignored()
+    context = Context(workload, resolved, cache.source_digest(workload), dict(options or {}), ignores)
     if workload.spec is None:
         executor, jobs = None, 1
     loader = Loader(context)
@@ -76,12 +72,10 @@ def parse_tree(
         outcomes = _parse_all(context, found.tests, chosen, progress, loader)
         for candidate, entry, test_notes in _settle(context, outcomes, loader):
             notes.extend(test_notes)
-            if entry is None:
-                continue
-            if entry.finished:
+            if entry is not None and entry.finished:
                 loader.attach(entry, candidate)
                 tests.append((entry, candidate))
-            else:
+            elif entry is not None:
                 unfinished.append(entry)
     unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
     if not tests and not unfinished:
@@ -99,9 +93,6 @@ def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
     """Remove the caches of all tests below *root*, unfinished ones too, and the tree's index; how many tests had one.
 
     Caches without artifacts stay, and those of runs that lost their settings: they could not be made again.
-
-    Raises:
-        MatbenchError: *root* is no readable directory, or a file can't be removed.
     """
     resolved = check_root(root)
     cache.remove(tree_index.places(resolved, workload))
@@ -115,23 +106,14 @@ def _found(root: Path, workload: Workload) -> Found:
     return find_tests(root, layouts_of(workload), workload.store.cache_filename, Traces.of(workload))
 
 
-def _find(workload: Workload, root: str | os.PathLike[str]) -> tuple[Path, Found]:
-    resolved = check_root(root)
-    found = _found(resolved, workload)
-    if not found.tests and not found.unfinished:
-        raise _nothing_found(workload, root, resolved, found.notes)
-    return resolved, found
-
-
 def _nothing_found(
     workload: Workload, root: str | os.PathLike[str], resolved: Path, notes: Sequence[str]
 ) -> MatbenchError:
     with contextlib.suppress(OutputError):
         cache.remove(tree_index.places(resolved, workload))
     wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
-    packed = [
-        f"'{root}{suffix}' beside it is not unpacked" for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file()
-    ]
+    beside = (suffix for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file())
+    packed = [f"'{root}{suffix}' beside it is not unpacked" for suffix in beside]
     lines = "".join(f"\n  {note}" for note in (*packed, *notes[:5]))
     return MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{lines}")
 
@@ -208,9 +190,10 @@ def _parse_all(
         ) from error
 
 
-def _parse_in_worker(spec: str, arguments: tuple[Any, ...], chunk: Sequence[Candidate]) -> list[Outcome]:
-    context = Context(_workload(spec), *arguments)
-    return _parse_chunk(context, chunk)
+def _parse_in_worker(
+    spec: str, arguments: tuple[Path, bytes, Mapping[str, object], bool], chunk: Sequence[Candidate]
+) -> list[Outcome]:
+    return _parse_chunk(Context(_workload(spec), *arguments), chunk)
 
 
 @functools.lru_cache(maxsize=4)
@@ -224,7 +207,7 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | 
         try:
             for each, parsed in tests_of(context, candidate):
                 if isinstance(parsed, SettingsError):
-                    outcomes.append((each, _without_results(context, each, {}, 0, _problem(each, parsed)), []))
+                    outcomes.append(_unreadable(context, each, parsed))
                     continue
                 if loader is not None:
                     loader.keep(each, parsed)
@@ -232,12 +215,13 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | 
         except NotRecognised as error:
             outcomes.append((candidate, None, [(relative_name(candidate.path, context.root), f"left out, {error}")]))
         except SettingsError as error:
-            outcomes.append((candidate, _without_results(context, candidate, {}, 0, _problem(candidate, error)), []))
+            outcomes.append(_unreadable(context, candidate, error))
     return outcomes
 
 
-def _problem(candidate: Candidate, error: SettingsError) -> Problem:
-    return Problem(str(error), candidate.path.name if candidate.is_file else None)
+def _unreadable(context: Context, candidate: Candidate, error: SettingsError) -> Outcome:
+    problem = Problem(str(error), candidate.path.name if candidate.is_file else None)
+    return candidate, _without_results(context, candidate, problem), []
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:
@@ -272,13 +256,13 @@ def _unfinished(context: Context, candidate: Candidate) -> Entry:
     try:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
     except SettingsError as error:
-        return _without_results(context, candidate, {}, 0, Problem(candidate.lost or str(error)))
+        return _without_results(context, candidate, Problem(candidate.lost or str(error)))
     reason = candidate.lost or f"{DID_NOT_FINISH}: there is no exit code"
-    return _without_results(context, candidate, settings, repeat, Problem(reason))
+    return _without_results(context, candidate, Problem(reason), settings, repeat)
 
 
 def _without_results(
-    context: Context, candidate: Candidate, settings: Mapping[str, Scalar], repeat: int, problem: Problem
+    context: Context, candidate: Candidate, problem: Problem, settings: Mapping[str, Scalar] = {}, repeat: int = 0
 ) -> Entry:
     """An entry that stands for a test that has no place in the matrix."""
     return Entry(

@@ -1,8 +1,6 @@
 """The index of a tree: one file with what the last complete parse found, but for results and payloads.
 
-It is beside the tests, in the results directory; for a flat tree, for one that is itself a test, and where
-the results directory can't be written it is in the user's cache directory. Reading it opens no test.
-It holds a column for each field of the entries. All types are checked while it is read: it may come from a stranger.
+It has a column for each field of the entries. All types are checked while it is read: it may come from a stranger.
 """
 
 from __future__ import annotations
@@ -35,12 +33,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class IndexedTree:
-    """A tree as its last complete parse left it.
-
-    Attributes:
-        matrix: its entries load results and payloads on demand, as those of a parse do.
-        written: when a parse first found the tree so; later ones that found nothing else don't change it.
-    """
+    """A tree as its last complete parse left it, and when one first found it so."""
 
     matrix: Matrix
     written: dt.datetime
@@ -82,8 +75,7 @@ class _Column(msgspec.Struct, Generic[T], array_like=True):
 class _Entries(msgspec.Struct):
     """Entries, column by column; ``values`` and ``kpis`` hold those of all of them, one after the other.
 
-    ``path`` is relative to the results directory, as bytes, since names of files needn't be UTF-8; ``layout`` and
-    ``is_file`` are its candidate's.
+    ``path`` is relative to the results directory, as bytes; ``layout`` and ``is_file`` are candidates'.
     """
 
     path: list[bytes]
@@ -129,8 +121,7 @@ class _Entries(msgspec.Struct):
     def tests(self, root: Path) -> Iterator[tuple[Entry, Candidate]]:
         """The entries, and how they were found, in the tree that is at *root* now.
 
-        Raises:
-            ValueError, IndexError: what is here is not of a tree.
+        Raises ValueError, IndexError: what is here is not of a tree.
         """
         if (sum(map(len, self.names)), sum(map(len, self.kpi_names))) != (len(self.values.places), len(self.kpis)):
             raise ValueError("more names than values, or fewer")
@@ -177,25 +168,16 @@ class _Index(msgspec.Struct):
 
 
 def encode(contents: Contents, root: Path) -> bytes:
-    """*contents* of the tree at *root* as bytes, the same for the same contents.
-
-    Raises:
-        CodecError: something in it can't be kept with its type.
-    """
+    """*contents* of the tree at *root* as bytes, the same for the same contents."""
     entries, candidates = [entry for entry, _ in contents.tests], [candidate for _, candidate in contents.tests]
     unfinished = _Entries.of(contents.unfinished, [None] * len(contents.unfinished), root)
     return codec.pack_struct((), _Tree(_Entries.of(entries, candidates, root), unfinished, list(contents.notes)))
 
 
 def decode(content: bytes, root: Path, layouts: int) -> Contents:
-    """What :func:`encode` made bytes of.
+    """What :func:`encode` made bytes of, at *root* now, for a workload with so many *layouts*.
 
-    Args:
-        root: where the tree is now; it may have moved.
-        layouts: how many layouts the workload has.
-
-    Raises:
-        BrokenCache: *content* is no index.
+    Raises BrokenCache: *content* is no index.
     """
     try:
         tree = codec.unpack_struct(content, (), _Tree)
@@ -210,13 +192,12 @@ def decode(content: bytes, root: Path, layouts: int) -> Contents:
 
 
 def read_index(
-    workload: Workload, root: str | os.PathLike[str], *, options: Mapping[str, Any] | None = None
+    workload: Workload, root: str | os.PathLike[str], *, options: Mapping[str, object] | None = None
 ) -> IndexedTree | None:
     """The tree at *root* from its index, without a look at its tests.
 
     None if there is no index that can be used: it is damaged, of another version of the engine, of another workload or
-    source, or of other parser *options*; or if MATBENCH_STORE_IGNORE_CACHE says so. The next parse makes it anew, and
-    notes a damaged one.
+    source, or of other parser *options*; or if MATBENCH_STORE_IGNORE_CACHE says so.
 
     Raises:
         MatbenchError: *root* is no readable directory.
@@ -273,12 +254,7 @@ def places(root: Path, workload: Workload) -> tuple[Path, Path]:
 
 
 def _latest(context: Context) -> _Index | None:
-    """The newer of the files in the two places; None if there is none of this parse's format and stamp.
-
-    Raises:
-        BrokenCache: one of them is damaged, or of a newer format.
-        CodecError: the options of the parsers hold what can't be told apart.
-    """
+    """The newer of the files in the two places; None if there is none of this parse's format and stamp."""
     kept, stamp = [], _stamp(context)
     for path in places(context.root, context.workload):
         try:
@@ -290,11 +266,10 @@ def _latest(context: Context) -> _Index | None:
 
 
 def _stamp(context: Context) -> cache.Stamp:
-    options = codec.pack(_in_order(context.options))
-    return context.workload.name, context.code, digest(options)
+    return context.workload.name, context.code, digest(codec.pack(_in_order(context.options)))
 
 
-def _in_order(value: Any) -> Any:
+def _in_order(value: object) -> object:
     """*value* with its mappings as sorted pairs: the order of prices is no difference."""
     if not isinstance(value, Mapping):
         return value

@@ -182,16 +182,16 @@ def test_a_role_that_may_only_read_reads_and_is_told_what_it_may_not(place, admi
     for writable in (False, True):
         with opened(as_role(place, "reader"), writable=writable) as kept:
             assert (series(kept), kept.alarm_events()) == ({"speed": 1}, [event(1)])
-            with pytest.raises(HistoryError, match=r"the user may not do that|opened for reading"):
+            with pytest.raises(HistoryError, match=r"permission denied|read-only"):
                 kept.push([record(payload(2))])
-            with pytest.raises(HistoryError, match=r"the user may not do that|opened for reading"):
+            with pytest.raises(HistoryError, match=r"permission denied|read-only"):
                 kept.delete([test_id(1)])
 
 
 def test_a_role_that_may_nothing_is_told_so(place, admin):
     role_without = as_role(place, "nobody_much")
     admin.execute("DO $$ BEGIN CREATE ROLE nobody_much LOGIN; EXCEPTION WHEN OTHERS THEN END $$")
-    with pytest.raises(HistoryError, match="the user may not do that: permission denied for database"):
+    with pytest.raises(HistoryError, match="permission denied for database"):
         opened(role_without)
 
 
