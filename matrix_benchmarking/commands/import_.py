@@ -13,7 +13,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.table_reader import field_name, is_no_number, rows
+from ..store.readers import field_name, is_no_number, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import Names

@@ -70,16 +70,22 @@ def read_matrix(workload: Workload, directory: str | os.PathLike[str]) -> Matrix
 
 
 def _payloads_below(directory: Path, notes: list[str]) -> Iterator[tuple[str, Path, _Load]]:
-    """Each payload's name, file, and what gives its bytes, each time anew."""
+    """Each payload's name, file, and what gives its bytes; those of an array are held."""
     for path in _files(directory):
         name = path.relative_to(directory).as_posix() if path != directory else path.name
         try:
-            payloads = list(_payloads(path))
+            content = _read(path)
+            if content.lstrip()[:1] == b"[":
+                several = msgspec.json.decode(content, type=list[msgspec.Raw])
+                for index, raw in enumerate(several):
+                    yield name if len(several) == 1 else f"{name}[{index}]", path, functools.partial(bytes, raw)
+            else:
+                msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+                yield name, path, functools.partial(_read, path)
         except PayloadFileError as error:
             notes.append(str(error))
-            continue
-        for index, load in enumerate(payloads):
-            yield name if len(payloads) == 1 else f"{name}[{index}]", path, load
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            notes.append(f"{path}: no LTS payload: {error}")
 
 
 def _digest(content: bytes) -> str:
@@ -95,20 +101,6 @@ def _files(directory: Path) -> Iterator[Path]:
     for parent, directories, names in os.walk(directory):
         directories[:] = sorted(name for name in directories if not name.startswith("."))
         yield from (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIX) and name[0] != ".")
-
-
-def _payloads(path: Path) -> Iterator[_Load]:
-    """For each payload in the file a function that gives its bytes; those of an array are held."""
-    content = _read(path)
-    try:
-        if content.lstrip()[:1] == b"[":
-            for raw in msgspec.json.decode(content, type=list[msgspec.Raw]):
-                yield functools.partial(bytes, raw)
-            return
-        msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PayloadFileError(f"{path}: no LTS payload: {error}") from error
-    yield functools.partial(_read, path)
 
 
 def _read(path: Path) -> bytes:

@@ -22,8 +22,7 @@ from .documents import (
     understood,
 )
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
-from .readers import Part, Reader, ReaderLayout, reader_store
-from .table_reader import TableReader
+from .readers import Part, Reader, ReaderLayout, TableReader, reader_store
 from .tree import clean, parse_tree
 from .tree_index import IndexedTree, read_index
 

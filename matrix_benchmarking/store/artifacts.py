@@ -40,6 +40,9 @@ class Recorder:
         self.globs: dict[str, Glob] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []  # doubts that don't make the results wrong, such as an undeclared file
+        self.own_uuid: str | None = None
+        self.missing_files: list[str] = []  # important ones
+        self.lacks_package = False  # with another package the parsers may make more of it
         self._declared = declared_files
         self._names: list[str] | None = None
 

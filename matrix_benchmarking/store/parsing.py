@@ -9,7 +9,6 @@ import types
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -75,19 +74,11 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         SettingsError: its settings can't be read, so it has no place in the matrix.
     """
     notes: list[str] = []
-    is_alone = False
-    kept = _load_cache(context, candidate, notes)
-    if kept is not None:
-        cached, results, is_alone = kept
-        _refresh_settings(context, candidate, cached)
-        if is_alone and not candidate.cache_counts:  # the cache stays as it is
-            read = _read_artifacts(context, candidate)
-            results, cached.problems = read.results, [Problem(ALONE), *read.recorder.problems]
-            cached.missing_files, cached.notes = read.missing_files, read.recorder.notes
-    elif candidate.layout is None:
-        raise SettingsError("its cache can't be used, and there are no artifacts beside it")
-    else:
-        cached, results = _parse_artifacts(context, candidate, notes)
+    cached, results, is_alone = _known_test(context, candidate, notes)
+    if is_alone and not candidate.cache_counts:  # the cache stays as it is
+        results, recorder = _read_artifacts(context, candidate)
+        cached.problems = [Problem(ALONE), *recorder.problems]
+        cached.missing_files, cached.notes = recorder.missing_files, recorder.notes
     notes.extend(cached.notes)
     block, wrong = read_block(candidate.path)
     if wrong:
@@ -106,7 +97,14 @@ def _evaluated(
     notes: list[str],
 ) -> ParsedTest:
     entry = entry_of(context.workload, context.root, candidate, cached, block)
-    entry.problems = (*cached.problems, *_parse_always(context, candidate, entry, results))
+    entry.problems = tuple(cached.problems)
+    if context.workload.store.parse_always is not None:
+        test_dir = context.test_directory(candidate)
+        try:
+            context.workload.store.parse_always(results, test_dir, entry.settings)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
+            entry.problems += (parser_problem("parse_always", error, test_dir.recorder),)
+        entry.problems += tuple(test_dir.recorder.problems)
     evaluate(context.workload, entry, results)
     return ParsedTest(entry, results, len(cached.results), notes)
 
@@ -129,12 +127,7 @@ def _parse_parts(
     context: Context, file: Candidate, first: str | None
 ) -> Iterator[tuple[Candidate, ParsedTest | SettingsError]]:
     notes: list[str] = []
-    kept = _load_cache(context, file, notes)
-    if kept is None:
-        whole, results = _parse_artifacts(context, file, notes)
-    else:
-        whole, results, _ = kept
-        _refresh_settings(context, file, whole)
+    whole, results, _ = _known_test(context, file, notes)
     notes.extend(whole.notes)
     parts = getattr(results, "parts", [])
     for problem in whole.problems if first is None else ():
@@ -166,24 +159,33 @@ def _parse_parts(
         notes = []
 
 
-def _load_cache(
+def _known_test(
     context: Context, candidate: Candidate, notes: list[str]
-) -> tuple[CachedTest, types.SimpleNamespace, bool] | None:
-    """The cache that is used, its results, and whether it stands alone; such a one even where caches are ignored."""
+) -> tuple[CachedTest, types.SimpleNamespace, bool]:
+    """The test from its cache, or parsed; its results; whether its cache stands alone, which then is never ignored.
+
+    Raises SettingsError: its settings can't be read, or are nowhere but in a cache that can't be used.
+    """
     try:
         cached = cache.load(candidate, context.workload)
-        if cached is None:
-            return None
-        freshness = cached.freshness(candidate.directory, context.code)
-        if candidate.layout is None and cached.has_artifacts and freshness is not Freshness.ALONE:
-            raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
+        freshness = None if cached is None else cached.freshness(candidate.directory, context.code)
         is_alone = candidate.layout is None or freshness is Freshness.ALONE
-        if not is_alone and (context.ignore_cache or freshness is Freshness.STALE):
-            return None
-        return cached, cached.load_results(), is_alone
+        if (
+            cached is not None
+            and candidate.layout is None
+            and cached.has_artifacts
+            and freshness is not Freshness.ALONE
+        ):
+            raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
+        if cached is not None and (is_alone or (freshness is Freshness.FRESH and not context.ignore_cache)):
+            results = cached.load_results()
+            _refresh_settings(context, candidate, cached)
+            return cached, results, is_alone
     except BrokenCache as broken:
         notes.append(f"the cache is ignored: {broken}")
-        return None
+    if candidate.layout is None:
+        raise SettingsError("its cache can't be used, and there are no artifacts beside it")
+    return *_parse_artifacts(context, candidate, notes), False
 
 
 def _parse_artifacts(
@@ -191,11 +193,10 @@ def _parse_artifacts(
 ) -> tuple[CachedTest, types.SimpleNamespace]:
     is_cache_broken = bool(notes)  # where it may be all that came of the test, it is left for who can read it
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
-    read = _read_artifacts(context, candidate)
-    recorder = read.recorder
+    results, recorder = _read_artifacts(context, candidate)
     sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
     try:
-        packed = codec.pack(read.results)
+        packed = codec.pack(results)
     except codec.CodecError as error:
         notes.append(f"no cache is kept: the results hold {error}")
         packed = b""
@@ -207,34 +208,25 @@ def _parse_artifacts(
         settings=settings,
         repeat=repeat,
         exit_code=exit_code,
-        own_uuid=read.own_uuid,
+        own_uuid=recorder.own_uuid,
         problems=list(recorder.problems),
-        missing_files=read.missing_files,
+        missing_files=recorder.missing_files,
         notes=recorder.notes,
         results=packed,
     )
-    keeps = packed and not read.lacks_package and (cached.has_artifacts or not is_cache_broken)
+    keeps = packed and not recorder.lacks_package and (cached.has_artifacts or not is_cache_broken)
     if keeps and sources is not None and settings_sources is not None:
         content = cache.ENVELOPE.seal((context.workload.name,), cached)
         notes.extend(cache.write_first(cache.places(candidate, context.workload), content, "cache"))
-    return cached, read.results
+    return cached, results
 
 
-class _Artifacts(NamedTuple):
-    """What the parsers made of the artifacts that are here; with another package it may be more."""
-
-    results: types.SimpleNamespace
-    recorder: Recorder
-    own_uuid: str | None
-    missing_files: list[str]
-    lacks_package: bool
-
-
-def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
+def _read_artifacts(context: Context, candidate: Candidate) -> tuple[types.SimpleNamespace, Recorder]:
+    """What the parsers make of the artifacts that are here."""
     store, test_dir = context.workload.store, context.test_directory(candidate)
     results, recorder = types.SimpleNamespace(), test_dir.recorder
-    own_uuid = parse_test_uuid(test_dir)
-    lacks_package = False
+    if (own_uuid := parse_test_uuid(test_dir)) is not None:
+        recorder.own_uuid = str(own_uuid)
     try:
         store.parse_once(results, test_dir)
         if store.generate_lts_payload is None and not (hasattr(results, "start") or hasattr(results, "end")):
@@ -243,10 +235,10 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
                 results.start, results.end = times.start, times.end
     except (Exception, SystemExit) as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(parser_problem("parse_once", error, recorder))
-        lacks_package = _lacks_package(error)
-    wanted = important_files(context.workload, context.layout(candidate))
-    missing = [] if candidate.is_file else recorder.missing(wanted)
-    return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing, lacks_package)
+        recorder.lacks_package = _lacks_package(error)
+    if not candidate.is_file:
+        recorder.missing_files = recorder.missing(important_files(context.workload, context.layout(candidate)))
+    return results, recorder
 
 
 def _lacks_package(error: BaseException | None) -> bool:
@@ -288,21 +280,6 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
     start = len(str(context.root)) + 1
     files = context.layout(candidate).settings_files(candidate.path, context.root)
     return [os.fspath(path)[start:] for path in files]
-
-
-def _parse_always(
-    context: Context, candidate: Candidate, entry: Entry, results: types.SimpleNamespace
-) -> list[Problem]:
-    store = context.workload.store
-    if store.parse_always is None:
-        return []
-    test_dir = context.test_directory(candidate)
-    problems = []
-    try:
-        store.parse_always(results, test_dir, entry.settings)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
-        problems = [parser_problem("parse_always", error, test_dir.recorder)]
-    return problems + test_dir.recorder.problems
 
 
 _KEPT_TESTS, _KEPT_BYTES = 8, 16 << 20
@@ -364,7 +341,7 @@ class Loader:
         """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
         target = os.path.realpath(candidate.path)
         if not os.path.exists(target):
-            return f"'{candidate.path}' is not there any more, it was removed or renamed: parse the tree again"
+            return f"'{candidate.path}' is not there any more, it was removed or renamed; parse it again"
         if os.path.commonpath([target, self._context.root]) != str(self._context.root):
             return f"'{candidate.path}' leads to {target}, which is outside the results directory"
         return None

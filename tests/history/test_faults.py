@@ -87,7 +87,7 @@ def test_a_client_killed_in_the_middle_of_an_upload_delivers_the_rest_later(open
 
 def test_a_refused_connection_keeps_everything_for_the_next_upload(opensearch, at, outboxes, impatient):
     away = at("http://127.0.0.1:9")
-    with pytest.raises(delivery.UndeliveredError, match="[Cc]onnection refused; is the server running"):
+    with pytest.raises(delivery.UndeliveredError, match=r"[Cc]onnection refused; is the server running"):
         delivery.upload(writer(1, 2), away, outboxes)
     with pytest.raises(delivery.UndeliveredError, match="3 runs wait in the outbox"):
         delivery.upload(writer(3), away, outboxes)
