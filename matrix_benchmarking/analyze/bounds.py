@@ -23,8 +23,7 @@ from .intervals import CONFIDENCE, Scale, scale_of
 from .noise import Floats
 
 RISK = 1 - CONFIDENCE
-MOST_ADDED = 64
-"""The risks of so many points are added to that of one: of those that come before it the nearest."""
+MOST_ADDED = 64  # the risks of so many points are added to that of one: of those that come before it the nearest
 
 
 def bounds_of(values: Sequence[Sequence[float]], headline: Sequence[float], *, lower_better: bool) -> list[float]:
@@ -84,14 +83,12 @@ def _where_risks_fit(
     return float(optimize.brentq(excess, low, high)) if excess(high) <= 0 else high
 
 
-COEFFICIENTS = 3
-"""Of a parabola."""
+COEFFICIENTS = 3  # of a parabola
 FEWEST_POINTS = 2 * COEFFICIENTS
 DOUBT = 0.16
 """Points are taken to lie so far from the curve that only so few samples would show them nearer: a standard error."""
 
-NOTHING = 1e-9
-"""A share of a matrix that is rounding, as where points have only one or two different costs."""
+NOTHING = 1e-9  # a share of a matrix that is rounding, as where points have only one or two different costs
 
 
 def drawn_together(found: Estimates, beside: Floats) -> Estimates:

@@ -21,7 +21,6 @@ class Prone:
     failed_with: int  # of the tests with it
     tests_with: int
     failed: int  # of all tests
-    tests: int
     # One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments), times the number of values that were
     # looked at (Bonferroni's correction).
     p_value: float
@@ -49,7 +48,7 @@ def prone_values(tests: Sequence[Entry]) -> list[Prone]:
         table = [[bad, total - bad], [failed - bad, others - (failed - bad)]]
         p_value = float(stats.fisher_exact(table, alternative="greater")[1]) * len(counts)
         if p_value < 1 - CONFIDENCE:
-            found.append(Prone(setting, value, bad, total, failed, len(tests), p_value))
+            found.append(Prone(setting, value, bad, total, failed, p_value))
     return sorted(found, key=lambda one: (one.p_value, one.setting, show(one.value)))
 
 

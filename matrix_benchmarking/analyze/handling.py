@@ -1,4 +1,4 @@
-"""What people do with alarms: which they mean by the beginnings of ids, and the events that keep what they said."""
+"""Known alarms for people: in words, which ones the beginnings of ids mean, and the events that keep what was said."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from ..errors import ConfigError, did_you_mean
 from ..filters import exact
-from ..history.alarms import Action, AlarmEvent
-from ..history.records import KeptRun
+from ..history.alarms import Action, AlarmEvent, AlarmSubject
+from ..history.records import KeptRun, moment
+from ..kpi import KPIDefinition
 from ..matrix import typed
 from .select.versions import is_commit, key, same_kind
-from .verdict.alarms import of_cause
-from .verdict.lifecycle import Known, date_of, next_us
+from .verdict.alarms import cause_id, of_cause
+from .verdict.lifecycle import Known, date_of, is_expired, next_us
 from .verdict.model import Status
-from .wording.alarms import standing
-from .words import named
+from .wording.verdicts import levels as shown_levels
+from .words import count_of, is_or_are, named, percent
 
 SHORTEST = 4
-_LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")
 _REFUSED: dict[Action | None, set[Status]] = {
     Action.ACKNOWLEDGED: {Status.FIXED, Status.RESOLVED},
     Action.RESOLVED: {Status.FIXED, Status.RESOLVED},
@@ -30,7 +32,8 @@ _REFUSED: dict[Action | None, set[Status]] = {
 
 _AHEAD = re.compile(r"(\d{1,3})\s*(d|w)(?:(?<=d)ays?|(?<=w)eeks?)?")
 _MEANS_A_TIME = re.compile(
-    r"\d+ ?(?:h|m|y|hours?|months?|years?)|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/\d{2,4}|\d+\s+\D.*"
+    r"\d+ ?(?:h|m|y|hours?|months?|years?)|\d{4}(?:-\d{1,2}-|/\d{1,2}/)\d{1,2}|[12]\d{3}-\d\d-\d\d[T ].*"
+    r"|\d{1,2}/\d{1,2}/\d{2,4}|\d+\s+\D.*"
 )
 
 
@@ -100,13 +103,11 @@ def checked_until(text: str, now: dt.datetime) -> str:
     if not meant:
         raise ConfigError("`until` is empty: give a version, a date such as 2026-01-31, or leave it out")
     ahead = _ahead(meant)
-    if ahead is None and _MEANS_A_TIME.fullmatch(meant):
-        raise ConfigError(f"`until` takes a version, or a date such as 2026-01-31, and '{text}' is neither")
-    if ahead is None and not _LIKE_A_DATE.fullmatch(meant):
-        return meant
     day = date_of(meant) if ahead is None else today + dt.timedelta(ahead)
+    if day is None and _MEANS_A_TIME.fullmatch(meant):
+        raise ConfigError(f"`until` takes a version, or a date such as 2026-01-31, and '{text}' is neither")
     if day is None:
-        raise ConfigError(f"`until` is '{text}', which is no date such as 2026-01-31")
+        return meant
     if day < today:
         raise ConfigError(f"`until` is {day}, which is in the past: the acknowledgement would be over already")
     return day.isoformat()
@@ -167,3 +168,83 @@ def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> s
     nearest = difflib.get_close_matches(text, whole)
     hint = f"did you mean '{whole[nearest[0]]}'?" if nearest else "'matbench alarms --all' lists those that there are"
     return f"there is no alarm '{text}': {hint}"
+
+
+KPIsByName = Mapping[str, KPIDefinition]
+"""How the workload shows its KPIs, by name; what none of them is, is shown as it was kept."""
+
+
+def about(subject: AlarmSubject, kpis: KPIsByName) -> str:
+    """What an alarm is about: ``p95_latency of onnx-fp32 since 1.3.0 (20.0 → 22.5 ms, +12.5 %)``."""
+    return _line(f"{subject.kpi} of {subject.series} since {subject.first_bad} ({levels(subject, kpis)})")
+
+
+def levels(subject: AlarmSubject, kpis: KPIsByName) -> str:
+    """Both levels, as an analysis shows them, and, where there is one, their ratio: ``20.0 → 22.5 ms, +12.5 %``."""
+    kpi = kpis.get(subject.kpi)
+    if kpi is not None and kpi.unit == subject.unit:
+        text = shown_levels(kpi, subject)
+    else:
+        text = f"{subject.old_level:.4g} → {subject.new_level:.4g} {subject.unit}".rstrip()
+    if subject.old_level <= 0 or subject.new_level < 0:
+        return text
+    return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
+
+
+def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
+    """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
+    its = "its" if len(alarms) == 1 else "their"
+    count = f"{count_of(len(alarms), 'alarm')} {is_or_are(len(alarms))} over, since {its} KPI is not judged any more"
+    return f"{count}: {_named(alarms, kpis)}"
+
+
+def _named(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
+    more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
+    return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm, _ in alarms[:3]) + f"{more} ({reasons})"
+
+
+def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
+    """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
+    count = f"{count_of(len(alarms), 'alarm')} of the history {is_or_are(len(alarms))} open"
+    what = f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over)"
+    return f"{what}: {_named(alarms, kpis)}"
+
+
+def standing(alarm: Known, now: dt.datetime) -> str:
+    """The status with what stands behind it: ``acknowledged by ann on 2026-03-01 until 1.4: known``.
+
+    Whether a version is over, only an analysis knows; a date that is over is said.
+    """
+    last = alarm.last
+    if last.action is Action.RAISED:
+        return alarm.status.value
+    done = "reopened" if last.action is Action.REOPENED else alarm.status.value
+    by = f" by {last.version}" if last.version else "" if last.action is Action.FIXED else f" by {last.author}"
+    until = f" until {last.until}" if last.until else ""
+    over = ", which is over" if is_expired(last.until, now, []) else ""
+    reason = f": {last.reason}" if last.reason else ""
+    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}")
+
+
+def as_data(alarm: Known) -> dict[str, object]:
+    """What is known of *alarm*, as JSON has it: times as ISO 8601, levels in the unit, null for what nobody said."""
+    subject, last = alarm.subject, alarm.last
+    return {
+        "id": alarm.id,
+        "cause": cause_id(subject.workload, subject.first_bad),
+        "status": alarm.status.value,
+        **msgspec.structs.asdict(subject),
+        "raised_at": moment(alarm.raised_us).isoformat(),
+        "changed_at": moment(last.at_us).isoformat(),
+        "author": last.author,
+        "reason": last.reason,
+        "until": last.until,
+        "fixed_by": last.version if alarm.status is Status.FIXED else None,
+        "events": alarm.events,
+    }
+
+
+def _line(text: str) -> str:
+    """*text* in one line, so that no reason looks like another alarm."""
+    return " ".join(text.split())

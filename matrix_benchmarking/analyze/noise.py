@@ -61,8 +61,7 @@ def prior_of(variances: Floats, degrees: Floats) -> Spreads | None:
     return Spreads(math.exp(float(places[likelihoods[fewest].argmax()])), float(_WORTHS[fewest]))
 
 
-_WORTHS = np.geomspace(0.7, 200.0, 24)
-"""Prior degrees of freedom that are tried."""
+_WORTHS = np.geomspace(0.7, 200.0, 24)  # prior degrees of freedom that are tried
 _PLACES = np.linspace(-3.0, 3.0, 61)
 """Logarithms of typical variances that are tried, about the median of the groups' own."""
 

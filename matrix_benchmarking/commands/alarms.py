@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
+    from ..analyze.handling import KPIsByName
     from ..analyze.verdict.lifecycle import Known
-    from ..analyze.wording.alarms import KPIsByName
 
 LONGEST_AUTHOR = 200
 
@@ -52,9 +52,9 @@ def command() -> None:
 )
 def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
+    from ..analyze.handling import as_data
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
-    from ..analyze.wording.alarms import as_data
 
     location = locate()
     with open_history(location, writable=False) as history:
@@ -131,8 +131,8 @@ def _deal(
 ) -> None:
     """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
     from ..analyze import handling
+    from ..analyze.handling import about, standing
     from ..analyze.verdict.lifecycle import known_alarms
-    from ..analyze.wording.alarms import about, standing
 
     reason = (reason or "").strip() or None
     if reason is None and action is not Action.REOPENED:
@@ -192,7 +192,7 @@ def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs
 
 
 def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> Table:
-    from ..analyze.wording.alarms import levels, standing
+    from ..analyze.handling import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..analyze import check
 from ..analyze.best import Best, Group, Standing
-from ..analyze.report.markdown import one_line
-from ..analyze.report.worse import worse
+from ..analyze.report.markdown import one_line, worse
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import ranking as wording
 from ..analyze.wording import verdicts as verdict_wording

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..analyze.handling import about_unjudged, about_unseen
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import Order, OrderUnknown
 from ..analyze.select.selection import select
@@ -18,7 +19,6 @@ from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kp
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import Build, compare_builds, compare_versions, ignoring, unknown_labels
 from ..analyze.verdict.sides import Question
-from ..analyze.wording.alarms import about_unjudged, about_unseen
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history

@@ -72,7 +72,7 @@ def test_types_are_kept_and_a_setting_that_names_tests_is_not_looked_at(entries:
     ],
 )
 def test_how_many_failed_is_said_of_both(failed_with: int, tests_with: int, failed: int, said: str) -> None:
-    assert str(Prone("x", "a", failed_with, tests_with, failed, 20, 0.01)) == said
+    assert str(Prone("x", "a", failed_with, tests_with, failed, 0.01)) == said
 
 
 def test_the_chance_is_that_of_fishers_test_times_the_number_of_values(entries: MakeEntries) -> None:
@@ -83,7 +83,7 @@ def test_the_chance_is_that_of_fishers_test_times_the_number_of_values(entries: 
         for test in entries({"x": x, "same": 1}, 1.0, exit_code=int(n < bad))
     ]
     (one,) = prone_values(tests)
-    assert (one.setting, one.value, one.failed_with, one.tests_with, one.failed, one.tests) == ("x", "a", 7, 9, 9, 28)
+    assert (one.setting, one.value, one.failed_with, one.tests_with, one.failed) == ("x", "a", 7, 9, 9)
     chance = sum(stats.hypergeom.pmf(number, 28, 9, 9) for number in (7, 8, 9))
     assert one.p_value == pytest.approx(3 * chance)
 

@@ -5,16 +5,32 @@ Gets a matrix and its workload, gives :class:`Finding` values; each says which a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import collections
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
-from ...matrix import Matrix
+from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...workload import Workload
+from .. import doubts
+from ..points import by_point
 from ..select.order import Order
-from .finding import MOST_RUNS, NONE, AnswerKind, Finding, about, counted, line
-from .names import label_findings, name_findings
-from .runs import run_findings
-from .settings import setting_findings, value_findings
+from ..select.selection import not_judged
+from ..words import count_of, named, plural
+from .finding import (
+    ANALYSES,
+    MOST_RUNS,
+    NONE,
+    AnswerKind,
+    Finding,
+    about,
+    counted,
+    first_of,
+    line,
+    runs_have,
+    said_of_twins,
+)
+from .settings import label_findings, name_findings, setting_findings, value_findings
 
 __all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
 
@@ -50,3 +66,123 @@ def order_findings(order: Order) -> Iterator[Finding]:
         return
     for note in notes:
         yield Finding("order", f"{note[:1].upper()}{note[1:]}.", history if left_out else NONE)
+
+
+def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """The findings on the runs of *matrix* as such."""
+    good = [entry for entry in matrix if not entry.failed]
+    yield from _failed(matrix, workload)
+    unfinished = [entry for entry in matrix.unfinished if not entry.is_unreadable]
+    if unfinished:
+        yield Finding.of(
+            "unfinished", f"{_runs(unfinished)} did not finish and {_no_part(unfinished)}.", unfinished, NONE
+        )
+    lost = [entry for entry in matrix.unfinished if entry.is_unreadable]
+    if lost:
+        yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)
+    alone = [entry for entry in matrix if entry.from_cache_alone]
+    if alone:
+        are, their = ("is", "its") if len(alone) == 1 else ("are", "their")
+        sentence = f"{_runs(alone)} {are} known from {their} cache alone: {their} artifacts are not here."
+        yield Finding.of("cache-alone", sentence, alone)
+    told = {id(entry) for entry in matrix if entry.from_cache_alone or not entry.settings}
+    damaged = [entry for entry in good if entry.problems and id(entry) not in told]
+    if damaged:
+        sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first_problem(damaged)}."
+        yield Finding.of("damaged", sentence, damaged)
+    yield from _without_headline([entry for entry in good if id(entry) not in told and not entry.problems], workload)
+    measured = _alike((None if one.measurement is None else one.measurement.removesuffix("*"), one) for one in good)
+    if measured:
+        what = f"{runs_have(measured)} artifacts that another one has, byte for byte"
+        yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
+    twins = _alike((_identity(entry), entry) for entry in good)
+    if twins:
+        yield Finding.of("twice", said_of_twins(len(twins)), twins)
+    yield from _numeric_versions(matrix, workload)
+    yield from _schemas(matrix)
+    impossible = [entry for entry in good if entry.implausible or entry.harmless]
+    if impossible:
+        what = first_of(sentence for entry in impossible for sentence in (*entry.implausible, *entry.harmless))
+        yield Finding.of("implausible", f"{runs_have(impossible)} values that can't be: {what}.", impossible)
+    doubtful = [entry for entry in good if entry.warnings]
+    if doubtful:
+        why = first_of(sentence for sentence, _ in doubts.joined(doubtful))
+        of = "" if len(doubtful) == len(good) else f" of {len(good)}"
+        sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
+        found = Finding.of("doubtful", sentence, doubtful, NONE)
+        yield dataclasses.replace(found, in_most_runs=2 * len(doubtful) > len(good))
+    if matrix.notes:
+        sentence = f"{count_of(len(matrix.notes), 'thing')} met on the way through the runs:"
+        yield Finding("notes", sentence, runs=matrix.notes)
+
+
+def _alike(keyed: Iterable[tuple[object, Entry]]) -> list[Entry]:
+    """The entries that share their key with another one; those without a key share none."""
+    by_key: dict[object, list[Entry]] = {}
+    for key, entry in keyed:
+        if key is not None:
+            by_key.setdefault(key, []).append(entry)
+    return [entry for same in by_key.values() if len(same) > 1 for entry in same]
+
+
+def _identity(entry: Entry) -> object:
+    """The settings, the repeat and the time of a run of a history; None where that is unknown."""
+    if entry.facts is None or entry.facts.time_us is None:
+        return None
+    settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
+    return settings, entry.repeat, entry.facts.time_us
+
+
+def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """Versions that are numbers: 1.10 is 1.1 then."""
+    for name in workload.regression.comparison_keys:
+        numeric = [entry for entry in matrix if isinstance(entry.settings.get(name), float)]
+        if numeric:
+            value = numeric[0].settings[name]
+            sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
+            yield Finding.of("numeric-version", sentence, numeric, ANALYSES)
+
+
+def _schemas(matrix: Matrix) -> Iterator[Finding]:
+    """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
+    versions = collections.Counter(
+        str(entry.facts.schema_version) for entry in matrix if entry.facts is not None and entry.facts.schema_version
+    )
+    if len(versions) > 1:
+        counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
+        what = f"KPIs were computed by several versions of the payload's schema ({counts})"
+        yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
+
+
+def _without_headline(good: Sequence[Entry], workload: Workload) -> Iterator[Finding]:
+    """Successful runs without the headline KPI, beside others that have it."""
+    headline = workload.headline
+    wanted = [entry for entry in good if headline is not None and headline.applies(entry.settings)]
+    without = [entry for entry in wanted if headline is not None and headline.name not in entry.kpis]
+    if headline is not None and 0 < len(without) < len(wanted):
+        why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
+        yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
+
+
+def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    failed = [entry for entry in matrix if entry.failed]
+    if not failed:
+        return
+    lost = sum(all(entry.failed for entry in runs) for runs in by_point(matrix.entries))
+    gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
+    yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
+    without = not_judged(matrix.entries, workload)
+    if without:
+        yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", ANALYSES)
+
+
+def _first_problem(entries: Sequence[Entry]) -> str:
+    return first_of(str(entry.problems[0]) if entry.problems else DID_NOT_FINISH for entry in entries)
+
+
+def _runs(entries: Sequence[Entry]) -> str:
+    return count_of(len(entries), "run")
+
+
+def _no_part(entries: Sequence[Entry]) -> str:
+    return f"{'takes' if len(entries) == 1 else 'take'} no part"

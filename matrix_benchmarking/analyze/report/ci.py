@@ -1,19 +1,9 @@
-"""An analysis as systems of continuous integration read it.
+"""An analysis as systems of continuous integration read it: GitHub's annotations, JUnit, GitLab's code quality.
 
-* Lines that GitHub Actions shows on the page of a run. A step shows ten, and an analysis has no more; see
-  https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
-* JUnit XML, one test case a series. GitLab and Jenkins show the text of a failure, no properties, and drop a second
-  case of the same name: names are unique. A series that can't be told, and one that was not analysed, is skipped.
-* GitLab's code-quality report, whose findings stand in the widget of a merge request. GitLab compares the fingerprints
-  of two branches to tell new findings from old and repaired ones; a fingerprint is made of workload, KPI and labels,
-  never of a value. Severities:
-
-  =========  ============================================================================
-  critical   worse by 10 % or more, and new with the newest version
-  major      worse by less and new; worse by 10 % or more since earlier; of unknown size
-  minor      worse by less, since earlier
-  info       acknowledged by a person: else it would seem to be repaired
-  =========  ============================================================================
+GitHub shows ten lines a step (https://docs.github.com/actions/reference/workflow-commands-for-github-actions). GitLab
+and Jenkins show the text of a JUnit failure, no properties, and drop a second case of the same name. GitLab tells new
+findings by their fingerprints, so these are made of workload, KPI and labels, never of a value. What is acknowledged
+stays, as information: else it would seem to be repaired.
 """
 
 from __future__ import annotations
@@ -28,8 +18,7 @@ import xml.etree.ElementTree as ET
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import probability
-from .markdown import one_line
-from .worse import Worse, worse
+from .markdown import Worse, one_line, worse
 
 AT_MOST = 10
 

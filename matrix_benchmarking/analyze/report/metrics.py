@@ -1,14 +1,8 @@
 """An analysis in a few numbers: MatrixBenchmarking's summary, and OpenMetrics text for GitLab's metrics report.
 
-The summary's words stay: a *point* is one KPI of one entry, and an *entry* what a series is without its KPI: one set
-of labels. Each point is counted once: as an increase, a decrease, one of no change, or one without history or not
-analysed. The metrics have few families, whose names and labels are the same in each analysis, so that what a merge
-request changes stands in its widget:
-
-* ``matbench_regressions``, ``matbench_improvements``: how many series fail, and how many are newly better;
-* ``matbench_series{outcome="worse"}``: how many series have which verdict;
-* ``matbench_kpi``: the level of each series, by KPI and labels: since its last change, else of the newest version;
-* ``matbench_kpi_change_ratio``: of a series that is worse or better, new level / old level − 1.
+In the summary a *point* is one KPI of one entry, and an *entry* what a series is without its KPI: one set of labels.
+The metrics have few families, whose names and labels are the same in each analysis, so that what a merge request
+changes stands in its widget.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from ...history.records import URLS_LABEL
 from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ...workload import Workload
 
-Labels = Mapping[str, object]
-"""Values by name; types count."""
+Labels = Mapping[str, object]  # values by name; types count
 LabelsKey = tuple[tuple[str, str, object], ...]
 
 

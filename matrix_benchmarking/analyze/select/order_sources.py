@@ -17,11 +17,9 @@ from ..words import named
 from .labelled import LabelledRun
 from .versions import DATE, NUMBERED, key, same_kind
 
-Item = tuple[object, ...]
-"""What identifies a version (:func:`.matrix.typed`), or a run."""
+Item = tuple[object, ...]  # what identifies a version (:func:`.matrix.typed`), or a run
 Place = Any  # of one source all are numbers, or all are tuples of them
-Extents = Mapping[Item, tuple[Place, Place]]
-"""Where each version or run begins and ends."""
+Extents = Mapping[Item, tuple[Place, Place]]  # where each version or run begins and ends
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:[-._:][0-9]+)*(?![0-9A-Za-z])")
 _FIRST, _LAST = -math.inf, math.inf
 

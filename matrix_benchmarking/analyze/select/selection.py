@@ -22,8 +22,7 @@ from .order import Order, axes
 from .series import NotAnalysed, Series, series_of
 
 DAY_US = 24 * 3600 * 10**6
-NO_VALUE = "no value at"
-"""How the note on a series begins whose newest version is older than that of the others."""
+NO_VALUE = "no value at"  # how the note on a series begins whose newest version is older than that of the others
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,26 +64,12 @@ def select(
     order = Order(runs, workload) if order is None else order
     notes = _about_entries(entries, runs, workload)
     if since_us is not None:
-        every = runs
-        runs = [run for run in every if (time_us := run.load_time()) is not None and time_us >= since_us]
-        early = len(every) - len(runs)
-        if early:
-            notes.append(
-                f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time"
-                f"{_of_the_newest(every, runs, order)}"
-            )
+        every = len(runs)
+        runs = [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us]
+        if early := every - len(runs):
+            notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(runs, workload, now_us)
     return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
-
-
-def _of_the_newest(every: Sequence[LabelledRun], left: Sequence[LabelledRun], order: Order) -> str:
-    """The end of a sentence on what was left out of *every*: how much of it was of the newest version."""
-    axis = order.axis
-    if axis is None:
-        return ""
-    newest = typed(order.newest)
-    had, has = (sum(typed(run.versions[axis]) == newest for run in some) for some in (every, left))
-    return f"; {had - has} of {had} runs of {show(order.newest)}, the newest version, among them" if has < had else ""
 
 
 def select_runs(

@@ -22,10 +22,8 @@ from .labelled import LabelledRun, Labels, LabelsKey, hashable
 from .order import Order
 from .versions import in_words
 
-Step = tuple[int, ...]
-"""The place of a run by each comparison key."""
-LeftOut = Mapping[tuple[LabelsKey, str], int]
-"""How many runs take no part, by what identifies their series, and why."""
+Step = tuple[int, ...]  # the place of a run by each comparison key
+LeftOut = Mapping[tuple[LabelsKey, str], int]  # how many runs take no part, by what identifies their series, and why
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

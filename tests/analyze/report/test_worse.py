@@ -10,7 +10,7 @@ import pytest
 from report_support import analyses
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.report.worse import Worse, worse
+from matrix_benchmarking.analyze.report.markdown import Worse, worse
 from matrix_benchmarking.analyze.verdict.model import Outcome, Status
 
 

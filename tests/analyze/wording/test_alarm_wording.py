@@ -8,9 +8,9 @@ import pytest
 from history_support.alarms import event, subject
 
 from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze.handling import about, about_unjudged, about_unseen, as_data, levels, standing
 from matrix_benchmarking.analyze.verdict.alarms import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
-from matrix_benchmarking.analyze.wording.alarms import about, about_unjudged, about_unseen, as_data, levels, standing
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
 
 NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
