@@ -9,17 +9,17 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 from pydantic import Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from ...history.records import moment
-from ...jsonable import to_jsonable
+from ...jsonable import Document, to_jsonable
 from ...matrix import NOT_SET
 from ..detect import Estimate
+from ..select.labelled import Labels
 from ..select.series import SeriesPoint
 from ..verdict.alarms import causes
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
@@ -30,7 +30,7 @@ VERSION = 2  # rises when something is taken away or changes its meaning; what i
 
 _Count = Annotated[int, Field(ge=0)]
 _Share = Annotated[float, Field(ge=0, le=1)]
-_Labels = Annotated[dict[str, Any], Field(description="Values by name; types count.")]
+_Labels = Annotated[Document, Field(description="Values by name; types count.")]
 _Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 _Bound = Annotated[float | None, Field(description="Null where it isn't known.")]
 _Index = Annotated[int, Field(ge=0, description="Index of a point.")]
@@ -42,7 +42,7 @@ class _Fields(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     @classmethod
-    def of(cls, source: object, **others: Any) -> dict[str, Any]:
+    def of(cls, source: object, **others: object) -> dict[str, object]:
         """By field what *others* say, else the attribute of *source*."""
         return {name: others[name] if name in others else getattr(source, name) for name in cls.model_fields}
 
@@ -202,7 +202,7 @@ class ReportFields(_Fields):
 
 
 class _Untitled(GenerateJsonSchema):
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
 
@@ -217,9 +217,9 @@ def json_report(analysis: Analysis) -> str:
     return json.dumps(as_json(analysis), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def as_json(analysis: Analysis) -> dict[str, Any]:
+def as_json(analysis: Analysis) -> Document:
     """The report as values that JSON can hold."""
-    document = ReportFields.of(
+    report = ReportFields.of(
         analysis,
         format=FORMAT,
         version=VERSION,
@@ -230,29 +230,26 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         series=[_series(one) for one in analysis.verdicts],
         not_analysed=[NotAnalysedFields.of(one, labels=_labels(one.labels)) for one in analysis.not_analysed],
     )
-    plain: dict[str, Any] = to_jsonable(document)
-    return plain
+    document: Document = to_jsonable(report)
+    return document
 
 
-def _series(one: SeriesVerdict) -> dict[str, Any]:
+def _series(one: SeriesVerdict) -> dict[str, object]:
     return SeriesFields.of(
         one,
         kpi=KPIFields.of(one.kpi),
         labels=_labels(one.labels),
-        verdict=one.outcome.value,
+        verdict=one.outcome,
         sentence=verdicts.sentence(one),
-        effect=_estimate(one.effect),
-        difference=_estimate(one.difference),
+        effect=_known(one.effect),
+        difference=_known(one.difference),
         points=[_point(version, point) for version, point in zip(one.versions, one.points, strict=True)],
         changes=[ChangeFields.of(change) for change in one.changes],
-        alarms=[
-            AlarmFields.of(alarm, status=alarm.status.value, at=None if alarm.at is None else _time(alarm.at))
-            for alarm in one.alarms
-        ],
+        alarms=[AlarmFields.of(alarm, at=None if alarm.at is None else _time(alarm.at)) for alarm in one.alarms],
     )
 
 
-def _point(version: str, point: SeriesPoint) -> dict[str, Any]:
+def _point(version: str, point: SeriesPoint) -> dict[str, object]:
     return PointFields.of(
         point,
         version=version,
@@ -263,19 +260,16 @@ def _point(version: str, point: SeriesPoint) -> dict[str, Any]:
     )
 
 
-def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
-    """None for an unknown value; a bound that isn't known is null."""
-    if estimate is None or not math.isfinite(estimate.value):
-        return None
-    return EstimateFields.of(estimate)
+def _known(estimate: Estimate | None) -> Estimate | None:
+    return estimate if estimate is not None and math.isfinite(estimate.value) else None
 
 
-def _labels(labels: Mapping[str, Any]) -> dict[str, Any]:
+def _labels(labels: Labels) -> dict[str, object]:
     """Labels that are set; one of a type without a JSON form as text."""
     return {to_jsonable(name): _plain(value) for name, value in labels.items() if value is not NOT_SET}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     try:
         return to_jsonable(value)
     except TypeError:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Change, Estimate
+from ..select.labelled import Labels
 from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
@@ -68,7 +68,7 @@ class SeriesVerdict:
 
     id: str  # of the series: workload, KPI, labels; never of a value
     kpi: KPIDefinition
-    labels: Mapping[str, Any]  # what identifies the series besides the KPI
+    labels: Labels  # what identifies the series besides the KPI
     name: str  # in words, by the labels that tell it from others; ``all runs`` where there is one
     outcome: Outcome  # never NOT_ANALYSED: see `NotAnalysed`
     points: Sequence[SeriesPoint]  # one a version, the oldest first

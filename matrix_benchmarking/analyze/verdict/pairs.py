@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ...errors import ConfigError
 from ...filters import show
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import RegressionKeys, Workload
 from ..pair import NEW, OLD
-from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
+from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
@@ -133,7 +132,7 @@ def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
 
 
-def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Mapping[str, Any]]], way: str) -> list[NotAnalysed]:
+def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way: str) -> list[NotAnalysed]:
     """*alone* with the labels of both *sides* that have no value in common, and the *way* out."""
     found = {}
     for name in dict.fromkeys(name for side in sides for labels in side for name in labels):

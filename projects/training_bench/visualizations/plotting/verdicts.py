@@ -139,7 +139,7 @@ def summary(found: Sequence[tuple[TrainingCase, Conclusion]]) -> list[str]:
     return sentences
 
 
-def _but_speed(settings: Mapping[str, Scalar]) -> object:
+def _but_speed(settings: Mapping[str, object]) -> object:
     return frozenset((name, typed(value)) for name, value in settings.items() if name != IO_SPEED)
 
 
@@ -155,7 +155,7 @@ class Ratio:
     """
 
     strategy: Scalar
-    settings: Mapping[str, Scalar]
+    settings: Mapping[str, object]
     runs: tuple[Entry, ...]
     duration: float
     ratio: float
