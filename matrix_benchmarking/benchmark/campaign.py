@@ -16,7 +16,7 @@ from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
 from . import environment, hf_endpoint, processes, run_directory, schema
 from .expand import SEARCHABLE, SearchCase
-from .load_driver import PointRun
+from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
 from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
@@ -24,54 +24,6 @@ from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 MOST_DEATHS = 3
 SEARCHES_FILE = "searches.json"
 TARGETS_DIRECTORY, LOCK_FILE = f"{run_directory.OWN_DIRECTORY}/targets", f"{run_directory.OWN_DIRECTORY}/lock"
-
-
-class Stopped(MatbenchError):
-    """A limit that the user set is reached, or a point failed: what is finished stays, the rest is for another time."""
-
-
-class Limits:
-    """No point is started after *max_duration_s*, and no more than *max_usd* are spent in all."""
-
-    def __init__(self, max_duration_s: float | None = None, max_usd: float | None = None) -> None:
-        self._deadline = None if max_duration_s is None else time.monotonic() + max_duration_s
-        self._max_duration_s = max_duration_s
-        self._max_usd = max_usd
-        self._spent_usd = 0.0
-        self._usd_per_hour = 0.0
-        self._metered_since: float | None = None
-
-    @property
-    def spent_usd(self) -> float:
-        """What the targets have cost until now."""
-        running_s = 0.0 if self._metered_since is None else time.monotonic() - self._metered_since
-        return self._spent_usd + running_s / 3600 * self._usd_per_hour
-
-    def start_meter(self, usd_per_hour: float | None) -> None:
-        """A target of this price begins to cost."""
-        self.stop_meter()
-        self._usd_per_hour, self._metered_since = usd_per_hour or 0.0, time.monotonic()
-
-    def stop_meter(self) -> None:
-        """It costs no more. May be called twice."""
-        self._spent_usd, self._metered_since = self.spent_usd, None
-
-    def check_money(self) -> None:
-        """Raise Stopped once more than allowed is spent."""
-        if self._max_usd is not None and self.spent_usd >= self._max_usd:
-            raise Stopped(f"{self.spent_usd:.2f} USD are spent, the limit is {self._max_usd:g}")
-
-    def check_start(self, point_s: float | None = None, usd_per_hour: float | None = None) -> None:
-        """Raise Stopped if no further point may be started, or one of *point_s* would go beyond a limit."""
-        self.check_money()
-        if self._deadline is not None and time.monotonic() + (point_s or 0.0) > self._deadline:
-            raise Stopped(f"the time limit of {self._max_duration_s:.0f} s is reached")
-        if self._max_usd is not None and point_s and usd_per_hour:
-            after = self.spent_usd + point_s / 3600 * usd_per_hour
-            if after > self._max_usd:
-                raise Stopped(
-                    f"{self.spent_usd:.2f} USD are spent, and one more point would go beyond {self._max_usd:g}"
-                )
 
 
 class Listener(Protocol):

@@ -18,7 +18,8 @@ from ..filters import Scalar
 from ..validation import Kind, Mismatch, dotted, mismatches
 from ..yaml_file import YamlFile
 from . import schema
-from .load_driver import CommandDriver, LoadDriver
+from .command_driver import CommandDriver
+from .load_driver import LoadDriver
 
 _DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}

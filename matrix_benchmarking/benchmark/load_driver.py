@@ -1,4 +1,4 @@
-"""The port of a load driver, which measures points, by a load on their target; and the one that runs any command."""
+"""The port of a load driver, which measures points, by a load on their target: what it is given, and what it gives."""
 
 from __future__ import annotations
 
@@ -6,30 +6,100 @@ import abc
 import contextlib
 import dataclasses
 import os
-import re
-import shlex
-import shutil
 import time
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ..config import Section
-from ..errors import ConfigError, needing
-from ..filters import Scalar, exact
-from . import processes
-from .environment import anonymous
+from ..errors import MatbenchError, needing
+from ..filters import Scalar
+from . import processes, schema
 from .run_directory import UTILIZATION, Point, write_json
 from .run_directory import Outcome as Outcome
-from .schema import Command, Script, fill, named_in
 from .schema import LoadSection as LoadSection
-from .targets import Endpoint, Target, cores
+from .targets import Endpoint, Target
 
-if TYPE_CHECKING:
-    from .campaign import Limits
-    from .plan import Plan
+
+class Stopped(MatbenchError):
+    """A limit that the user set is reached, or a point failed: what is finished stays, the rest is for another time."""
+
+
+class Limits:
+    """No point is started after *max_duration_s*, and no more than *max_usd* are spent in all."""
+
+    def __init__(self, max_duration_s: float | None = None, max_usd: float | None = None) -> None:
+        self._deadline = None if max_duration_s is None else time.monotonic() + max_duration_s
+        self._max_duration_s = max_duration_s
+        self._max_usd = max_usd
+        self._spent_usd = 0.0
+        self._usd_per_hour = 0.0
+        self._metered_since: float | None = None
+
+    @property
+    def spent_usd(self) -> float:
+        """What the targets have cost until now."""
+        running_s = 0.0 if self._metered_since is None else time.monotonic() - self._metered_since
+        return self._spent_usd + running_s / 3600 * self._usd_per_hour
+
+    def start_meter(self, usd_per_hour: float | None) -> None:
+        """A target of this price begins to cost."""
+        self.stop_meter()
+        self._usd_per_hour, self._metered_since = usd_per_hour or 0.0, time.monotonic()
+
+    def stop_meter(self) -> None:
+        """It costs no more. May be called twice."""
+        self._spent_usd, self._metered_since = self.spent_usd, None
+
+    def check_money(self) -> None:
+        """Raise Stopped once more than allowed is spent."""
+        if self._max_usd is not None and self.spent_usd >= self._max_usd:
+            raise Stopped(f"{self.spent_usd:.2f} USD are spent, the limit is {self._max_usd:g}")
+
+    def check_start(self, point_s: float | None = None, usd_per_hour: float | None = None) -> None:
+        """Raise Stopped if no further point may be started, or one of *point_s* would go beyond a limit."""
+        self.check_money()
+        if self._deadline is not None and time.monotonic() + (point_s or 0.0) > self._deadline:
+            raise Stopped(f"the time limit of {self._max_duration_s:.0f} s is reached")
+        if self._max_usd is not None and point_s and usd_per_hour:
+            after = self.spent_usd + point_s / 3600 * usd_per_hour
+            if after > self._max_usd:
+                raise Stopped(
+                    f"{self.spent_usd:.2f} USD are spent, and one more point would go beyond {self._max_usd:g}"
+                )
+
+
+class PlanOfPoints(Protocol):
+    """What a driver may ask of the plan: the file's load, the *base* of its paths, the results directory *root*."""
+
+    load: LoadSection
+    base: Path
+    root: Path
+
+    @property
+    def target(self) -> schema.Target | None:
+        """The file's, with settings in braces."""
+
+    def section(self, name: str) -> Section | None:
+        """One of the driver's own; None where the file lacks it."""
+
+    def samples(self) -> list[Point]:
+        """All points, and one of each search."""
+
+    def context(self, point: Point) -> dict[str, Scalar]:
+        """What templates may name: the point's settings, its repeat, and what is derived from them."""
+
+    def target_of(self, point: Point) -> schema.Target | None:
+        """The point's target, its settings filled in; ``{port}`` is left for the start."""
+
+    def load_of(self, point: Point) -> LoadSection:
+        """How the point is measured, its settings filled in."""
+
+    def usd_per_hour(self, target: schema.Target | None, settings: Mapping[str, Scalar]) -> float | None:
+        """The price of a running target; None where it is unknown."""
+
 
 Window = Mapping[str, float]
 """``start`` and ``end`` of what counts of a run, in seconds since the epoch."""
@@ -145,16 +215,16 @@ class LoadDriver(abc.ABC):
     later: ClassVar[Collection[str]] = ()
     versions: Mapping[str, str]
 
-    def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
+    def __init__(self, plan: PlanOfPoints, limits: Limits, on_rate: Callable[[float], None]) -> None:
         self.plan, self.limits, self.on_rate, self.versions = plan, limits, on_rate, {}
 
     @classmethod
-    def describe(cls, plan: Plan, point: Point) -> dict[str, Any]:
+    def describe(cls, plan: PlanOfPoints, point: Point) -> dict[str, Any]:
         """What ``--generate`` writes of how *point* is measured; ConfigError where it can't be."""
         return {"load": plan.load_of(point).model_dump(mode="json", exclude_none=True)}
 
     @classmethod
-    def reads(cls, plan: Plan) -> Collection[str]:
+    def reads(cls, plan: PlanOfPoints) -> Collection[str]:
         """The settings that it takes from a point itself, beside those that the file's sections name in braces."""
         return ()
 
@@ -170,177 +240,8 @@ class LoadDriver(abc.ABC):
         """
 
 
-DIRECTORY = "000__script"
-TIMED_OUT = 124
-
-
-class CommandDriver(LoadDriver):
-    """Runs a command for each point, and keeps its outputs and the files that it leaves."""
-
-    sections: ClassVar = {"load": Command}
-    needs_target = False
-    later = ("url", "port", "test_dir")
-
-    def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
-        super().__init__(plan, limits, on_rate)
-        self._script = _command(plan.load)
-        if plan.file.target is not None or self._script.monitor:
-            check_extra()
-        for point in plan.samples():
-            processes.check_cores(cores(_command(plan.load_of(point)).cpus))
-
-    @classmethod
-    def describe(cls, plan: Plan, point: Point) -> dict[str, Any]:
-        script = _command(plan.load)
-        later = named_in([script.command, script.warm_up]) & {"url", "port"}
-        if later and plan.file.target is None:
-            raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
-        return {"command": command_of(script, plan.context(point))}
-
-    @classmethod
-    def reads(cls, plan: Plan) -> Collection[str]:
-        """A command that names no setting in braces is taken to read its environment, which has them all."""
-        script = _command(plan.load)
-        settings = {name for point in plan.samples() for name in point.settings}
-        if not named_in(script.model_dump()) & settings:
-            return settings
-        words = str((script.command, script.warm_up))
-        return {name for name in settings if _variable(name) in words}
-
-    def run(self, run: PointRun) -> Outcome:
-        script, later = _command(self.plan.load_of(run.point)), _known_now(run)
-        place = (self.plan.base / script.directory).resolve() if script.directory else run.directory
-        output, cpus = run.directory / DIRECTORY, cores(script.cpus)
-        output.mkdir()
-        timeout_s = None if script.timeout_s is None else float(script.timeout_s)
-
-        def start(words: Sequence[str], log: str, errors: str | None = None) -> processes.GuardedProcess:
-            return processes.GuardedProcess(
-                words,
-                directory=place,
-                output=output / log,
-                errors=output / errors if errors else None,
-                extra_environment=variables(run),
-                cpus=cpus,
-            )
-
-        context = self.plan.context(run.point)
-        if script.warm_up is not None:
-            words = command_of(self._script.model_copy(update={"command": self._script.warm_up}), context, later)
-            process = start(words, "warm_up.log")
-            try:
-                problem = _problem(process.wait(timeout_s, run.still_there), timeout_s, output / "warm_up.log")
-            finally:
-                process.stop()
-            if problem is not None:
-                return Outcome(1, problem=f"the warm-up {problem}")
-        command = command_of(self._script, context, later)
-        before, left = _stamps(script.results, place), {}
-        began = time.time()
-
-        def window(started: float, ended: float) -> Window:
-            nonlocal left
-            left = _stamps(script.results, place)  # before we write files of our own
-            return {"start": min(started + float(script.warm_up_s), ended), "end": ended}
-
-        status = run.measure(
-            "script",
-            lambda: start(command, "stdout.log", "stderr.log"),
-            cpus=cpus,
-            timeout_s=timeout_s,
-            window=window,
-            monitored=script.monitor,
-        )
-        said = {"command": [anonymous(word) for word in command], "shell": script.shell}
-        said |= {"duration_s": time.time() - began, "cpus": cpus, "competes_with_server": run.competes(cpus)}
-        write_json(output / "command.json", said)
-        problem = _problem(status, timeout_s, output / "stderr.log")
-        if problem is not None:
-            return Outcome(TIMED_OUT if status is None else status, problem=f"the command {problem}")
-        run.still_there()
-        written = [each for each in left if before.get(each) != left[each]]
-        for pattern in script.results:
-            if pattern not in dict(written):
-                return Outcome(1, problem=f"the command left no file '{pattern}'")
-        for path in {path for _, path in written if place != run.directory}:
-            (run.directory / path.relative_to(place)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(path, run.directory / path.relative_to(place))
-        return Outcome(0)
-
-
 def check_extra() -> None:
     """Raise MatbenchError where the packages of the extra ``benchmark`` are missing."""
     with needing("running a benchmark", "benchmark"):
         import httpx  # noqa: F401
         import psutil  # noqa: F401
-
-
-def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[str, str] | None = None) -> list[str]:
-    """The command of a point, its *settings* filled in, and what is known only when it runs.
-
-    In a line for a shell they are quoted, so that no setting is ever more than a word.
-    """
-    context = {**settings, **(later or {})}
-    keep = set(CommandDriver.later) - context.keys()
-    if script.shell:
-        line = script.command if isinstance(script.command, str) else " ".join(script.command)
-        quoted = {name: shlex.quote(exact(value)) for name, value in context.items()}
-        return ["/bin/sh", "-c", str(fill(line, quoted, keep))]
-    filled: list[str] = fill(_words(script), context, keep)
-    return filled
-
-
-def _command(load: Section) -> Command:
-    assert isinstance(load, Command)
-    return load
-
-
-def _words(script: Command) -> list[str]:
-    command, where = script.command, "script_tpl" if isinstance(script, Script) else "load.command"
-    try:
-        words = shlex.split(command) if isinstance(command, str) else command
-    except ValueError as error:
-        raise ConfigError(f"{where} '{command}': {error}".lower()) from error
-    if not words:
-        raise ConfigError(f"{where} is empty: which command is to be run?")
-    return words
-
-
-def _known_now(run: PointRun) -> dict[str, str]:
-    """What stands for :attr:`CommandDriver.later`."""
-    known = {"test_dir": str(run.directory)}
-    if run.endpoint is not None:
-        parts = urllib.parse.urlsplit(run.endpoint.url)
-        known |= {"url": run.endpoint.url, "port": str(parts.port or {"http": 80}.get(parts.scheme, 443))}
-    return known
-
-
-def variables(run: PointRun) -> dict[str, str]:
-    """A command's environment variables: ``MATBENCH_SETTING_<NAME>`` for each setting, the test directory, the URL, and
-    the ids of the target's processes, where they are on this machine.
-    """
-    settings = run.point.all_settings.items()
-    named = {_variable(name): exact(value) for name, value in settings}
-    if run.endpoint is not None:
-        named["MATBENCH_URL"] = run.endpoint.url
-    if run.target is not None and (ids := run.target.process_ids()):
-        named["MATBENCH_TARGET_PROCESSES"] = ",".join(map(str, ids))
-    return {**named, "MATBENCH_TEST_DIR": str(run.directory)}
-
-
-def _variable(setting: str) -> str:
-    return f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', setting).upper()}"
-
-
-def _problem(status: int | None, timeout_s: float | None, log: Path) -> str | None:
-    """What went wrong, with the last line of the *log*; None for success."""
-    if status is None:
-        return f"ran longer than {timeout_s} s and was ended"
-    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if status else []
-    return f"failed with exit status {status}{f': {anonymous(lines[-1])[:200]}' if lines else ''}" if status else None
-
-
-def _stamps(patterns: Sequence[str], place: Path) -> dict[tuple[str, Path], int]:
-    """When the files of each pattern were last changed, by which those of an earlier run are known."""
-    found = ((pattern, path) for pattern in patterns for path in sorted(place.glob(pattern)) if path.is_file())
-    return {(pattern, path): path.stat().st_mtime_ns for pattern, path in found}

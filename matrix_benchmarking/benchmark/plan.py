@@ -9,10 +9,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .. import filters as _filters
+from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from . import run_directory, schema
+from .command_driver import CommandDriver
 from .expand import (
     SEARCHABLE,
     SearchCase,
@@ -23,7 +25,7 @@ from .expand import (
     varying,
 )
 from .file import BenchmarkFile
-from .load_driver import CommandDriver, LoadDriver
+from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import LoadSection, Script, fill_model, named_in
 
@@ -94,6 +96,14 @@ class Plan:
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
         _check_reach(self)
+
+    @property
+    def target(self) -> schema.Target | None:
+        return self.file.target
+
+    def section(self, name: str) -> Section | None:
+        found: Section | None = getattr(self.file, name)
+        return found
 
     def samples(self) -> list[Point]:
         """All points, and one of each search."""

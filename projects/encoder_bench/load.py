@@ -15,10 +15,18 @@ import pydantic
 from pydantic import Field
 
 from matrix_benchmarking.benchmark import processes, schema
-from matrix_benchmarking.benchmark.campaign import Limits, make_target
+from matrix_benchmarking.benchmark.campaign import make_target
 from matrix_benchmarking.benchmark.environment import anonymous
-from matrix_benchmarking.benchmark.load_driver import LoadDriver, LoadSection, PointRun, Window, check_extra
-from matrix_benchmarking.benchmark.plan import Plan, target_key
+from matrix_benchmarking.benchmark.load_driver import (
+    Limits,
+    LoadDriver,
+    LoadSection,
+    PlanOfPoints,
+    PointRun,
+    Window,
+    check_extra,
+)
+from matrix_benchmarking.benchmark.plan import target_key
 from matrix_benchmarking.benchmark.run_directory import OWN_DIRECTORY, Outcome, Point, ServerLog, write_json, write_text
 from matrix_benchmarking.benchmark.targets import Endpoint, cores
 from matrix_benchmarking.config import Section
@@ -127,7 +135,7 @@ class K6Driver(LoadDriver):
     finds_throughput = True
     unit = "inputs/s"
 
-    def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
+    def __init__(self, plan: PlanOfPoints, limits: Limits, on_rate: Callable[[float], None]) -> None:
         super().__init__(plan, limits, on_rate)
         check_extra()
         self.k6 = k6.find_k6()
@@ -143,7 +151,7 @@ class K6Driver(LoadDriver):
                 raise k6.K6Error(f"the k6 script {plan.base / load.script} does not exist")
 
     @classmethod
-    def reads(cls, plan: Plan) -> Collection[str]:
+    def reads(cls, plan: PlanOfPoints) -> Collection[str]:
         return () if getattr(plan.load, "inputs_per_request", None) else ("inputs_per_request",)
 
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
@@ -289,7 +297,7 @@ class _References:
     one input at a time, its answers kept in the results directory.
     """
 
-    def __init__(self, plan: Plan, limits: Limits, wanted: Reference | None) -> None:
+    def __init__(self, plan: PlanOfPoints, limits: Limits, wanted: Reference | None) -> None:
         self._plan, self._limits, self._wanted = plan, limits, wanted
         self._known: dict[str, answers.ReferenceAnswers] = {}
 
@@ -365,15 +373,15 @@ class _Pulse:
                 self._report(content.count(b"\nanswered_inputs,"))
 
 
-def load_of(plan: Plan, point: Point) -> Load:
+def load_of(plan: PlanOfPoints, point: Point) -> Load:
     """The point's load, its settings filled in."""
     load = plan.load_of(point)
     assert isinstance(load, Load)
     return load
 
 
-def _answers(plan: Plan) -> Answers:
-    found = getattr(plan.file, "answers", None)
+def _answers(plan: PlanOfPoints) -> Answers:
+    found = plan.section("answers")
     return found if isinstance(found, Answers) else Answers()
 
 
