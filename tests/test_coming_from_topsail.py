@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import types
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from builders import rate_workload, speed_files, speed_workload, write_test
+import topsail_command_rows  # noqa: F401  registers its checks
+from builders import speed_files, speed_workload, write_test
 from topsail_rows import CHECKS, ROWS, Said, arguments, file_of, of, parsed, payload_of, rendered, tree
 
 from matrix_benchmarking import kpi, store
-from matrix_benchmarking.cli import main
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.models import ExclusiveModel, getKPIsModel
 from matrix_benchmarking.plotting import Plot, PlotsReport, Report, View
@@ -298,96 +296,3 @@ def _(root: Path) -> None:
 
     shown = StaticHTML().render(html.Div([html.P("<b>"), dcc.Slider(0, 1), html.P("last")]))
     assert "<p>&lt;b&gt;</p>" in shown and "has a Slider" in shown and "<p>last</p>" in shown
-
-
-# Command line
-
-
-@of("Keys of `config.yaml`")
-def _(root: Path) -> None:
-    for block in ({"workloads": "x"}, {"lts": {"generate": "yes, please"}}):
-        (root / "config.yaml").write_text(yaml.safe_dump({"matbench": block}))
-        assert re.search("workloads|generate", Said.by("parse", *arguments(root), status=2))
-
-
-@of("`COMPARISON_KEYS`")
-def _(root: Path) -> None:
-    assert list(load(str(file_of(root))).regression.comparison_keys) == ["version"]
-
-
-@of("`--opensearch-password`")
-def _(root: Path) -> None:
-    assert "--opensearch-password" in Said.by("upload_lts", *arguments(root), "--opensearch-password=x", status=2)
-
-
-@of("`--upload-by-kpi`")
-def _(root: Path) -> None:
-    assert "3 runs added" in Said.by("upload_lts", *arguments(root), "--upload-by-kpi", "--history=sqlite:///h.db")
-
-
-@of("One request a document")
-def _(root: Path) -> None:
-    told = Said.by("upload_lts", *arguments(root), "--history=http://127.0.0.1:9/runs", status=2)
-    assert "3" in told and "matbench history flush" in told
-    assert list((root / "state").rglob("*"))
-
-
-@of("The same run twice")
-def _(root: Path) -> None:
-    upload = ["upload_lts", *arguments(root), "--history=sqlite:///h.db"]
-    assert "3 runs added" in Said.by(*upload)
-    assert "3 there already" in Said.by(*upload)
-    for test in (root / "tree").glob("1.*"):
-        (test / ".uuid").write_text("6ba7b810-9dad-41d1-80b4-00c04fd430c" + test.name[-1])
-    assert "3 runs added" in Said.by(*upload)
-    (root / "tree" / "1.0" / "rate.json").write_text("3.0")
-    assert "1.0" in Said.by(*upload, status=1)
-    assert "replaced" in Said.by(*upload, "--replace")
-
-
-@of("`enabled_on_replot`")
-def _(root: Path) -> None:
-    Said.by("parse", *arguments(root), "--output-lts=lts/all.json")
-    replot = ["parse", "--workload=rates.py", "--lts-results-dirname=lts"]
-    for wanted in (False, True):
-        export = {"export": {"enabled": True, "enabled_on_replot": wanted}}
-        block = {"history": "sqlite:///h.db", "lts": {"opensearch": export}}
-        (root / "config.yaml").write_text(yaml.safe_dump({"matbench": block}))
-        Said.by(*replot)
-        assert (root / "h.db").exists() is wanted
-
-
-@of("Exceptions and log lines")
-def _(root: Path) -> None:
-    assert len(Said.by("parse", "--workload=nobody", "--results-dirname=none", status=2).splitlines()) == 1
-
-
-@of("`analyze_lts` compares with the last runs")
-def _(root: Path) -> None:
-    judged = worse(root)
-    assert "worse" in judged
-    told = Said.by("alarms", "--history=sqlite:///h.db", "--workload=slower.py")
-    alarm = re.search(r"\b[0-9a-f]{8,}\b", told)
-    assert alarm, told
-    Said.by("alarms", "ack", alarm[0], "--reason=known", "--history=sqlite:///h.db")
-    assert main(["analyze_lts", "--history=sqlite:///h.db", "--workload=slower.py"]) == 0
-
-
-@of("Its exit status counts")
-def _(root: Path) -> None:
-    worse(root)
-    assert yaml.safe_load((root / "summary.yaml").read_text())
-
-
-def worse(root: Path) -> str:
-    """What is said of a history whose last four versions are slower."""
-    (root / "slower.py").write_text(rate_workload("slower", "version"))
-    for number in range(20):
-        for repeat in range(3):
-            rate = (100 if number < 16 else 50) + repeat + number % 2
-            files = {"rate.json": str(rate), "note": f"{number} {repeat}"}
-            settings = {"version": f"1.{number}", "campaign": f"{number}"}
-            write_test(root / "slow" / f"{number}_{repeat}", {"version": settings["version"]}, files=files)
-    history = ["--workload=slower.py", "--history=sqlite:///h.db"]
-    Said.by("upload_lts", *history, "--results-dirname=slow")
-    return Said.by("analyze_lts", *history, "--summary-yaml-dest=summary.yaml", status=1)

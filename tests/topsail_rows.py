@@ -81,3 +81,16 @@ def payload_of(root: Path, old: str = "", new: str = "") -> Any:
     file.write_text(file.read_text().replace(old, new))
     Said.by("parse", f"--workload={file}", f"--results-dirname={root / 'tree'}", "--output-lts=lts.json")
     return json.loads((root / "lts.json").read_text())[0]
+
+
+BENCHMARK = """
+common_settings: {y: 1}
+expe:
+  one: {x: [1, 2, 3]}
+  other: {x: 9}
+expe_to_run: one
+script_tpl: sh -c 'echo {x} {y}; test {x} != 2'
+path_tpl: "x_{x}_{y}"
+stop_on_error: true
+order: grouped
+"""
