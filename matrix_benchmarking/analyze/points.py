@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -13,7 +14,6 @@ from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
 from ..settings import EXIT_CODE_FILE
 from ..workload import Gate, Workload
-from . import doubts
 from .intervals import Interval, Sample
 
 T = TypeVar("T")
@@ -57,8 +57,10 @@ class Point:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes its numbers doubtful."""
-        return doubts.of_point(self.runs)
+        """What makes its numbers doubtful, with which of several runs have it: ``… (2 of 3 runs: repeats 0, 2)``."""
+        if len(self.runs) == 1:
+            return tuple(dict.fromkeys(self.runs[0].warnings))
+        return tuple(f"{said} ({_which(having, self.runs)})" for said, having in joined_warnings(self.runs))
 
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
@@ -80,17 +82,22 @@ def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, obje
 def varying(settings: Iterable[Mapping[str, object]]) -> list[str]:
     """Names of the settings that differ, in the order of their first appearance."""
     everything = list(settings)
-    return [column.name for column in _columns(everything, _names(everything))]
+    return list(_columns(everything, _names(everything)))
 
 
 def keys(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[object, ...]]:
     """What identifies each of *settings* among these: alike where :func:`key` is, and faster for many."""
-    return _rows([column.keys for column in _columns(settings, names)], len(settings))
+    return _rows(list(_columns(settings, names).values()), len(settings))
 
 
 def ranks(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
     """For each of *settings* a short sorting key: among these it puts them in the order of :func:`sorting_key`."""
-    return _rows([column.ranks() for column in _columns(settings, names)], len(settings))
+    columns = []
+    for column in _columns(settings, names).values():
+        orders = {one: order(one[1] if isinstance(one, tuple) else one) for one in set(column)}
+        places = {one: place for place, one in enumerate(sorted(set(orders.values())))}
+        columns.append([places[orders[one]] for one in column])
+    return _rows(columns, len(settings))
 
 
 def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
@@ -110,30 +117,17 @@ def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
 _BY_REPEAT = operator.attrgetter("repeat", "name")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Column:
-    """The values of one setting, which differ."""
+def _columns(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Sequence[object]]:
+    """The values of each of *names* that differ; where their types do, with these as :func:`typed` has it.
 
-    name: str
-    values: Sequence[object]
-    keys: Sequence[object]  # what tells them apart as :func:`typed` does: themselves, with types where those differ
-
-    def ranks(self) -> list[int]:
-        """The places in the order of the values; values that order the same have the same place."""
-        orders = {one: order(value) for one, value in dict(zip(self.keys, self.values, strict=True)).items()}
-        places = {one: place for place, one in enumerate(sorted(set(orders.values())))}
-        rank_of = {one: places[its_order] for one, its_order in orders.items()}
-        return [rank_of[one] for one in self.keys]
-
-
-def _columns(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[_Column]:
-    """Those of *names* whose values differ. Setting by setting, since a matrix has many points and few settings."""
-    columns = []
+    Setting by setting, since a matrix has many points and few settings.
+    """
+    columns: dict[str, Sequence[object]] = {}
     for name in names:
         values = [one.get(name, NOT_SET) for one in settings]
-        keys: list[object] = values if len(set(map(type, values))) == 1 else [typed(value) for value in values]
-        if len(set(keys)) > 1:
-            columns.append(_Column(name, values, keys))
+        column: list[object] = values if len(set(map(type, values))) == 1 else [typed(value) for value in values]
+        if len(set(column)) > 1:
+            columns[name] = column
     return columns
 
 
@@ -223,3 +217,43 @@ def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefini
     misses = own is not None and gate.refuses(own)
     value = show_value(own) if misses else f"{show_value(missed)} in another run of its point"
     return Excluded(entry, ExclusionCause.GATED, f"{gate.kpi} is {value}, asked for is{limits}", kind)
+
+
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_GAP = "\0"
+_RUNS_NAMED = 5
+
+
+def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+    """The warnings of *runs*, each with the runs that have it; those that differ in their numbers alone are one.
+
+    The numbers become a range: ``they took 57 to 80 % of a core``.
+    """
+    found: dict[str, list[tuple[Entry, list[str]]]] = {}
+    for run in runs:
+        for warning in run.warnings:
+            found.setdefault(_NUMBER.sub(_GAP, warning), []).append((run, _NUMBER.findall(warning)))
+    return [
+        (_filled(template, [numbers for _, numbers in of]), list({id(run): run for run, _ in of}.values()))
+        for template, of in found.items()
+    ]
+
+
+def _filled(template: str, numbers: Sequence[Sequence[str]]) -> str:
+    parts, ranges = template.split(_GAP), [_range(texts) for texts in zip(*numbers, strict=True)]
+    return "".join(part + number for part, number in zip(parts, [*ranges, ""], strict=True))
+
+
+def _range(texts: Sequence[str]) -> str:
+    ordered = sorted(texts, key=lambda text: float(text.replace(",", "")))
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _which(having: Sequence[Entry], runs: Sequence[Entry]) -> str:
+    if len(having) == len(runs):
+        return f"all {len(runs)} runs"
+    is_known = len({run.repeat for run in runs}) == len(runs)
+    names = [str(run.repeat) if is_known else run.name for run in having[:_RUNS_NAMED]]
+    rest = [f"and {len(having) - _RUNS_NAMED} more"] if len(having) > _RUNS_NAMED else []
+    what = ("repeat " if len(having) == 1 else "repeats ") if is_known else ""
+    return f"{len(having)} of {len(runs)} runs: {what}{', '.join([*names, *rest])}"

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from ..analyze import check
-from ..analyze.report import files
-from ..analyze.report.ci import error_lines
+from ..analyze.report.ci import error_lines, write, write_reports
 from ..analyze.report.markdown import capped, markdown
 from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import not_judged
@@ -53,11 +52,11 @@ def publish(
         from ..plotting.site import write_regression_page  # dash: a third of a second
 
         page = write_regression_page(analysis, study, output.report_dest)
-        written = files.write_reports(analysis, output.report_dest)
+        written = write_reports(analysis, output.report_dest)
         link_beside(output.report_dest.absolute().parent)
         say(f"Reports: {page} and {len(written)} files for CI services beside it", err=err)
     if output.summary_yaml_dest is not None:
-        files.write(output.summary_yaml_dest, summary_yaml(analysis))
+        write(output.summary_yaml_dest, summary_yaml(analysis))
     tell_ci(analysis)
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))

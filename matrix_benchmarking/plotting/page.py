@@ -18,7 +18,7 @@ import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..analyze.report import files
+from ..analyze.report import ci
 from ..analyze.report.json_report import FORMAT
 from ..files import atomic_write
 from ..version import __version__
@@ -164,8 +164,8 @@ def link_beside(directory: Path) -> None:
     index = _read(directory / INDEX_FILE)
     analyses = [
         (folder, said)
-        for folder in sorted(path.parent for path in directory.glob(f"*/{files.JSON}"))
-        if (said := _said(folder / files.JSON)) and BESIDE in _read(folder / INDEX_FILE)
+        for folder in sorted(path.parent for path in directory.glob(f"*/{ci.JSON}"))
+        if (said := _said(folder / ci.JSON)) and BESIDE in _read(folder / INDEX_FILE)
     ][:MOST_BESIDE]
     if not analyses or BESIDE not in index:
         return

@@ -6,8 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..analyze import doubts
-from ..analyze.points import ExclusionCause
+from ..analyze.points import ExclusionCause, joined_warnings
 from ..analyze.select.selection import select
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import known_alarms, new_events
@@ -255,7 +254,7 @@ class CompareReport(Report):
         pairs = [one for effect in switch.effects for one in effect.pairs]
         old, new = ({run.name: run for one in pairs for run in _runs(one, side)} for side in ("old", "new"))
         said: list[Node] = [html.P(self._sentence(switch))]
-        for doubt, having in doubts.joined([*old.values(), *new.values()]):
+        for doubt, having in joined_warnings([*old.values(), *new.values()]):
             counts = [
                 f"{sum(run.name in side for run in having)} of {len(side)} with {value_label(switch.setting, value)}"
                 for side, value in ((old, switch.old), (new, switch.new))

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.doubts import joined, of_point
+from matrix_benchmarking.analyze.intervals import Sample
+from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.analyze.points import joined_warnings as joined
 from matrix_benchmarking.matrix import Entry
 
 
@@ -17,6 +19,10 @@ def runs(*warnings: Sequence[str], repeats: Sequence[int] | None = None) -> list
         dataclasses.replace(toy_runs.entry({}, n), warnings=tuple(of), repeat=n if repeats is None else repeats[n])
         for n, of in enumerate(warnings)
     ]
+
+
+def of_point(entries: Sequence[Entry]) -> tuple[str, ...]:
+    return Point({}, tuple(entries), Sample(len(entries), 1.0, None), None).warnings
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...errors import MatbenchError
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...workload import Workload
-from .. import doubts
-from ..points import by_point
+from ..points import by_point, joined_warnings
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
@@ -106,7 +105,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of("implausible", f"{runs_have(impossible)} values that can't be: {what}.", impossible)
     doubtful = [entry for entry in good if entry.warnings]
     if doubtful:
-        why = first_of(sentence for sentence, _ in doubts.joined(doubtful))
+        why = first_of(sentence for sentence, _ in joined_warnings(doubtful))
         of = "" if len(doubtful) == len(good) else f" of {len(good)}"
         sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
         found = Finding.of("doubtful", sentence, doubtful, NONE)

@@ -53,28 +53,18 @@ def lead(analysis: Analysis) -> list[str]:
     if better:
         how = "" if any(one.stands_on for one in better) else "newly "
         said.append(f"{len(better)} series {is_or_are(len(better))} {how}better.")
-    for status, words in ((Status.ACKNOWLEDGED, "acknowledged"), (Status.RESOLVED, "resolved by hand")):
-        known = len(analysis.alarms(status))
-        if known:
-            said.append(f"{count_of(known, 'alarm')} {words}.")
-    fixed = newly_fixed(analysis)
-    if fixed:
-        said.append(f"{count_of(len(fixed), 'alarm')} fixed by {analysis.newest}.")
+    known = [
+        (analysis.alarms(Status.ACKNOWLEDGED), "acknowledged"),
+        (analysis.alarms(Status.RESOLVED), "resolved by hand"),
+        (newly_fixed(analysis), f"fixed by {analysis.newest}"),
+    ]
+    said += [f"{count_of(len(alarms), 'alarm')} {words}." for alarms, words in known if alarms]
     said += _unchanged(analysis)
-    behind = sum(
-        any(note.startswith(NO_VALUE) for note in one.notes)
-        for one in analysis.verdicts
-        if one.outcome is not Outcome.CANT_TELL
-    )
-    if behind:
-        said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
-    said += untold_sentences(analysis)
-    said += [analysis.beside] if analysis.beside else []
-    if analysis.not_analysed:
-        said.append(f"{_not_analysed(analysis)} not analysed.")
-    if analysis.order:
-        said.append(analysis.order)
-    return said
+    judged = [one for one in analysis.verdicts if one.outcome is not Outcome.CANT_TELL]
+    behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in judged)
+    said += [f"{behind} without a value at {analysis.newest}: judged up to an older version."] if behind else []
+    left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
+    return [*said, *untold_sentences(analysis), *filter(None, (analysis.beside, left_out, analysis.order))]
 
 
 def _not_analysed(analysis: Analysis) -> str:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report import files
+from matrix_benchmarking.analyze.report import ci as files
 from matrix_benchmarking.analyze.report.metrics import summary_yaml
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.errors import OutputError
