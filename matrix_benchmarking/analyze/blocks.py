@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
-from ..lts.heads import host_of_entry, times_of_entry
+from ..lts.read import host_of_entry, times_of_entry
 from ..matrix import Entry, typed
 
 LONGEST_PAUSE_S = 30 * 60

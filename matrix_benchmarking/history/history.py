@@ -11,7 +11,7 @@ from typing import Self
 from .. import filters
 from ..errors import HistoryError, UnavailableError
 from ..jsonable import Document
-from ..lts.heads import KPIs, digest_of
+from ..lts.read import KPIs, digest_of
 from . import alarms, plan
 from .alarms import AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write

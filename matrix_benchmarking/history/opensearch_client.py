@@ -237,9 +237,7 @@ class _Item(msgspec.Struct):
         return f"{said} ({cause})" if cause else said
 
 
-def bulk(
-    client: opensearchpy.OpenSearch, actions: Iterable[Action], sleep: Callable[[float], None] = time.sleep
-) -> list[tuple[str, int, str]]:
+def bulk(client: opensearchpy.OpenSearch, actions: Iterable[Action]) -> list[tuple[str, int, str]]:
     """Send *actions*, busy ones again; the id of each that failed for good, with status and reason.
 
     An action is done when its own item of the answer says so; an answer without an item for each is none.
@@ -248,13 +246,14 @@ def bulk(
     for chunk in batched(actions, CHUNK_ACTIONS, lambda action: len(action.lines), CHUNK_BYTES):
         waiting, attempt = chunk, 1
         while outcomes := _send(client, waiting):
-            waiting = [action for action, status, _ in outcomes if status in BUSY]
             failed += [(action.id, status, reason) for action, status, reason in outcomes if status not in BUSY]
-            if not waiting:
+            busy = [(action, status) for action, status, _ in outcomes if status in BUSY]
+            if not busy:
                 break
             if attempt == ATTEMPTS:
-                raise exceptions.TransportError(outcomes[-1][1], "busy")
-            sleep(pause_s(attempt))
+                raise exceptions.TransportError(busy[0][1], "busy")
+            waiting = [action for action, _ in busy]
+            time.sleep(pause_s(attempt))
             attempt += 1
     return failed
 

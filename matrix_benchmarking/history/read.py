@@ -15,8 +15,19 @@ import msgspec
 from .. import plausible
 from ..errors import HistoryError
 from ..filters import Filters
-from ..lts.heads import Others, facts_of_head, others_of, time_of_entry
-from ..lts.read import NO_PAYLOAD, Doubts, doubts_of, entry_of, lts_in, no_payload, results_in
+from ..lts.read import (
+    NO_PAYLOAD,
+    Doubts,
+    Others,
+    doubts_of,
+    entry_of,
+    facts_of_head,
+    lts_in,
+    no_payload,
+    others_of,
+    results_in,
+    time_of_entry,
+)
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import open_history

@@ -15,7 +15,7 @@ import msgspec
 
 from ..errors import HistoryError
 from ..jsonable import Document
-from ..lts.heads import Head, KPIs, digest_of, head_of, kpis_of
+from ..lts.read import Head, KPIs, digest_of, head_of, kpis_of
 from ..moments import EPOCH
 
 Recorded = tuple[int, int]
@@ -118,7 +118,8 @@ class Record:
                 continue
             try:
                 checked = msgspec.convert(kpi, _KPI)
-                msgspec.convert(name, _Name)
+                if not 0 < len(name) <= LONGEST_NAME:
+                    raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
                 if not math.isfinite(checked.value):
                     raise ValueError(f"its value is {checked.value}, and should be a finite number")
                 if checked.timestamp != known:
@@ -165,7 +166,7 @@ class Row(NamedTuple):
     Attributes:
         recorded_us: the moment at which it was first seen, in microseconds since 1970, or else
         recorded_place: its place in the order of insertion; both None where neither is known.
-        shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.heads`.
+        shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.read`.
         head: the head of its payload as JSON; None for a payload that was damaged before there were heads.
         payload: as JSON; None where it wasn't asked for.
         version: of what is kept under this id, where the engine needs it to replace exactly that.

@@ -2,7 +2,6 @@
 
 from .exports import check_table_file, write_matrix, write_openmetrics, write_table
 from .good_runs import GoodRuns, listed, versions_without
-from .heads import facts_of_entry
 from .payloads import (
     label_names,
     payload_document,
@@ -11,7 +10,7 @@ from .payloads import (
     validate,
     write_payloads,
 )
-from .read import read_matrix
+from .read import facts_of_entry, read_matrix
 
 __all__ = [
     "GoodRuns",

@@ -10,8 +10,8 @@ from ..errors import VerdictError
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from ..workload import Workload
-from .heads import facts_of_entry
 from .payloads import PayloadProblem, json_bytes, payload_model, summary, validate
+from .read import facts_of_entry
 
 
 class GoodRuns:

@@ -237,11 +237,12 @@ def check_root(root: str | os.PathLike[str]) -> Path:
         raise MatbenchError(f"results directory '{root}' can't be read: {reason}") from error
 
 
-def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None = None) -> Found:
-    """All tests below *root*, which :func:`check_root` has resolved; by *traces* a run is known that lost its settings.
+def find_tests(root: Path, workload: Workload) -> Found:
+    """All tests below *root*, which :func:`check_root` has resolved.
 
     Hidden directories and those that hold a file ``skip`` are passed over, and test directories not searched.
     """
+    traces = Traces.of(workload)
     candidates: list[Candidate] = []
     notes: list[str] = []
     waiting, links, visited = [root], list[Path](), set[tuple[int, int]]()
@@ -258,28 +259,24 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, trace
         if (status.st_dev, status.st_ino) in visited or SKIP_FILE in listing.files:
             continue
         visited.add((status.st_dev, status.st_ino))
-        found = _recognise(listing, layouts, cache_filename, None if directory == root else traces)
+        found = _recognise(listing, workload, None if directory == root else traces)
         candidates.extend(found)
         if not any(candidate.path == directory and candidate.finished for candidate in found):
             waiting.extend(directory / name for name in listing.directories)
             links.extend(directory / name for name in linked)
     if traces is not None:
         candidates = traces.without_false_losses(candidates)
-    above = _ancestors([candidate.path for candidate in candidates])
     candidates.sort(key=lambda each: (*map(natural, each.path.parts), natural(each.part or "")))
-    return Found(
-        tests=[candidate for candidate in candidates if candidate.finished],
-        unfinished=[item for item in candidates if not item.finished and item.path not in above],
-        notes=sorted(notes),
-    )
+    unfinished = [each for each in candidates if not each.finished]
+    above = {parent for each in candidates for parent in each.path.parents} if unfinished else set()
+    tests = [each for each in candidates if each.finished]
+    return Found(tests, [each for each in unfinished if each.path not in above], sorted(notes))
 
 
-def _recognise(
-    listing: Listing, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None
-) -> list[Candidate]:
+def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> list[Candidate]:
     found = [
         Candidate(test.path, index, test.finished, test.path != listing.path, part=test.part)
-        for index, layout in enumerate(layouts)
+        for index, layout in enumerate(layouts_of(workload))
         for test in layout.find(listing)
     ]
     if found:
@@ -287,7 +284,7 @@ def _recognise(
     trace = None if traces is None else traces.first(listing)
     if trace is not None:
         return [Candidate(listing.path, None, finished=False, lost=_loss(trace, listing))]
-    return [Candidate(listing.path, None)] if cache_filename in listing.files else []
+    return [Candidate(listing.path, None)] if workload.store.cache_filename in listing.files else []
 
 
 def _list(directory: Path) -> tuple[Listing, list[str]]:
@@ -317,13 +314,3 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
         return False
     tests = {candidate.path for candidate in candidates if candidate.finished}
     return target not in tests and tests.isdisjoint(target.parents)
-
-
-def _ancestors(paths: Sequence[Path]) -> set[Path]:
-    above: set[Path] = set()
-    for path in paths:
-        for parent in path.parents:
-            if parent in above:
-                break
-            above.add(parent)
-    return above

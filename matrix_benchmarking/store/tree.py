@@ -23,7 +23,7 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
-from .find import Candidate, Found, NativeLayout, Traces, check_root, find_tests, layouts_of
+from .find import Candidate, NativeLayout, check_root, find_tests, layouts_of
 from .parsing import Context, Loader, NotRecognised, tests_of
 
 PROCESSES_PAY_FROM = 200
@@ -57,9 +57,7 @@ def parse_tree(
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
     resolved = check_root(root)
-    found = _found(resolved, workload)
-    if not found.tests and not found.unfinished:
-        raise _nothing_found(workload, root, resolved, found.notes)
+    found = find_tests(resolved, workload)
     ignores = ignore_cache or cache.is_ignored()
     context = Context(workload, resolved, cache.source_digest(workload), dict(options or {}), ignores)
     if workload.spec is None:
@@ -96,14 +94,10 @@ def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
     """
     resolved = check_root(root)
     cache.remove(tree_index.places(resolved, workload))
-    found = _found(resolved, workload)
+    found = find_tests(resolved, workload)
     candidates = [test for test in (*found.tests, *found.unfinished) if test.layout is not None]
     again = [test for test in candidates if not cache.stands_alone(test, workload)]
     return sum(cache.remove(cache.places(test, workload)) for test in again)
-
-
-def _found(root: Path, workload: Workload) -> Found:
-    return find_tests(root, layouts_of(workload), workload.store.cache_filename, Traces.of(workload))
 
 
 def _nothing_found(
@@ -118,21 +112,14 @@ def _nothing_found(
     return MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{lines}")
 
 
-@contextlib.contextmanager
 def _executor(
     given: concurrent.futures.Executor | None, jobs: int | None, tests: int
-) -> Iterator[concurrent.futures.Executor | None]:
-    if given is not None:
-        yield given
-        return
+) -> contextlib.AbstractContextManager[concurrent.futures.Executor | None]:
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if tests >= PROCESSES_PAY_FROM else 1
-    if jobs <= 1:
-        yield None
-        return
-    pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
-    with pool:
-        yield pool
+    if given is not None or jobs <= 1:
+        return contextlib.nullcontext(given)
+    return concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
 
 
 def _end_with_the_parent() -> None:

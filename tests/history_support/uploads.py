@@ -14,7 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from matrix_benchmarking import history
-from matrix_benchmarking.lts.heads import head_of
+from matrix_benchmarking.lts.read import head_of
 
 from .payloads import payload
 

@@ -257,11 +257,10 @@ def test_an_unreadable_directory_is_left_out_and_named(tmp_path):
         "import os, sys\n"
         "from builders import speed_workload\n"
         "from matrix_benchmarking.store.find import find_tests\n"
-        "from matrix_benchmarking.store import NativeLayout\n"
         "from pathlib import Path\n"
         "os.chdir(sys.argv[1])\n"
         "os.seteuid(65534)\n"
-        "found = find_tests(Path('.').absolute(), [NativeLayout()], '.cache')\n"
+        "found = find_tests(Path('.').absolute(), speed_workload())\n"
         "print([test.path.name for test in found.tests], found.notes)\n"
     )
     for directory in tmp_path.parents:

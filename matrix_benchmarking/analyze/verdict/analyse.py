@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
-from ...lts.heads import times_of_entry
+from ...lts.read import times_of_entry
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of

@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.history.records import KeptRun
-from matrix_benchmarking.lts.heads import DescribedKPI, Head
+from matrix_benchmarking.lts.read import DescribedKPI, Head
 
 NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
 
