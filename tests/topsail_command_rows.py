@@ -50,11 +50,11 @@ def _(root: Path) -> None:
         assert Said.by("parse", *run).count('"location"') == 1
 
 
-@of("`download --url --mode")
+@of("`download --url --url_file")
 def _(root: Path) -> None:
     file_of(root)
-    (root / "urls").write_text(f"{root / 'tree'} night\n")
-    Said.by("download", "--url-file=urls", "--results-dirname=here", "--mode=all")
+    (root / "urls.yaml").write_text(f"download: [{{url: '{root / 'tree'}', dest_dir: night, settings: {{}}}}]")
+    Said.by("download", "--url-file=urls.yaml", "--results-dirname=here", "--mode=all")
     assert len([*(root / "here" / "night").rglob("rate.json")]) == 3
 
 

@@ -7,9 +7,14 @@ import itertools
 import os
 import re
 import urllib.parse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pydantic
+
+from ..config import Section
 from ..errors import ConfigError, os_reason
+from ..yaml_file import BrokenYaml, load_yaml
 from . import hub
 from .source import shown, unsafe
 
@@ -81,26 +86,19 @@ def parse(text: str) -> Address:
 def read_list(path: Path) -> list[Place]:
     """The places that a file lists, one a line: an address and, if wanted, a subdirectory of the destination.
 
+    A .yaml file has them as MatrixBenchmarking's: ``download: [{url: …, dest_dir: …}, {files: [others.yaml]}]``.
+
     Raises:
         ConfigError: the file can't be read, or a line is wrong; every such line is named.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {os_reason(error)}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 text") from error
     places: list[Place] = []
     problems: list[str] = []
-    for number, line in enumerate(lines, 1):
-        words = list(itertools.takewhile(lambda word: not word.startswith("#"), line.split()))
-        if not words:
-            continue
+    for where, words in _of_yaml(path) if path.suffix in (".yaml", ".yml") else _lines(path):
         try:
             place = _place(words)
             _check_apart(place, places)
         except ConfigError as error:
-            problems.append(f"{path}:{number}: {error}")
+            problems.append(f"{where}: {error}")
         else:
             places.append(place)
     if problems:
@@ -108,6 +106,56 @@ def read_list(path: Path) -> list[Place]:
     if not places:
         raise ConfigError(f"{path} lists no address")
     return places
+
+
+def _lines(path: Path) -> Iterator[tuple[str, list[str]]]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {os_reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text") from error
+    for number, line in enumerate(lines, 1):
+        words = list(itertools.takewhile(lambda word: not word.startswith("#"), line.split()))
+        if words:
+            yield f"{path}:{number}", words
+
+
+class _Entry(Section):
+    """A tree, or the names of files with lists of trees."""
+
+    url: str = ""
+    dest_dir: str | None = None
+    settings: dict[str, object] | None = None
+    files: Sequence[str] = ()
+
+
+def _of_yaml(path: Path, above: tuple[Path, ...] = ()) -> Iterator[tuple[str, list[str]]]:
+    try:
+        content = load_yaml(path.read_bytes())
+        listed = content.get("download") if isinstance(content, dict) else content
+        entries = pydantic.TypeAdapter(list[_Entry]).validate_python(listed)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {os_reason(error)}") from error
+    except BrokenYaml as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except pydantic.ValidationError as error:
+        wrong = error.errors()[0]
+        place = ".".join(map(str, wrong["loc"]))
+        form = "download: [{url: …, dest_dir: …}]"
+        raise ConfigError(f"{path}: not of the form {form}: {place}: {wrong['msg'].lower()}") from error
+    for number, entry in enumerate(entries, 1):
+        where = f"{path}: entry {number}"
+        for name in entry.files:
+            other = (path.parent / name).resolve()
+            if other in above:
+                raise ConfigError(f"{where}: {name} lists itself")
+            yield from _of_yaml(other, (*above, other))
+        if entry.settings:
+            names = ", ".join(entry.settings)
+            raise ConfigError(f"{where}: a download adds no settings ({names}): write a settings.yaml above the tests")
+        if entry.url or not entry.files:
+            yield where, [entry.url, *([entry.dest_dir] if entry.dest_dir else [])]
 
 
 def _place(words: list[str]) -> Place:

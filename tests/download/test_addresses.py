@@ -127,3 +127,41 @@ def test_a_list_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="not UTF-8"):
         download.read_list(tmp_path / "binary")
+
+
+def test_a_list_of_matrixbenchmarking_is_read(tmp_path: Path) -> None:
+    (tmp_path / "urls.yaml").write_text(
+        "download:\n- {url: https://host/night/12, dest_dir: expe/twelve, settings: {}}\n- files: [more.yaml]\n"
+    )
+    (tmp_path / "more.yaml").write_text("- url: s3://bucket/x\n- url: s3://bucket/y\n  dest_dir: y\n")
+    places = download.read_list(tmp_path / "urls.yaml")
+    assert [(place.address.public, place.subdirectory) for place in places] == [
+        ("https://host/night/12/", "expe/twelve"),
+        ("s3://bucket/x", "bucket_x"),
+        ("s3://bucket/y", "y"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "urls.yaml: not of the form download: [{url: …, dest_dir: …}]"),
+        ("download: []", "lists no address"),
+        ("download: [{url: https://h/x, dest: a}]", "0.dest: extra inputs are not permitted"),
+        ("download: [{url: 3}]", "0.url: input should be a valid string"),
+        ("download: [{}]", "entry 1: an empty address"),
+        ("download: [{url: https://h/x, dest_dir: ../up}]", "entry 1: '../up' can't be a subdirectory"),
+        ("download: [{url: https://h/x, settings: {a: 1}}]", "entry 1: a download adds no settings (a): write"),
+        ("download: [{files: [nowhere.yaml]}]", "nowhere.yaml: No such file"),
+        ("download: [{files: [urls.yaml]}]", "entry 1: urls.yaml lists itself"),
+        ("download: [{", "urls.yaml: not valid YAML in line 2"),
+        ("download: [{url: https://u:sesame@h}]", "entry 1: the https:// address at h holds a user name"),
+    ],
+)
+def test_what_is_wrong_with_such_a_list_is_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "urls.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        download.read_list(file)
+    assert sentence in str(raised.value)
+    assert "sesame" not in str(raised.value)
