@@ -1,7 +1,4 @@
-"""The history: where payloads are kept, each run once. SQLite by default, a server for a team.
-
-:func:`open_history` gives what a location names; all that commands and analyses need is in :class:`History`.
-"""
+"""The history: where payloads are kept, each run once. SQLite by default, a server for a team."""
 
 from __future__ import annotations
 
@@ -39,13 +36,5 @@ __all__ = [
 
 
 def open_history(location: Location, *, writable: bool) -> History:
-    """The history at *location*.
-
-    Args:
-        location: as :func:`.location.parse` gives it.
-        writable: True makes it where it is missing; False wants it to be there, and changes nothing.
-
-    Raises:
-        HistoryError: it can't be opened.
-    """
+    """The history at *location*; *writable* makes it where it is missing, else nothing is changed."""
     return History(location.open(writable=writable))

@@ -231,8 +231,7 @@ class Outbox:
                     left = _left(batch, error.acknowledged, set(error.not_kept))
                     _write(batch, lambda stream: stream.writelines(left))
                 raise
-            rejected = {each.id for each in pushed.rejected}
-            if rejected:
+            if rejected := {each.id for each in pushed.rejected}:
                 kept = (line for line in batch.lines() if _id(line) in rejected)
                 _write(batch, lambda stream: stream.writelines(kept))
             else:

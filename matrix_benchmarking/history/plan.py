@@ -236,8 +236,7 @@ def twin_of(of: Record | KeptRun) -> Twin | None:
 def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -> list[str]:
     """The ids of the *new* runs that have a twin among them or among the *runs* of a history, and of those twins.
 
-    Twins have the same settings, repeat and time: one was changed after it was kept, and kept again. A run without an
-    id of its own has that of its content, so a changed artifact makes it another run.
+    Twins have the same settings, repeat and time: one was changed after it was kept, and has another id for that.
     """
     same: dict[Twin, list[str]] = {}
     for run, twin in new.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import functools
 import os
 import sqlite3
 import time
@@ -82,7 +83,10 @@ class SQLiteStorage(SQLReader):
             self._connection = _connect(path, writable=writable)
         try:
             with self.sentences():
-                self._prepare() if writable else _show_as_today(self._connection, self.location)
+                if writable:
+                    self._prepare()
+                else:
+                    _show_as_today(self._connection, self.location)
         except BaseException:
             self._connection.close()
             raise
@@ -162,32 +166,26 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     A read-only file whose directory can't be written either is opened as one that nobody changes: SQLite couldn't make
     the files that it needs beside it.
     """
+    connect = functools.partial(sqlite3.connect, timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
     address = path.absolute().as_uri()
-    if writable:
-        return sqlite3.connect(address, timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
-    connection = sqlite3.connect(f"{address}?mode=ro", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    connection = connect(address if writable else f"{address}?mode=ro")
     try:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        if not writable:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.Error as error:
         connection.close()
         if not isinstance(error, sqlite3.OperationalError) or os.access(path.parent, os.W_OK):
             raise
-        return sqlite3.connect(f"{address}?immutable=1", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+        return connect(f"{address}?immutable=1")
     return connection
 
 
 def _version(connection: sqlite3.Connection, location: str) -> int:
     """The version of the tables, 0 for an empty database."""
-    is_mine = not connection.in_transaction
-    if is_mine:
-        connection.execute("BEGIN")  # all of one moment: others may be making the database
-    try:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        (found,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-    finally:
-        if is_mine:
-            _roll_back(connection)
+    ((tables, found, application),) = connection.execute(  # in one statement: others may be making the database
+        "SELECT (SELECT count(*) FROM sqlite_schema), user_version, application_id "
+        "FROM pragma_user_version, pragma_application_id"
+    )
     if application != APPLICATION_ID and (tables or found or application):
         raise HistoryError(f"{location} is a database of another program: name another file for the history")
     return check_version(found, VERSION, location)
@@ -254,11 +252,6 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        _roll_back(connection)
+        with contextlib.suppress(sqlite3.Error):  # SQLite has done that itself where, say, the disk is full
+            connection.execute("ROLLBACK")
         raise
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    """End the transaction; SQLite has done that itself where, say, the disk is full."""
-    with contextlib.suppress(sqlite3.Error):
-        connection.execute("ROLLBACK")

@@ -1,7 +1,4 @@
-"""The store: finds tests, reads their artifacts, keeps caches, and gives a matrix of entries.
-
-What a workload author needs is exported here; the other modules of this package are the machinery.
-"""
+"""The store: finds tests, reads their artifacts, keeps caches, and gives a matrix of entries."""
 
 from ..settings import load_json, read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
