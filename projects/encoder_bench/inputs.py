@@ -18,6 +18,7 @@ from matrix_benchmarking.files import atomic_write, read_regular
 
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 _MAGIC = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
+LONGEST_CELL = 100 << 20
 _FORM = '{"input": "…", "label": "…"}'
 
 
@@ -142,9 +143,12 @@ def _json(path: Path) -> Iterator[Row]:
 
 
 def _csv(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_CELL)
     try:
         rows = csv.reader(io.StringIO(read_regular(path).decode("utf-8-sig"), newline=""), strict=True)
         names = next(rows, [])
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise InputsError(f"{path}: the first row names {', '.join(twice)} twice")
         for number, row in enumerate(filter(None, rows), 1):
             if len(row) != len(names):
                 raise InputsError(f"{path}: row {number} has {len(row)} cells, and the first row {len(names)} names")

@@ -118,6 +118,7 @@ def test_images_of_a_dataset_become_data_uris(tmp_path):
         ("a.csv", b'a\n"b\n', "a", "are no CSV"),
         ("a.csv", b"text\ngood, and cheap\n", "text", "row 1 has 2 cells, and the first row 1 names"),
         ("a.csv", b"a\n\xff\n", "a", "are not UTF-8 text"),
+        ("a.csv", b"a,b,a\n1,2,3\n", "a", "the first row names a twice"),
         ("a.parquet", b"PAR1 and no more", "a", "are no Parquet that can be read"),
         ("a.txt", b"one", "text", "only .parquet, .csv, .jsonl, .json have columns"),
         ("a.json", b"[", "a", "are no JSON"),
@@ -162,3 +163,8 @@ def test_an_empty_table_and_a_missing_pyarrow_are_sentences(tmp_path, monkeypatc
 def test_an_unknown_key_of_inputs_is_a_sentence():
     with pytest.raises(ValidationError, match="colum_n"):
         Load.model_validate({"inputs": {"file": "a.csv", "colum_n": "text"}})
+
+
+def test_a_cell_may_be_a_whole_book(tmp_path):
+    (tmp_path / "a.csv").write_text(f"input\n{'word ' * 100_000}\n")
+    assert [len(each.input) for each in read_inputs(tmp_path / "a.csv")] == [500_000]
