@@ -18,9 +18,8 @@ from ..history.alarms import AlarmEvent
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
-from .best import Best, rank
+from .best import Best, Limited, rank, under
 from .check import Finding
-from .limits import Limited, under
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit

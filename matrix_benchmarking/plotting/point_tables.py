@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..analyze.best import Group, Standing
-from ..analyze.limits import Bounded, better_than, bounded, staircase, unsure, winner, within
+from ..analyze.best import Bounded, Group, Standing, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import Point, varying
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label

@@ -8,9 +8,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ...kpi import KPIDefinition
-from ..best import Best, Group, Standing
+from ..best import Best, Bounded, Group, Limited, LimitedGroup, Standing, better_than, bounded, keeps
 from ..intervals import Interval, Scale
-from ..limits import Bounded, Limited, LimitedGroup, better_than, bounded, keeps
 from ..points import Point, varying
 from ..words import count_of, is_or_are, percent, plural, sign, tuning_label, variant_label
 
