@@ -58,7 +58,9 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
     known_names: dict[frozenset[str], frozenset[str]] = {}
     runs = []
     for entry in entries:
-        if entry.failed or not entry.kpis or any(_has(entry, name, values) for name, values in ignored.items()):
+        settings = entry.settings
+        is_ignored = any(name in settings and typed(settings[name]) in values for name, values in ignored.items())
+        if entry.failed or not entry.kpis or is_ignored:
             continue
         facts, labels = _labels(entry, workload, by_settings=by_settings)
         if labels is None:
@@ -121,7 +123,3 @@ def _version(name: str, labels: Labels, entry: Entry) -> object:
     """The value of a comparison key: of the label, else of the setting that is no label."""
     value = labels.get(name, entry.settings.get(name))
     return NOT_SET if value is None else value
-
-
-def _has(entry: Entry, name: str, values: set[tuple[str, object]]) -> bool:
-    return name in entry.settings and typed(entry.settings[name]) in values

@@ -11,7 +11,7 @@ from ...kpi import KPIDefinition
 from ..best import Best, Bounded, Group, Limited, LimitedGroup, Standing, better_than, bounded, keeps
 from ..intervals import Interval, Scale
 from ..points import Point, varying
-from ..words import count_of, is_or_are, percent, plural, sign, tuning_label, variant_label
+from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
@@ -91,9 +91,9 @@ def interval_label(interval: Interval, kpi: KPIDefinition, *, unit: bool = True)
     return f"{kpi.show(interval.low, unit=False)} to {kpi.show(interval.high, unit=unit)}"
 
 
-def difference_label(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
+def difference_label(amount: float, scale: Scale, kpi: KPIDefinition) -> str:
     """A difference, with its sign: ``+0.8 %``."""
-    return percent(difference) if scale is Scale.RATIO else f"{sign(difference)}{kpi.show(abs(difference))}"
+    return percent(amount) if scale is Scale.RATIO else difference(kpi, amount)
 
 
 def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
@@ -135,8 +135,8 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
     shown = []
     for one in standings[:_NAMED]:
-        difference = difference_label(one.difference, group.scale, kpi)
-        shown.append(f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {difference})")
+        apart = difference_label(one.difference, group.scale, kpi)
+        shown.append(f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {apart})")
     rest = len(standings) - len(shown)
     return "; ".join([*shown, f"and {rest} more"] if rest else shown)
 

@@ -190,18 +190,16 @@ def is_told(verdict: SeriesVerdict) -> bool:
 def verdict_text(verdict: SeriesVerdict) -> str:
     """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``suspected: worse``."""
     outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
+    label = outcome_label(outcome, verdict.looks_worse)
     if outcome is Outcome.REGRESSION:
-        state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
-        return f"worse{new}{state}"
+        return f"{label}{new}{'' if verdict.fails or not verdict.alarms else f', {verdict.alarms[-1].status.value}'}"
     if outcome is Outcome.IMPROVEMENT:
-        return f"better{new}{', with an open alarm' if verdict.fails else ''}"
-    if outcome is Outcome.SUSPECTED:
-        return f"suspected: {looks(verdict)}"
+        return f"{label}{new}{', with an open alarm' if verdict.fails else ''}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"no difference shown yet: {_runs_more(verdict.reruns)}"
+        return f"{label} yet: {_runs_more(verdict.reruns)}"
     if outcome is Outcome.NO_CHANGE:
         return f"{nothing(verdict)}{f'; back on an old level{new}' if verdict.changes else ''}"
-    return str(outcome.value)
+    return label
 
 
 def looks(verdict: SeriesVerdict) -> str:
