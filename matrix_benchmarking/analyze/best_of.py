@@ -74,9 +74,7 @@ def estimate(
     rounding = (step_of(value for runs in values for value in runs) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
-    errors = variances / counts  # where runs differ by less than one step of the numbers, *rounding* at least
-    errors = np.where(variances < 12 * rounding, np.maximum(errors, rounding), errors)
-    return Estimates(scale, centres, errors, degrees, taken_out, shared)
+    return Estimates(scale, centres, _errors(variances, counts, rounding), degrees, taken_out, shared)
 
 
 def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
@@ -175,6 +173,12 @@ def _moderated(variances: Floats, degrees: Floats, rounding: Floats) -> tuple[Fl
         return rounding, np.full_like(degrees, everything)
     found, behind = moderated(variances, told, prior)
     return found, np.minimum(behind, everything)
+
+
+def _errors(variances: Floats, counts: Floats, rounding: Floats) -> Floats:
+    """The variance of each mean; *rounding* at least where runs differ by less than one step of the numbers."""
+    plain = variances / counts
+    return np.asarray(np.where(variances < 12 * rounding, np.maximum(plain, rounding), plain))
 
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
