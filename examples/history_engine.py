@@ -52,9 +52,6 @@ class DuckLocation:
     def __str__(self):
         return "duck://memory"
 
-    def is_there(self):
-        return False
-
     def open(self, *, writable):
         return DuckStorage()
 

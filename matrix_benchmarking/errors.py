@@ -74,6 +74,13 @@ class HistoryError(MatbenchError):
     """A history that can't be opened, read or written."""
 
 
+class MissingHistoryError(HistoryError):
+    """There is no history yet: the first upload makes it."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(f"there is no history {where} yet: 'matbench upload_lts' makes it")
+
+
 class UnavailableError(HistoryError):
     """The history's server is away, refuses us or gave up in the middle: what it didn't acknowledge can be sent later.
 

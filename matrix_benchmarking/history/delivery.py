@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 import platformdirs
 
-from ..errors import HistoryError, UnavailableError, os_reason
+from ..errors import HistoryError, MissingHistoryError, UnavailableError, os_reason
 from ..files import atomic_write
 from ..jsonable import Document
 from . import open_history, plan
@@ -99,11 +99,12 @@ def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Deli
     with tempfile.TemporaryFile() as spool:
         write(spool)
         spool.seek(0)
-        if not location.is_there():
+        try:
+            with open_history(location, writable=False) as history:
+                foreseen = history.foresee(records(spool, "the upload"), replace=replace)
+                return Delivered(foreseen, None, _twins(history, foreseen))
+        except MissingHistoryError:
             return Delivered(plan.foresee(records(spool, "the upload"), None, replace=replace))
-        with open_history(location, writable=False) as history:
-            foreseen = history.foresee(records(spool, "the upload"), replace=replace)
-            return Delivered(foreseen, None, _twins(history, foreseen))
 
 
 @contextlib.contextmanager

@@ -28,9 +28,6 @@ class Location(Protocol):
     def is_server(self) -> bool:
         """True if it can be away: what goes there waits in the outbox until it is acknowledged."""
 
-    def is_there(self) -> bool:
-        """False if nothing was kept there yet, as far as that can be told without opening it."""
-
     def open(self, *, writable: bool) -> Storage:
         """The engine; *writable* makes a history where there is none, else it has to be there, and nothing is changed.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from ..errors import HistoryError, UnavailableError
+from ..errors import HistoryError, MissingHistoryError, UnavailableError
 from ..jsonable import Document
 from . import opensearch_indices as indices
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
@@ -58,7 +58,7 @@ class OpenSearchStorage:
                 if writable and indices.ensure(self._client, place.index, indices.PAYLOADS):
                     self._bring_on()
                 if not writable and not indices.is_there(self._client, place.index, indices.PAYLOADS):
-                    raise HistoryError(f"{place.url} has no index '{place.index}' yet: 'matbench upload_lts' makes it")
+                    raise MissingHistoryError(f"in {place}")
         except BaseException:
             self._client.close()
             raise

@@ -329,4 +329,6 @@ def _broken(error: exceptions.ConnectionError) -> str:
         return f"did not answer within {TIMEOUT_S:g} s"
     if "reset" in cause or "aborted" in cause or "Remote end closed" in cause:
         return "broke off the connection"
+    if "Failed to resolve" in cause:
+        return "can't be reached: there is no such host"
     return f"can't be reached: {innermost}; is the server running?"

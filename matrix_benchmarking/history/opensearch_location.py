@@ -67,10 +67,6 @@ class OpenSearchLocation:
     def alarm_index(self) -> str:
         return f"{self.index}{ALARM_SUFFIX}"
 
-    def is_there(self) -> bool:
-        """Opening it says so."""
-        return True
-
     def open(self, *, writable: bool) -> Storage:
         from .opensearch import OpenSearchStorage  # opensearch-py: a tenth of a second, which other engines don't need
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import psycopg
 from psycopg import errors, sql
 
-from ..errors import HistoryError, UnavailableError
+from ..errors import HistoryError, MissingHistoryError, UnavailableError
 from .location import is_local
 from .sql import TABLES, SQLReader, Value, check_version
 
@@ -45,10 +45,6 @@ class PostgreSQLLocation:
         if self.schema == DEFAULT_SCHEMA:
             return self.url
         return f"{self.url}{'&' if '?' in self.url else '?'}schema={self.schema}"
-
-    def is_there(self) -> bool:
-        """Opening it says so."""
-        return True
 
     def open(self, *, writable: bool) -> PostgreSQLStorage:
         return PostgreSQLStorage(self, writable=writable)
@@ -104,9 +100,7 @@ class PostgreSQLStorage(SQLReader):
             with self.sentences():
                 if self._version() == 0:
                     if not writable:
-                        raise HistoryError(
-                            f"there is no history in {self.location} yet: 'matbench upload_lts' makes it"
-                        )
+                        raise MissingHistoryError(f"in {self.location}")
                     self._make_tables()
         except BaseException:
             self._connection.close()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from ..errors import HistoryError, os_reason
+from ..errors import HistoryError, MissingHistoryError, os_reason
 from .records import shape_and_head
 from .sql import TABLES, SQLReader, Value, check_version
 
@@ -47,9 +47,6 @@ class SQLiteLocation:
     def __str__(self) -> str:
         return f"{SCHEME}{self.path}"
 
-    def is_there(self) -> bool:
-        return self.path.exists()
-
     def open(self, *, writable: bool) -> SQLiteStorage:
         return SQLiteStorage(self.path, writable=writable)
 
@@ -72,7 +69,7 @@ class SQLiteStorage(SQLReader):
         self.path = path
         self._is_writable = writable
         if not writable and not path.is_file():
-            raise HistoryError(f"there is no history '{path}' yet: 'matbench upload_lts' makes it")
+            raise MissingHistoryError(f"'{path}'")
         if writable:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -221,7 +218,7 @@ def _show_as_today(connection: sqlite3.Connection, location: str) -> None:
     """Let the tables of an older matbench, open for reading, look like today's."""
     found = _version(connection, location)
     if found == 0:
-        raise HistoryError(f"there is no history in '{location}' yet: 'matbench upload_lts' makes it")
+        raise MissingHistoryError(f"in '{location}'")
     if found == VERSION:
         return
     _add_functions(connection)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import enum
 import functools
 import hashlib
 import os
@@ -27,6 +26,7 @@ from ..workload import Workload
 from ..workload_file import sources
 from . import codec
 from .artifacts import TEST_CONFIG_FILE, TEST_UUID_FILE
+from .codec import BrokenCache
 from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, digest, unchanged
 
@@ -40,10 +40,6 @@ COMES_WITH_A_CACHE = DESCRIBING_FILES | {ENVIRONMENT_FILE}
 
 
 Stamp = tuple[str | bytes, ...]
-
-
-class BrokenCache(Exception):
-    """A kept file that can't be used; the text says why."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -81,10 +77,7 @@ class Envelope:
         body = memoryview(content)[start + DIGEST_SIZE :]
         if digest(body) != content[start : start + DIGEST_SIZE]:
             raise BrokenCache("its checksum is wrong: it is damaged")
-        try:
-            return codec.unpack_struct(body, (__version__, *stamp), form)
-        except codec.CodecError as error:
-            raise BrokenCache(f"it holds something unexpected ({error})") from error
+        return codec.unpack_struct(body, (__version__, *stamp), form)
 
 
 def in_user_directory(path: Path, workload: Workload, suffix: str) -> Path:
@@ -142,14 +135,6 @@ def source_digest(workload: Workload) -> bytes:
     return state.digest()
 
 
-class Freshness(enum.Enum):
-    """What a cache is worth. ``ALONE``: all the artifacts that it is of are gone; it can't be made again."""
-
-    FRESH = "fresh"
-    STALE = "stale"
-    ALONE = "alone"
-
-
 class CachedTest(msgspec.Struct):
     """All that a cache keeps of one test.
 
@@ -175,10 +160,7 @@ class CachedTest(msgspec.Struct):
 
     def load_results(self) -> types.SimpleNamespace:
         """A fresh copy of the results. Raises BrokenCache: they can't be decoded."""
-        try:
-            results = codec.unpack(self.results)
-        except codec.CodecError as error:
-            raise BrokenCache(f"it holds what can't be decoded: {error}") from error
+        results = codec.unpack(self.results)
         if not isinstance(results, types.SimpleNamespace):
             raise BrokenCache("it holds no results")
         return results
@@ -188,15 +170,18 @@ class CachedTest(msgspec.Struct):
         """True if files were read that a download of the cache leaves out."""
         return any(map(_is_artifact, self.sources))
 
-    def freshness(self, root: str, code: bytes) -> Freshness:
-        """Fresh if the workload and all that was read or looked for below *root* are unchanged."""
+    def freshness(self, root: str, code: bytes) -> State:
+        """The same if the workload and all that was read or looked for below *root* are; absent if all artifacts are.
+
+        An absent one is all that is known of the test, and can't be made again.
+        """
         states = [compare(root, source) for source in self.sources]
         artifacts = [state for source, state in zip(self.sources, states, strict=True) if _is_artifact(source)]
         if artifacts and all(state is State.ABSENT for state in artifacts):
-            return Freshness.STALE if State.CHANGED in states else Freshness.ALONE
+            return State.CHANGED if State.CHANGED in states else State.ABSENT
         is_same = all(state is State.SAME for state in states)
         is_fresh = is_same and self.code == code and unchanged(root, self.globs)
-        return Freshness.FRESH if is_fresh else Freshness.STALE
+        return State.SAME if is_fresh else State.CHANGED
 
 
 def _is_artifact(source: Source) -> bool:
@@ -230,7 +215,7 @@ def stands_alone(candidate: Candidate, workload: Workload) -> bool:
         cached = load(candidate, workload)
     except BrokenCache:
         return False
-    return cached is not None and cached.freshness(candidate.directory, cached.code) is Freshness.ALONE
+    return cached is not None and cached.freshness(candidate.directory, cached.code) is State.ABSENT
 
 
 def can_read_cache(content: bytes, workload: Workload) -> bool:

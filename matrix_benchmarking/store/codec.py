@@ -26,7 +26,11 @@ Value = Any
 
 
 class CodecError(Exception):
-    """A value that can't be kept, or bytes that are no value."""
+    """A value that can't be kept."""
+
+
+class BrokenCache(CodecError):
+    """What was kept and can't be used; the text says why."""
 
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -47,13 +51,11 @@ def pack(value: Value) -> bytes:
 
 
 def unpack(content: bytes | memoryview) -> Value:
-    """The value of which :func:`pack` made *content*. Raises CodecError: it didn't."""
+    """The value of which :func:`pack` made *content*. Raises BrokenCache: it didn't."""
     try:
         return _unpack_plain(content)
-    except CodecError:
-        raise
     except Exception as error:
-        raise CodecError(f"{type(error).__name__}: {error}") from error
+        raise BrokenCache(f"it holds what can't be decoded ({type(error).__name__}: {error})") from error
 
 
 def pack_struct(stamp: tuple[str | bytes, ...], fields: msgspec.Struct) -> bytes:
@@ -71,13 +73,13 @@ def unpack_struct(content: bytes | memoryview, stamp: tuple[str | bytes, ...], f
     """The fields of which :func:`pack_struct` made *content*; None if that was with another *stamp*."""
     parts = unpack(content)
     if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], list | tuple):
-        raise CodecError("no fields")
+        raise BrokenCache("it holds something unexpected (no fields)")
     if tuple(parts[0]) != stamp:
         return None
     try:
         return msgspec.convert(parts[1], form)
     except (msgspec.ValidationError, ValueError) as error:
-        raise CodecError(str(error)) from error
+        raise BrokenCache(f"it holds something unexpected ({error})") from error
 
 
 def _ext(code: int, value: Value) -> msgspec.msgpack.Ext:
@@ -186,7 +188,7 @@ def _write_frame(frame: pandas.DataFrame) -> bytes:
 
 
 def _read_frame(content: bytes) -> Value:
-    with needing("a DataFrame in a cache", "parquet", CodecError):
+    with needing("a DataFrame in a cache", "parquet", BrokenCache):
         import pyarrow as pa
     with pa.ipc.open_stream(content) as reader:
         return reader.read_all().to_pandas()
@@ -246,7 +248,7 @@ _READ: dict[int, Callable[[Value], Value]] = {
 
 def _unwrap(code: int, content: memoryview) -> Value:
     if code not in _READ:
-        raise CodecError(f"the unknown extension type {code}")
+        raise BrokenCache(f"the unknown extension type {code}")
     return _READ[code](_unpack_plain(content))
 
 

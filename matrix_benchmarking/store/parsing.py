@@ -20,10 +20,12 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
-from .cache import BrokenCache, CachedTest, Freshness
+from .cache import CachedTest
+from .codec import BrokenCache
 from .documents import parse_test_start_end, parse_test_uuid
 from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
 from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
+from .fingerprint import State
 from .readers import ReaderLayout
 
 ALONE = "known from its cache alone: its artifacts are not here"
@@ -168,19 +170,15 @@ def _known_test(
     """
     try:
         cached = cache.load(candidate, context.workload)
-        freshness = None if cached is None else cached.freshness(candidate.directory, context.code)
-        is_alone = candidate.layout is None or freshness is Freshness.ALONE
-        if (
-            cached is not None
-            and candidate.layout is None
-            and cached.has_artifacts
-            and freshness is not Freshness.ALONE
-        ):
-            raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
-        if cached is not None and (is_alone or (freshness is Freshness.FRESH and not context.ignore_cache)):
-            results = cached.load_results()
-            _refresh_settings(context, candidate, cached)
-            return cached, results, is_alone
+        if cached is not None:
+            state = cached.freshness(candidate.directory, context.code)
+            if candidate.layout is None and cached.has_artifacts and state is not State.ABSENT:
+                raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
+            is_alone = candidate.layout is None or state is State.ABSENT
+            if is_alone or (state is State.SAME and not context.ignore_cache):
+                results = cached.load_results()
+                _refresh_settings(context, candidate, cached)
+                return cached, results, is_alone
     except BrokenCache as broken:
         notes.append(f"the cache is ignored: {broken}")
     if candidate.layout is None:
@@ -269,7 +267,7 @@ def _refresh_settings(context: Context, candidate: Candidate, cached: CachedTest
         return
     root, known = str(context.root), cached.settings_sources
     is_same = _settings_files(context, candidate) == [source.path for source in known]
-    if is_same and all(fingerprint.compare(root, source) is fingerprint.State.SAME for source in known):
+    if is_same and all(fingerprint.compare(root, source) is State.SAME for source in known):
         cached.exit_code = context.layout(candidate).read_exit_code(candidate.path)
     else:
         cached.settings, cached.repeat, cached.exit_code, _ = _read_settings(context, candidate)

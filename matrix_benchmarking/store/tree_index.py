@@ -20,7 +20,8 @@ from ..filters import Scalar
 from ..matrix import Entry, Matrix, Problem
 from ..workload import INDEX_PREFIX, Workload
 from . import cache, codec
-from .cache import BrokenCache, Envelope
+from .cache import Envelope
+from .codec import BrokenCache
 from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
 from .parsing import Context, Loader
@@ -184,7 +185,7 @@ def decode(content: bytes, root: Path, layouts: int) -> Contents:
         assert tree is not None
         tests = list(tree.tests.tests(root))
         unfinished = [entry for entry, _ in tree.unfinished.tests(root)]
-    except (codec.CodecError, ValueError, IndexError) as error:
+    except (ValueError, IndexError) as error:
         raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
     if any(candidate.layout is not None and candidate.layout >= layouts for _, candidate in tests):
         raise BrokenCache("it names a layout that the workload doesn't have")
@@ -211,7 +212,7 @@ def read_index(
         if latest is None:
             return None
         contents = decode(latest.tree, resolved, len(layouts_of(workload)))
-    except (codec.CodecError, BrokenCache):
+    except codec.CodecError:
         return None
     loader = Loader(context)
     for entry, candidate in contents.tests:

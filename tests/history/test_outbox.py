@@ -194,3 +194,10 @@ def test_an_empty_upload_leaves_nothing_behind(box, tmp_path):
     with history.open_history(history.SQLiteLocation(tmp_path / "h.db"), writable=True) as kept:
         assert box.deliver(box.add(writer()), kept) == Pushed()
     assert box.batches() == []
+
+
+def test_a_dry_run_into_a_history_that_is_not_there_yet_counts_all_and_makes_none(place):
+    foreseen = delivery.dry_run(writer(1, 2, 2), place).pushed
+    assert (foreseen.added, foreseen.unchanged) == (2, 1)
+    with pytest.raises(HistoryError, match="yet: 'matbench upload_lts' makes it"):
+        history.open_history(place, writable=False)

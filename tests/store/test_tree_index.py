@@ -25,7 +25,7 @@ from matrix_benchmarking import kpi, store
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Entry, Problem, typed
 from matrix_benchmarking.store import FoundTest, cache, tree_index
-from matrix_benchmarking.store.cache import BrokenCache
+from matrix_benchmarking.store.codec import BrokenCache
 from matrix_benchmarking.store.entries import relative_name
 from matrix_benchmarking.store.find import Candidate
 from matrix_benchmarking.store.tree_index import Contents
