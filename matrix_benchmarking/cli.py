@@ -10,6 +10,7 @@ import contextlib
 import gc
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
@@ -140,7 +141,21 @@ def _guarded(call: Callable[[], int], invocation: Invocation) -> int:
     except Exception as error:  # noqa: BLE001 - the outermost frame: a bug becomes a sentence, too
         hint = "" if invocation.debug else " (run with --debug for the stack trace)"
         reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-        return _say(f"internal error: {reason}{hint}", NOT_CARRIED_OUT, invocation)
+        outside = _outside(error)
+        what = f"code of a workload stopped{outside}" if outside else "internal error"
+        return _say(f"{what}: {reason}{hint}", NOT_CARRIED_OUT, invocation)
+
+
+def _outside(error: BaseException) -> str:
+    """Where the code is that raised *error*, or called what raised it, if it is neither ours nor a library's."""
+    ours, libraries = os.path.dirname(__file__), map(sysconfig.get_path, ("stdlib", "purelib", "platlib"))
+    foreign = ("<", *libraries)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.startswith(ours):
+            break
+        if not frame.filename.startswith(foreign):
+            return f" in {os.path.relpath(frame.filename)}, line {frame.lineno}"
+    return ""
 
 
 def _say(sentence: str, status: int, invocation: Invocation) -> int:

@@ -24,7 +24,7 @@ import pydantic
 
 from . import kpi, matrix, models
 from . import store as engine_store
-from .errors import SettingsError, WorkloadError
+from .errors import SettingsError, WorkloadError, explained
 from .filters import Scalar
 from .store import ArtifactPath, NativeLayout, TestDirectory
 from .store import documents as helpers_store_parsers
@@ -263,7 +263,10 @@ class _Rewriting(NativeLayout):
 
     def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
         read = super().read_settings(test, root)
-        rewritten = self.rewrite(dict(read))
+        try:
+            rewritten = self.rewrite(dict(read))
+        except Exception as error:
+            raise SettingsError(f"the workload's rewrite_settings stopped: {explained(error)}") from error
         if not rewritten:
             raise SettingsError("the workload's rewrite_settings leaves this test out")
         return rewritten

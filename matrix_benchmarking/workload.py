@@ -255,9 +255,15 @@ class Workload:
         """The classes of its plots and of its reports; whose plots are among them.
 
         Raises:
-            WorkloadError: one names a KPI or a plot that doesn't exist.
+            WorkloadError: they can't be imported, or one names a KPI or a plot that doesn't exist.
         """
-        plots, reports = ([*(given() if callable(given) else given)] for given in (self.plots, self.reports))
+        try:
+            plots, reports = ([*(given() if callable(given) else given)] for given in (self.plots, self.reports))
+        except MatbenchError:
+            raise
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}"
+            raise WorkloadError(f"the pages of workload '{self.name}' can't be imported: {said}") from error
         listed = [plot for report in reports for plot in getattr(report, "plots", ())]
         plots += [plot for plot in listed if not isinstance(plot, str) and plot not in plots]
         plots = [plot for place, plot in enumerate(plots) if plot not in plots[:place]]

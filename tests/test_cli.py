@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import types
@@ -11,8 +12,9 @@ from pathlib import Path
 
 import click
 import pytest
+from builders import write_test
 
-from matrix_benchmarking import __version__, cli
+from matrix_benchmarking import __version__, cli, errors
 from matrix_benchmarking.commands import COMMANDS, leaves, load_command, parse
 
 Capture = pytest.CaptureFixture[str]
@@ -140,11 +142,6 @@ def test_the_environment_shows_the_stack_trace_too(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("error", "status", "sentence"),
     [
-        (
-            RuntimeError("boom"),
-            2,
-            "internal error: RuntimeError: boom (run with --debug for the stack trace)",
-        ),
         (KeyboardInterrupt(), 130, "interrupted"),
         (PermissionError(13, "Permission denied", "/x"), 2, "/x: Permission denied"),
         (OSError(28, "No space left on device"), 2, "input or output failed: No space left on device"),
@@ -161,6 +158,29 @@ def test_whatever_a_command_raises_becomes_a_sentence(
     monkeypatch.setattr(cli, "silence_stdout", lambda: None)
     assert cli.main(["parse"]) == status
     assert capsys.readouterr().err.strip() == f"matbench: {sentence}"
+
+
+def test_a_fault_of_ours_and_one_of_a_workload_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parse.command, "callback", lambda **options: errors.did_you_mean(3, []))  # type: ignore[arg-type]
+    assert cli.main(["parse"]) == 2
+    assert re.match("matbench: internal error: .*run with --debug", capsys.readouterr().err)
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    for name in ("find(self, listing)", "read_settings(self, test, root)", "read_exit_code(self, test)"):
+        Path("odd.py").write_text(
+            "from matrix_benchmarking.store import BaseStore, NativeLayout\n"
+            "from matrix_benchmarking.workload import Workload\n"
+            f"class Odd(NativeLayout):\n    def {name}:\n        return {{}}['boo']\n"
+            "store = BaseStore(parse_once=lambda results, test_dir: None, layouts=(Odd(),))\n"
+            "workload = Workload(name='odd', store=store)\n"
+        )
+        write_test(tmp_path / "tree" / "a", {"x": 1})
+        assert cli.main(["parse", "--workload=odd.py", "--results-dirname=tree"]) == 2
+        said = "matbench: code of a workload stopped in odd.py, line 5: KeyError: 'boo' (run with --debug"
+        assert capsys.readouterr().err.startswith(said)
 
 
 def test_a_reader_that_stops_reading_ends_it_quietly(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

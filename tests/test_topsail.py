@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -143,3 +144,45 @@ def test_a_store_that_registers_no_parser_is_named(tmp_path: Path, monkeypatch: 
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(WorkloadError, match="registers no parser"):
         workload.load("no_parser")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "store/__init__.py",
+            '"model_path"',
+            '"nothing"',
+            "the workload's rewrite_settings stopped: there is no 'nothing'",
+        ),
+        ("plotting/speed.py", "def register()", "def other()", "the pages of workload 'mistaken' can't be imported"),
+        (
+            "models/kpi.py",
+            "@matbench_models.HigherBetter",
+            "",
+            "'tokens_per_second' of mistaken.models.kpi needs a direct",
+        ),
+    ],
+)
+def test_a_mistake_of_a_module_is_a_sentence(
+    tree: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file,
+    old,
+    new,
+    said,
+) -> None:
+    shutil.copytree(MODULE, tmp_path / "mistaken")
+    source = (tmp_path / "mistaken" / file).read_text()
+    (tmp_path / "mistaken" / file).write_text(source.replace(old, new))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(
+        "sys.modules", {name: it for name, it in sys.modules.items() if not name.startswith("mistaken")}
+    )
+    results = ["--workload=mistaken", f"--results-dirname={tree}", f"--report-dest={tmp_path / 'report'}"]
+    main(["visualize", *results, "--generate=Speed"])
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert "internal error" not in printed
