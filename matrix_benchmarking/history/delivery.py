@@ -83,9 +83,11 @@ def upload(
 
 def flush(location: Location, outboxes: Path, progress: ProgressOfAll | None = None) -> Pushed | None:
     """Send what waits for *location*; None where nothing does. Raises as :func:`upload`."""
+    if not location.is_server:
+        return None
     outbox = Outbox(outboxes, str(location))
     batches, strange = outbox.batches(), outbox.strange()
-    if not location.is_server or not (batches or strange):
+    if not batches and not strange:
         return None
     with _undelivered(outbox), open_history(location, writable=True) as history:
         pushed = outbox.deliver_all(batches, history, progress)

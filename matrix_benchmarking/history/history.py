@@ -6,7 +6,6 @@ import collections
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Self
 
 from .. import filters
 from ..errors import HistoryError, UnavailableError
@@ -191,9 +190,6 @@ class History(contextlib.AbstractContextManager["History"]):
     def close(self) -> None:
         """Let go of files and connections."""
         self._storage.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()

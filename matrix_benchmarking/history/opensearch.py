@@ -187,8 +187,8 @@ class OpenSearchStorage:
         means that somebody else was faster.
         """
         failed = bulk(self._client, actions)
-        for each, status, reason in failed if what is not None else ():
-            if status != fine:
+        for each, status, reason in failed:
+            if what is not None and status != fine:
                 raise HistoryError(f"{self._place.url} refused {what}, {each}: {reason}")
         return failed
 

@@ -200,8 +200,9 @@ class Upload:
         """The ids of the runs that are there, by the measurement that they share with some of *records*."""
         wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
         shared: dict[str, list[str]] = {}
-        for measurement, run in self._storage.measured(sorted(wanted)) if wanted and self._storage else ():
-            shared.setdefault(measurement, []).append(run)
+        if wanted and self._storage is not None:
+            for measurement, run in self._storage.measured(sorted(wanted)):
+                shared.setdefault(measurement, []).append(run)
         return shared
 
 

@@ -240,9 +240,9 @@ def _read_artifacts(context: Context, candidate: Candidate) -> tuple[types.Simpl
 
 
 def _lacks_package(error: BaseException | None) -> bool:
-    return error is not None and (
-        isinstance(error, ImportError) or _lacks_package(error.__cause__ or error.__context__)
-    )
+    if error is None or isinstance(error, ImportError):
+        return error is not None
+    return _lacks_package(error.__cause__ or error.__context__)
 
 
 def _read_settings(
