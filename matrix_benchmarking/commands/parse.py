@@ -92,34 +92,35 @@ def command(
 def _unattended(study: Study, selection: RunOptions) -> None:
     """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
 
-    Results that came by download, or as payloads, were not just measured. A bad verdict of one of these doesn't keep
-    the others from being done.
+    Results that came by download, or as payloads, were not just measured. What goes wrong with one of these keeps none
+    of the others from being done.
     """
     block = configuration().lts
     export, analysis = block.opensearch.export, block.analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
     is_replot = selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
-    verdicts: list[str] = []
+    errors: list[MatbenchError] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
-        with _noting(verdicts), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
+        with _noting(errors), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
             outcome.upload(_good_runs(study), _location("export"), study, err=True)
     if block.horreum.test_name is not None and not is_replot:
-        with _noting(verdicts):
+        with _noting(errors):
             _post(study, block.horreum.test_name)
     if analysis.enabled and (analysis.enabled_on_replot or not is_replot):
-        with _noting(verdicts):
+        with _noting(errors):
             _analyse(study, selection, fails=analysis.fail_test_on_regression)
-    if verdicts:
-        raise VerdictError("\n".join(dict.fromkeys(verdicts)))
+    if errors:
+        kind = VerdictError if all(isinstance(error, VerdictError) for error in errors) else MatbenchError
+        raise kind("\n".join(dict.fromkeys(map(str, errors))))
 
 
 @contextmanager
-def _noting(verdicts: list[str]) -> Iterator[None]:
+def _noting(errors: list[MatbenchError]) -> Iterator[None]:
     try:
         yield
-    except VerdictError as error:
-        verdicts.append(str(error))
+    except MatbenchError as error:
+        errors.append(error)
 
 
 def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
@@ -133,7 +134,7 @@ def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
             run.opened(configuration(), selection), of=study.workload, history=lambda: location
         )
         past = opening.read_past(study.matrix)
-        known = Study.of(study.matrix, study.workload, past=past, given=opening.given)
+        known = Study.of(study.matrix, study.workload, filters=opening.selected, past=past, given=opening.given)
         analysis = judging.judge(known, keep_in=location, warn=warn)
         config = configuration()
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")

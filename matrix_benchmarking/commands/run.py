@@ -75,6 +75,7 @@ def opened(
         order=selection.order if selection.order is not None else config.order,
         prices={**config.prices, **prices},
         minimum_effects=config.minimum_effects,
+        is_of_all=True,
         options=dict(selection.workload_option),
         options_of_all=config.workload_options,
         jobs=selection.jobs,

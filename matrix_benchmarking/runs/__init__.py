@@ -16,6 +16,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ConfigError
+
 if TYPE_CHECKING:
     from ..workload import MinimumEffect, Workload
     from .runs import Runs
@@ -57,7 +59,9 @@ def open(
     from .opening import Opening, located
     from .runs import Runs
 
-    is_history = not others and isinstance(place, str) and "://" in place
+    is_history = isinstance(place, str) and "://" in place
+    if is_history and (others or history is not None):
+        raise ConfigError(f"{place} is a history: name directories beside which there is a history, or it alone")
     beside = str(place) if is_history else history
     opening = Opening(
         workload,

@@ -49,10 +49,11 @@ class BestAnswer(Printable):
     def tables(self) -> Iterator[PrintedTable]:
         """A table for each group of variants that are compared."""
         for group in self.best.compared:
-            columns = _best_columns([group], group.variant_names, group.kpi, self._others(group))
+            columns = _best_columns([group], (), group.variant_names, group.kpi, self._others(group))
             yield PrintedTable(columns, wording.scope(group) if group.settings else "")
         if alone := self.best.alone:
-            yield PrintedTable(_best_columns(alone, (), alone[0].kpi, self._others(alone[0])), "One point each")
+            scopes = list(alone[0].settings)
+            yield PrintedTable(_best_columns(alone, scopes, (), alone[0].kpi, self._others(alone[0])), "One point each")
 
     def _others(self, group: Group) -> list[KPIDefinition]:
         """The other KPIs that are shown beside the ranking of *group*."""
@@ -120,7 +121,7 @@ class CheckAnswer(Printable):
     def said(self) -> Iterator[str | PrintedTable]:
         study, order = self.study, self.study.order_at_hand
         runs = len(study.runs) + len(study.runs.unfinished)
-        where = f"{study.workload.name} ({study.given.place})"
+        where = f"{study.workload.name} ({study.data})"
         yield f"{runs} {plural(runs, 'run')} of {where}: {check.counted(self.findings)}."
         for title, part in (
             ("These change an answer", [one for one in self.findings if one.changes]),
@@ -140,14 +141,18 @@ class CheckAnswer(Printable):
 
 
 def _best_columns(
-    groups: Sequence[Group], names: Sequence[str], kpi: KPIDefinition, others: Sequence[KPIDefinition]
+    groups: Sequence[Group],
+    scopes: Sequence[str],
+    names: Sequence[str],
+    kpi: KPIDefinition,
+    others: Sequence[KPIDefinition],
 ) -> list[PrintedColumn]:
-    """The best of each variant of *groups*; a column for each of *names*, or one for each setting of several groups."""
-    scopes = list(groups[0].settings) if len(groups) > 1 else []
-    texts = [*scopes, *names, *(["at"] if any(group.tuning_names for group in groups) else [])]
+    """The best of each variant of *groups*; a column for each of *scopes*, settings of a group, and of *names*."""
+    has_tuning = any(group.tuning_names for group in groups)
+    texts = [*scopes, *names, *(["at"] if has_tuning else [])]
     headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
     rows = [
-        [*(show(group.settings[name]) for name in scopes), *_best_row(one, group, names, kpi)]
+        [*(show(group.settings[name]) for name in scopes), *_best_row(one, group, names, kpi, has_tuning)]
         + [_mean(one, other) for other in others]
         for group in groups
         for one in group.variants
@@ -157,10 +162,10 @@ def _best_columns(
         PrintedColumn(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
         for place, (header, cells) in enumerate(zip(headers, zip(*rows, strict=True), strict=True))
     ]
-    return [column for column in columns if len(groups) == 1 or column.title != "difference"]
+    return [column for column in columns if not scopes or column.title != "difference"]
 
 
-def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition) -> list[str]:
+def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition, has_tuning: bool) -> list[str]:
     point = one.point
     interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
     if point.interval is not None and point.interval.pooled:
@@ -168,7 +173,7 @@ def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinit
     is_best = point is group.best
     return [
         *(show(point.settings.get(name, NOT_SET)) for name in names),
-        *([tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
+        *([tuning_label(point.settings, group.tuning_names)] if has_tuning else []),
         kpi.show(point.value, unit=False),
         interval,
         "best" if is_best else wording.difference_label(one.difference, group.scale, kpi),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
     from ..history.alarms import AlarmEvent
 
 Progress = Callable[[int, int], None]
+_ENGINE = str(Path(__file__).parents[1])
 
 
 def warn(sentences: Sequence[str]) -> None:
-    """Each as a warning of Python's, which a notebook shows once."""
+    """Each as a warning of Python's at the line that called matbench, which a notebook shows once."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        frame, level = frame.f_back, level + 1
     for sentence in sentences:
-        warnings.warn(sentence, stacklevel=4)
+        warnings.warn(sentence, stacklevel=level)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +60,7 @@ class Opening:
         order: of the versions: a file of them, or ``git:`` and the directory of a checkout.
         prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
         minimum_effects: by KPI, before those of the workload; a number is the relative one.
+        is_of_all: they are a configuration's for several workloads: a KPI that this one hasn't is a warning, no error.
         options: what the workload's parsers are told.
         options_of_all: the same for several workloads: what this one doesn't have is another's.
         jobs: processes that parse; automatic for None.
@@ -76,6 +82,7 @@ class Opening:
     minimum_effects: Mapping[str, float | MinimumEffect | config.MinimumEffect] = dataclasses.field(
         default_factory=dict
     )
+    is_of_all: bool = False
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     jobs: int | None = None
@@ -221,13 +228,16 @@ class Opening:
                 raise error from None
 
     def _effects(self) -> Mapping[str, MinimumEffect]:
-        """What is too small to matter, by KPI; a KPI that is none is a warning."""
+        """What is too small to matter, by KPI."""
         kpis, effects = self.workload.kpis, dict(self.workload.regression.minimum_effects)
         for name, value in self.minimum_effects.items():
             if name not in kpis:
                 meant = did_you_mean(name, kpis)
-                self.warn([f"minimum_effects: workload '{self.workload.name}' has no KPI '{name}': {meant}"])
-                continue
+                sentence = f"minimum_effects: workload '{self.workload.name}' has no KPI '{name}': {meant}"
+                if self.is_of_all:
+                    self.warn([sentence])
+                    continue
+                raise ConfigError(sentence)
             before = effects.get(name, MinimumEffect())
             if isinstance(value, (int, float)):
                 effects[name] = dataclasses.replace(before, relative=float(value))
@@ -290,8 +300,11 @@ def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:
     Raises:
         ConfigError: one is there twice.
     """
-    for length in range(1, 1 + max(len(place.absolute().parts) for place in directories)):
-        names = ["/".join(place.absolute().parts[-length:]) for place in directories]
+    if len(set(map(os.path.realpath, directories))) < len(directories):
+        raise ConfigError(f"{' and '.join(map(str, directories))}: a directory is there twice")
+    parts = [Path(os.path.abspath(place)).parts for place in directories]
+    for length in range(1, 1 + max(map(len, parts))):
+        names = ["/".join(each[-length:]) for each in parts]
         if len(set(names)) == len(names):
-            return list(zip(names, directories, strict=True))
-    raise ConfigError("`others` names a directory that is shown already")
+            break
+    return list(zip(names, directories, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,10 +49,11 @@ class Runs(Printable):
     def said(self) -> Iterator[str | PrintedTable]:
         """How many there are, where they are from, and what varies."""
         matrix, study = self.study.matrix, self.study
-        yield f"{len(matrix)} runs of {study.workload.name} ({study.data})"
-        lost = sum(entry.failed for entry in matrix) + len(matrix.unfinished)
+        yield f"{len(matrix)} runs of {study.workload.name} ({study.given.place})"
+        failed, unfinished = sum(entry.failed for entry in matrix), len(matrix.unfinished)
+        lost = [f"{failed} of them failed"] * bool(failed) + [f"{unfinished} more did not finish"] * bool(unfinished)
         if lost:
-            yield f"{lost} of {len(matrix) + len(matrix.unfinished)} failed or did not finish"
+            yield "; ".join(lost)
         for name, values in matrix.variables().items():
             yield f"  {name}: {', '.join(map(filter_language.show, values))}"
 
@@ -144,4 +145,7 @@ class Runs(Printable):
 
 
 def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:
-    return [value] if value is None or isinstance(value, (str, int, float, bool)) else value
+    """Values of a filter; those of numpy as Python's."""
+    if value is None or isinstance(value, str) or not isinstance(value, Iterable):
+        value = [value]
+    return [getattr(one, "item", lambda one=one: one)() for one in value]

@@ -64,7 +64,8 @@ def _finder(hashes: list[str], tags: dict[str, int]) -> Callable[[str], int | No
     """From a version as text to the place of its commit: a tag, with or without its v; a hash; what describe says."""
 
     def find(version: str) -> int | None:
-        for name in (version, f"v{version}", version.removeprefix("v")):
+        plain = version.removesuffix("-dirty")
+        for name in (plain, f"v{plain}", plain.removeprefix("v")):
             if name in tags:
                 return tags[name]
         described = _DESCRIBED.search(version)

@@ -149,3 +149,31 @@ def test_horreum_without_a_server_says_what_to_set(parse: Parse, capsys: Capture
     configure({"horreum": {"test_name": "t"}})
     assert parse() == 2
     assert "set MATBENCH_HORREUM_URL" in capsys.readouterr().err
+
+
+def test_what_goes_wrong_with_one_keeps_none_of_the_others_from_being_done(parse: Parse, capsys: Capture) -> None:
+    export = {"opensearch": {"export": {"enabled": True}}, "regression_analyses": {"enabled": True}}
+    configure({**export, "horreum": {"test_name": "tiny"}}, history="sqlite:///kept.db")
+    assert parse() == 2
+    said = capsys.readouterr().err
+    assert "3 runs added" in said
+    assert "the Horreum server is not known" in said
+    assert "can't be told: the newest runs against their history" in said
+
+
+def test_the_analysis_is_of_what_the_filters_leave(parse: Parse, capsys: Capture) -> None:
+    text = Path("tiny.py").read_text().replace("Workload(name", "Workload(regression=KEYS, name")
+    keys = (
+        "from matrix_benchmarking.workload import RegressionKeys\nKEYS = RegressionKeys(comparison_keys=['hw_type'])\n"
+    )
+    Path("tiny.py").write_text(keys + text)
+    configure(EXPORT, history="sqlite:///kept.db")
+    assert parse() == 0
+    configure({"regression_analyses": {"enabled": True}, **EXPORT}, history="sqlite:///kept.db")
+    capsys.readouterr()
+    parse()
+    everything = capsys.readouterr().err
+    parse("--filters=batch_size=2")
+    some = capsys.readouterr().err
+    assert "3 series" in everything
+    assert "1 series" in some

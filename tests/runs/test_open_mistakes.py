@@ -1,0 +1,82 @@
+"""What ``mb.open`` refuses, and what it says about the line that called it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import pytest
+from builders import speed_files, speed_workload, write_test
+
+import matrix_benchmarking as mb
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.runs import versions
+from matrix_benchmarking.workload import Workload
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for number, bench in enumerate(("x", "y", "z", "z")):
+        settings = {"bench": bench, "image": "i", "n": number}
+        write_test(tmp_path / "tree" / f"{number}", settings, files=speed_files(1.0 + number))
+    write_test(tmp_path / "tree" / "failed", {"bench": "z", "image": "i", "n": 9}, exit_code=1)
+    write_test(tmp_path / "tree" / "unfinished", {"bench": "z", "image": "i", "n": 8}, exit_code=None)
+    return tmp_path / "tree"
+
+
+@pytest.fixture
+def workload() -> Workload:
+    return dataclasses.replace(speed_workload(), group_keys=("bench",), variant_keys=("image",))
+
+
+@pytest.mark.parametrize(
+    ("opened", "sentence"),
+    [
+        (lambda tree, it: mb.open("sqlite:///x.db", tree, workload=it), "sqlite:///x.db is a history"),
+        (lambda tree, it: mb.open("sqlite:///x.db", workload=it, history="sqlite:///y.db"), "is a history"),
+        (
+            lambda tree, it: mb.open(tree, workload=it, minimum_effects={"spee": 0.1}),
+            "no KPI 'spee': did you mean 'speed'",
+        ),
+        (lambda tree, it: mb.open(tree, tree / ".." / "tree", workload=it), "a directory is there twice"),
+        (lambda tree, it: mb.open(tree, tree.parent / "link", workload=it), "a directory is there twice"),
+    ],
+)
+def test_what_would_be_left_aside_is_refused(
+    opened: Callable[[Path, Workload], object], sentence: str, tree: Path, workload: Workload
+) -> None:
+    (tree.parent / "link").symlink_to(tree)
+    with pytest.raises(ConfigError, match=sentence):
+        opened(tree, workload)
+
+
+def test_runs_are_counted_in_one_way(tree: Path, workload: Workload) -> None:
+    first, second, *_ = str(mb.open(tree, workload=workload)).splitlines()
+    assert first == f"5 runs of speed ({tree})"
+    assert second == "1 of them failed; 1 more did not finish"
+
+
+def test_values_of_numpy_select_as_pythons_do(tree: Path, workload: Workload) -> None:
+    runs = mb.open(tree, workload=workload)
+    assert len(runs.where(n=numpy.int64(1))) == 1  # type: ignore[arg-type]
+    assert len(runs.where(n=numpy.array([1, 2]))) == 2  # type: ignore[arg-type]
+
+
+def test_a_group_of_one_point_says_which_it_is(tree: Path, workload: Workload) -> None:
+    assert "bench" in str(mb.open(tree, workload=workload).best()).split("One point each")[1]
+
+
+def test_a_warning_is_about_the_line_that_called(tree: Path, workload: Workload, tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mb.open(tree, workload=workload).upload(f"sqlite:///{tmp_path / 'h.db'}")
+    assert {os.path.basename(each.filename) for each in caught} == {os.path.basename(__file__)}
+
+
+def test_a_dirty_build_of_a_tag_is_where_the_tag_is() -> None:
+    find = versions._finder(["a" * 40, "b" * 40], {"v1.2": 1})
+    assert [find(name) for name in ("v1.2", "1.2-dirty", "v1.2-dirty", "1.3-dirty")] == [1, 1, 1, None]
