@@ -33,7 +33,7 @@ from typing import Any
 import large_tree
 
 from matrix_benchmarking import store
-from matrix_benchmarking.plotting import png
+from matrix_benchmarking.plotting import pictures
 from matrix_benchmarking.workload import load
 
 PAGES = ("", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report")
@@ -212,7 +212,7 @@ def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=pictures.find_browser(), args=["--no-sandbox"])
         yield browser
         browser.close()
 
