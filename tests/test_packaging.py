@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import configparser
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -187,3 +189,12 @@ def test_without_any_extra_each_command_is_there_and_what_the_demo_does_works(re
         )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("script", sorted((REPOSITORY / "benchmarks").rglob("*.py")), ids=lambda path: path.name)
+def test_what_a_benchmark_takes_of_the_code_is_there(script: Path) -> None:
+    for node in ast.walk(ast.parse(script.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("matrix_benchmarking", "projects")):
+            module = importlib.import_module(str(node.module))
+            for name in (each.name for each in node.names):
+                assert hasattr(module, name) or importlib.util.find_spec(f"{node.module}.{name}"), name
