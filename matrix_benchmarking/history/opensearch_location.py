@@ -7,18 +7,17 @@ Variables are ``MATBENCH_OPENSEARCH_<INSTANCE>_URL``, ``_USERNAME``, ``_PASSWORD
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 import stat
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from .. import yaml_file
 from ..errors import HistoryError
 from ..jsonable import Document
-from .location import is_local
+from .location import engine, is_local
 
 if TYPE_CHECKING:
     from .port import Storage
@@ -69,9 +68,7 @@ class OpenSearchLocation:
         return f"{self.index}{ALARM_SUFFIX}"
 
     def open(self, *, writable: bool) -> Storage:
-        # By name, as locations find their engines: opensearch-py takes a tenth of a second.
-        engine: Callable[..., Storage] = importlib.import_module(".opensearch", __package__).OpenSearchStorage
-        return engine(self, writable=writable)
+        return engine(".opensearch", "OpenSearchStorage")(self, writable=writable)
 
     def warnings(self) -> list[str]:
         """What makes the connection insecure."""
