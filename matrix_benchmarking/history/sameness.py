@@ -68,7 +68,7 @@ def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Differenc
     """
     is_recomputed = computed_digest(kept) != computed_digest(new)
     is_described = digest(description(kept)) != digest(description(new)) and any(differences(kept, new))
-    if not _is_same_measurement(kept, new):
+    if not _is_same_measurement(kept, new) and not _differ_in_direction_only(kept, new):
         is_known = kept.measurement is not None and "measurement" not in new.payload["metadata"]
         return Difference.NOTHING if is_known and not is_recomputed and not is_described else Difference.MEASUREMENT
     if is_described:
@@ -144,6 +144,21 @@ def _is_same_measurement(kept: Record, new: Record) -> bool:
         return False
     is_content_id = uuid.UUID(new.id).version == _CONTENT_ID
     return is_content_id or digest(kept.payload.get("results")) == digest(new.payload.get("results"))
+
+
+def _differ_in_direction_only(kept: Record, new: Record) -> bool:
+    """True if a KPI of one of them has no better direction, and all else is the same: that is a new opinion at most."""
+    (directions, of_kept), (others, of_new) = map(_without_directions, (kept, new))
+    return None in {*directions, *others} and digest(of_kept) == digest(of_new)
+
+
+def _without_directions(of: Record) -> tuple[list[bool | None], Document]:
+    """The directions of the KPIs, and the payload without them."""
+    known = {name: kpi for name, kpi in of.payload["kpis"].items() if kpi is not None}
+    metadata = _without(of.payload["metadata"], {"lts_schema_version"})
+    kpis = {name: _without(kpi, {"lower_better"}) for name, kpi in known.items()}
+    directions = [kpi.get("lower_better") for kpi in known.values()]
+    return directions, {**of.payload, "metadata": metadata, "kpis": kpis}
 
 
 def _labels(of: Record) -> list[Document]:

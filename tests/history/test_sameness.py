@@ -258,6 +258,14 @@ class TestRunsOfBefore:
         push(kept, self.of_before(1))
         assert len(push(kept, recomputed(self.of_before(1))).conflicts) == 1
 
+    def test_without_any_measurement_a_direction_that_is_given_up_is_a_newer_computation(self, kept):
+        old, new = payload(1), payload(1)
+        new["kpis"]["speed"]["lower_better"] = None
+        new["metadata"]["lts_schema_version"] = "1.1"
+        push(kept, old)
+        assert push(kept, new) == Pushed(recomputed=1)
+        assert shown(kept) == [new]
+
     @pytest.mark.parametrize("schema", [1, 2])
     def test_in_a_file(self, tmp_path, schema):
         location = history.SQLiteLocation(make_old_file(tmp_path / "h.db", schema))
