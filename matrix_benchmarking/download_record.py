@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import pydantic
 
@@ -17,11 +17,19 @@ from .config import DownloadMode
 from .errors import DownloadError, os_reason
 from .files import atomic_write, read_regular
 
-if TYPE_CHECKING:
-    from .download.source import File
-
 RECORD_FILE = ".matbench/download.json"
 FORMAT: Literal[1] = 1
+
+
+class AtSource(Protocol):
+    """A file as its source describes it: size in bytes, what changes with the content, nanoseconds since 1970."""
+
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def etag(self) -> str | None: ...
+    @property
+    def mtime_ns(self) -> int | None: ...
 
 
 class _Part(pydantic.BaseModel):
@@ -40,7 +48,7 @@ class Held(_Part):
     fetched: bool = False
     useless: bool = False
 
-    def is_of(self, file: File) -> bool:
+    def is_of(self, file: AtSource) -> bool:
         """True if the file has not changed at its source since, as far as the source tells."""
         if not self.fetched or (file.size is not None and file.size != self.size):
             return False

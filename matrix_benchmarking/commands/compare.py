@@ -87,10 +87,10 @@ def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analys
     trees = opening.trees()
     whole = Matrix([entry for matrix in trees.values() for entry in matrix])
     opening.check_names(whole)
-    parts = {name: matrix.filtered(opening.selected) for name, matrix in trees.items()}
+    parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
     for part in parts.values():
         printing.warn(run.warnings_of(part))
     left = Matrix([entry for part in parts.values() for entry in part])
-    study = Study(left, opening.workload, read=whole, filters=opening.selected, given=opening.given)
+    study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
     study.findings = check.findings(left, opening.workload, opening.prices)
     return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)

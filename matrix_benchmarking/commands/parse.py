@@ -134,7 +134,7 @@ def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
             run.opened(configuration(), selection), of=study.workload, history=lambda: location
         )
         past = opening.read_past(study.matrix)
-        known = Study.of(study.matrix, study.workload, filters=opening.selected, past=past, given=opening.given)
+        known = Study.of(study.matrix, study.workload, filters=opening.parsed_filters, past=past, given=opening.given)
         analysis = judging.judge(known, keep_in=location, warn=warn)
         config = configuration()
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")

@@ -189,7 +189,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
     from ..plotting.app.data import Source
     from ..runs.opening import names_of
 
-    opening.check()
+    opening.validate()
     for directory in opening.directories:
         if not directory.exists():
             raise MatbenchError(f"the directory '{directory}' does not exist")
@@ -208,7 +208,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
         roots=opening.directories,
         read=read,
         read_index=opening.read_index,
-        filters=opening.selected,
+        filters=opening.parsed_filters,
         past=opening.read_past,
         given=opening.given,
     )

@@ -113,7 +113,7 @@ def compare(
         ConfigError: no run is of one of both, both are the same, or nothing tells versions apart.
     """
     own = study.workload
-    study = study.of_workload(ignoring(own, ignored))
+    study = study.of_workload(ignoring(own, ignored))  # compare_builds ignores by itself: it gets the workload's own
     workload, order = study.workload, study.order
     axis = order.axis or next(iter(workload.regression.comparison_keys), None)
     if axis is None:

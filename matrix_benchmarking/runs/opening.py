@@ -98,7 +98,7 @@ class Opening:
         return found if self.headline is None else found.ranked_by(self.headline)
 
     @functools.cached_property
-    def selected(self) -> Filters:
+    def parsed_filters(self) -> Filters:
         """The filters, read."""
         return filtering.parse(self.filters)
 
@@ -112,11 +112,11 @@ class Opening:
             self._events,
             prices=self.prices,
             order=read_order(self.order),
-            options=self.told,
+            options=self.parser_options,
         )
 
     @functools.cached_property
-    def told(self) -> Mapping[str, Any]:
+    def parser_options(self) -> Mapping[str, Any]:
         """What the parsers get as ``test_dir.options``.
 
         Raises:
@@ -152,15 +152,15 @@ class Opening:
         Raises:
             MatbenchError: a place can't be used; a filter or a price that names nothing; nothing is selected.
         """
-        self.check()
+        self.validate()
         read = self.read(progress)
         past = self.read_past(read)
         self.check_names(read if past is None else past)
-        return Study.of(read, self.workload, filters=self.selected, past=past, given=self.given)
+        return Study.of(read, self.workload, filters=self.parsed_filters, past=past, given=self.given)
 
-    def check(self) -> None:
+    def validate(self) -> None:
         """Raise MatbenchError for a mistake that shows before anything is read."""
-        _ = self.workload, self.given, self.selected, self.told
+        _ = self.workload, self.given, self.parsed_filters, self.parser_options
 
     def trees(self, progress: Progress | None = None) -> Mapping[str, Matrix]:
         """All runs of each directory by its name, without the filters."""
@@ -179,7 +179,7 @@ class Opening:
             return None
         trees = {}
         for name, place in names_of(self.directories):
-            known = store.read_index(self.workload, place, options=self.told)
+            known = store.read_index(self.workload, place, options=self.parser_options)
             if known is None:
                 return None
             trees[name] = known.matrix
@@ -209,7 +209,7 @@ class Opening:
     def check_names(self, whole: Matrix) -> None:
         """Raise ConfigError for a value of a filter, or hardware with a price, that no run of *whole* has."""
         try:
-            whole.check_values(self.selected)
+            whole.check_values(self.parsed_filters)
         except ConfigError as error:
             if self.is_strict:
                 raise
@@ -220,7 +220,9 @@ class Opening:
         if self.is_payloads:
             return lts.read_matrix(self.workload, place)
         try:
-            return store.parse_tree(self.workload, place, jobs=self.jobs, options=self.told, progress=progress)
+            return store.parse_tree(
+                self.workload, place, jobs=self.jobs, options=self.parser_options, progress=progress
+            )
         except MatbenchError as error:
             try:
                 return lts.read_matrix(self.workload, place)

@@ -34,7 +34,8 @@ class Runs(Printable):
     """Some runs of one workload, and the history beside them.
 
     Attributes:
-        study: what is known of them, each answer computed once.
+        study: what is known of them, each answer computed once: ``study.matrix`` has them, ``study.runs`` those of the
+            history as well.
     """
 
     def __init__(self, study: Study) -> None:
@@ -58,7 +59,7 @@ class Runs(Printable):
             yield f"  {name}: {', '.join(map(filter_language.show, values))}"
 
     def best(self, limit: float | None = None) -> BestAnswer:
-        """The best configuration by the workload's headline KPI.
+        """The best configuration by the workload's headline KPI; computed where it is first looked at.
 
         Args:
             limit: on the workload's limited KPI, in the unit in which that is shown: only points that keep it for sure.
