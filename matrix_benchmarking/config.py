@@ -152,6 +152,7 @@ class Config(Section):
         order: which version came after which: a file of versions, or git: and a checkout's directory.
         minimum_effects: by KPI, the change below which nothing is reported: relative (0.01 is 1 %), or both kinds.
         prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
+        settings_from: settings that names of directories and files say: ``results/{hw_type}/{engine}-{version}``.
         workload_options: what the parsers of a workload are told, by name; others' are left alone.
         debug: show the stack trace of an error.
     """
@@ -170,6 +171,7 @@ class Config(Section):
     presets: dict[str, dict[str, Any]] = {}
     minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = {}
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
+    settings_from: str | None = None
     workload_options: dict[str, bool | int | float | str] = {}
     debug: bool | None = None
 

@@ -76,6 +76,7 @@ def opened(
         prices={**config.prices, **prices},
         minimum_effects=config.minimum_effects,
         is_of_all=True,
+        settings_from=selection.settings_from,
         options=dict(selection.workload_option),
         options_of_all=config.workload_options,
         jobs=selection.jobs,

@@ -81,6 +81,7 @@ class RunOptions:
     against: Sequence[Path] = ()
     order: str | None = None
     headline: str | None = None
+    settings_from: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -152,6 +153,12 @@ selection = gathered(
         multiple=True,
         metavar="[VENDOR/]HW_TYPE=USD",
         help="Price in USD per hour; can be given several times, and wins over the configuration's.",
+    ),
+    option(
+        "--settings-from",
+        config_key="settings_from",
+        metavar="PATTERN",
+        help="Settings that names of directories and files say: results/{hw_type}/{engine}-{version}.",
     ),
     option(
         "--workload-option",

@@ -32,6 +32,7 @@ def open(
     order: str | None = None,
     prices: Mapping[str, float] | None = None,
     minimum_effects: Mapping[str, MinimumEffect] | None = None,
+    settings_from: str | None = None,
     options: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     headline: str | None = None,
@@ -48,6 +49,7 @@ def open(
         order: the order of versions: a file, one a line, the oldest first; or ``git:DIR``.
         prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
         minimum_effects: by KPI, what is too small to matter; the workload's unless given.
+        settings_from: settings that names of directories say: ``results/{hw_type}/{engine}-{version}``.
         options: what the workload's parsers are told.
         jobs: processes that parse; automatic unless given.
         headline: the KPI by which points are ranked; the workload's unless given.
@@ -71,6 +73,7 @@ def open(
         order=order,
         prices=prices or {},
         minimum_effects=minimum_effects or {},
+        settings_from=settings_from,
         options=options or {},
         jobs=jobs,
         headline=headline,

@@ -21,6 +21,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..history import location, open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
+from ..store.settings_from import PATTERN, steps
 from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
 from .versions import read_order
@@ -61,6 +62,7 @@ class Opening:
         prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
         minimum_effects: by KPI, before those of the workload; a number is the relative one.
         is_of_all: they are a configuration's for several workloads: a KPI that this one hasn't is a warning, no error.
+        settings_from: settings that names of directories and files say: ``results/{hw_type}/{engine}-{version}``.
         options: what the workload's parsers are told.
         options_of_all: the same for several workloads: what this one doesn't have is another's.
         jobs: processes that parse; automatic for None.
@@ -83,6 +85,7 @@ class Opening:
         default_factory=dict
     )
     is_of_all: bool = False
+    settings_from: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     jobs: int | None = None
@@ -120,10 +123,14 @@ class Opening:
         """What the parsers get as ``test_dir.options``.
 
         Raises:
-            ConfigError: an option that the workload doesn't have, or a value of another kind than its default.
+            ConfigError: an option that the workload doesn't have, a value of another kind than its default, or a
+                pattern that names no settings.
         """
         known = self.workload.options
         told: dict[str, Any] = {"prices": self.prices, **known}
+        if self.settings_from:
+            told[PATTERN] = self.settings_from
+            steps(self.settings_from)
         given = {name: value for name, value in self.options_of_all.items() if name in known} | dict(self.options)
         for name, value in given.items():
             if name not in known:

@@ -27,6 +27,7 @@ from .entries import build_payload, entry_of, evaluate, parser_problem, relative
 from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
 from .fingerprint import State
 from .readers import ReaderLayout
+from .settings_from import PATTERN, settings_from
 
 ALONE = "known from its cache alone: its artifacts are not here"
 
@@ -44,6 +45,16 @@ class Context:
     @functools.cached_property
     def declared(self) -> Sequence[str]:
         return declared_files(self.workload)
+
+    def from_path(self, candidate: Candidate, notes: list[str]) -> dict[str, Scalar]:
+        """The settings in the test's path, where the user gave a pattern of it."""
+        pattern = self.options.get(PATTERN)
+        if not pattern:
+            return {}
+        found = settings_from(str(pattern), self.root, candidate.path, is_file=candidate.is_file)
+        if found is None:
+            notes.append(f"its path doesn't match --settings-from '{pattern}'")
+        return found or {}
 
     def layout(self, candidate: Candidate) -> Layout:
         return layouts_of(self.workload)[candidate.layout or 0]
@@ -82,6 +93,8 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         cached.problems = [Problem(ALONE), *recorder.problems]
         cached.missing_files, cached.notes = recorder.missing_files, recorder.notes
     notes.extend(cached.notes)
+    if of_path := context.from_path(candidate, notes):
+        cached.settings, cached.repeat = check_settings({**of_path, "repeat": cached.repeat, **cached.settings})
     block, wrong = read_block(candidate.path)
     if wrong:
         cached.problems.append(Problem(wrong, BLOCK_FILE))
@@ -131,6 +144,9 @@ def _parse_parts(
     notes: list[str] = []
     whole, results, _ = _known_test(context, file, notes)
     notes.extend(whole.notes)
+    layout = context.layout(file)
+    assert isinstance(layout, ReaderLayout)
+    above = {**context.from_path(file, notes), "repeat": whole.repeat, **whole.settings}
     parts = getattr(results, "parts", [])
     for problem in whole.problems if first is None else ():
         yield file, SettingsError(problem.reason)
@@ -144,7 +160,7 @@ def _parse_parts(
     for name, own, packed in parts[names.index(first) if first in names else 0 :]:
         candidate = dataclasses.replace(file, part=name)
         try:
-            settings, repeat = check_settings({**whole.settings, "repeat": whole.repeat, **own})
+            settings, repeat = check_settings(layout.complete(file.path.relative_to(context.root), above, own))
         except SettingsError as error:
             yield candidate, error
             continue

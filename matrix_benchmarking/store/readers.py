@@ -14,7 +14,7 @@ import json
 import math
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,7 +41,9 @@ Part = tuple[str, Mapping[str, Scalar], Mapping[str, Any]]
 class Reader(Protocol):
     """One kind of result file.
 
-    A reader may have ``file_names``, globs: then files of other names are none of its, and aren't opened.
+    A reader may have ``file_names``, globs: then files of other names are none of its, and aren't opened. It may have
+    ``belongs_to_another(name, names)``, which says of a file in a directory with these *names* that it repeats what
+    another one holds; then it is no test.
     """
 
     def recognises(self, head: bytes, name: str) -> bool:
@@ -60,16 +62,34 @@ class Reader(Protocol):
         """
 
 
-class ReaderLayout:
-    """Tests are the parts of files that one of the *readers* recognises; settings files above them are inherited."""
+Completion = Callable[[Path, Mapping[str, Scalar], Mapping[str, Scalar]], Mapping[str, Scalar]]
 
-    def __init__(self, readers: Sequence[Reader]) -> None:
+
+def _own_first(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    return {**above, **own}
+
+
+class ReaderLayout:
+    """Tests are the parts of files that one of the *readers* recognises; settings files above them are inherited.
+
+    *complete* makes the settings of a test of the file's path below the results directory, of what settings files
+    above it and a pattern of the path say, and of the reader's own; these win unless it says otherwise.
+    """
+
+    def __init__(self, readers: Sequence[Reader], complete: Completion = _own_first) -> None:
         self._readers = {_name(reader): reader for reader in readers}
         self.looks_for = f"result files of {', '.join(self._readers)}"
+        self.complete = complete
 
     def find(self, listing: Listing) -> Sequence[FoundTest]:
         names = [name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS]
-        return [FoundTest(listing.path / name) for name in names if any(map(_may_read(name), self._readers.values()))]
+        others = [each for each in map(_belongs_to_another, self._readers.values()) if each is not None]
+        return [
+            FoundTest(listing.path / name)
+            for name in names
+            if any(map(_may_read(name), self._readers.values()))
+            and not any(is_another(name, listing.files) for is_another in others)
+        ]
 
     def settings_files(self, test: Path, root: Path) -> Sequence[str]:
         return NativeLayout().settings_files(test.parent, root)
@@ -113,15 +133,19 @@ def _may_read(name: str) -> Callable[[Reader], bool]:
     return lambda reader: any(fnmatch.fnmatchcase(name, glob) for glob in getattr(reader, "file_names", "*"))
 
 
+def _belongs_to_another(reader: Reader) -> Callable[[str, Set[str]], bool] | None:
+    return getattr(reader, "belongs_to_another", None)
+
+
 def _name(reader: Reader) -> str:
     if isinstance(reader, types.ModuleType):
         return reader.__name__.rpartition(".")[2]
     return str(getattr(reader, "name", type(reader).__name__))
 
 
-def reader_store(readers: Sequence[Reader], **fields: Any) -> BaseStore:
+def reader_store(readers: Sequence[Reader], *, complete: Completion = _own_first, **fields: Any) -> BaseStore:
     """A store whose tests are in files that the *readers* recognise; *fields* are those of :class:`BaseStore`."""
-    layout = ReaderLayout(readers)
+    layout = ReaderLayout(readers, complete)
     return BaseStore(parse_once=layout.parse_file, layouts=(layout,), optional_files=["*"], **fields)
 
 

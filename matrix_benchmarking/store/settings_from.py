@@ -1,0 +1,66 @@
+"""Settings that the names of directories and files say, by a pattern: ``results/{hw_type}/{engine}-{version}``."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+
+from ..errors import ConfigError
+from ..filters import Scalar
+from ..settings import read_key_values
+
+PATTERN = "settings_from"
+"""The name of the option that holds the pattern, beside those of the workload."""
+
+_PLACE = re.compile(r"\{(\w*)\}")
+
+
+@functools.cache
+def steps(pattern: str) -> Sequence[re.Pattern[str]]:
+    """What each directory of *pattern* looks like, with a group for each setting; ``{}`` stands for any text.
+
+    Raises:
+        ConfigError: it names no setting, one twice, or has braces that don't name one.
+    """
+    names = [name for name in _PLACE.findall(pattern) if name]
+    wrong = None
+    if not names:
+        wrong = "names no setting: write {NAME} where one stands, as in results/{hw_type}/{engine}-{version}"
+    elif len(set(names)) < len(names):
+        wrong = f"names {max(names, key=names.count)} twice"
+    elif "{" in _PLACE.sub("", pattern) or "}" in _PLACE.sub("", pattern) or any(name[0].isdigit() for name in names):
+        wrong = "has braces that hold no name"
+    if wrong:
+        raise ConfigError(f"--settings-from '{pattern}' {wrong}")
+    return [re.compile(_expression(step)) for step in pattern.split("/") if step not in ("", ".")]
+
+
+def _expression(step: str) -> str:
+    pieces = _PLACE.split(step)
+    texts, names = map(re.escape, pieces[::2]), pieces[1::2]
+    groups = [f"(?P<{name}>.+?)" if name else ".+?" for name in names] + [""]
+    return "".join(text + group for text, group in zip(texts, groups, strict=True))
+
+
+def settings_from(pattern: str, root: Path, test: Path, *, is_file: bool) -> dict[str, Scalar] | None:
+    """The settings in the path of *test* below the results directory *root*; None if it doesn't match.
+
+    The pattern may begin at any directory, the first that fits counts, and at the root's own name where none does; a
+    file goes without its suffix. Values have the types of ``key=value`` lines.
+    """
+    names = [root.name, *test.relative_to(root).parts]
+    if is_file:
+        names[-1] = PurePath(names[-1]).stem
+    expressions = steps(pattern)
+    for start in (*range(1, len(names) - len(expressions) + 1), 0):
+        matches = [each.fullmatch(name) for each, name in zip(expressions, names[start:], strict=False)]
+        if len(matches) == len(expressions) and all(matches):
+            found = {name: text for match in matches if match is not None for name, text in match.groupdict().items()}
+            return {name: _value(text) for name, text in found.items()}
+    return None
+
+
+def _value(text: str) -> Scalar:
+    return read_key_values(f"value={text}")["value"]

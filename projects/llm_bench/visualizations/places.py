@@ -1,0 +1,167 @@
+"""Settings from the names of files and directories, where the file and its reader don't say them.
+
+What a person says, in a settings file or by ``--settings-from``, goes before what a file says; a name goes last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from matrix_benchmarking.filters import Scalar
+
+from .readers import limit
+from .vocabulary import SETTINGS
+
+ALIASES = {
+    "hw": "hw_type",
+    "hardware": "hw_type",
+    "gpu": "hw_type",
+    "gpu_type": "hw_type",
+    "accelerator": "hw_type",
+    "model_id": "model",
+    "model_name": "model",
+    "engine_version": "version",
+    "framework": "engine",
+    "server": "engine",
+    "num_gpus": "gpus",
+    "gpu_count": "gpus",
+    "tensor_parallel_size": "tp",
+    "tp_size": "tp",
+    "pipeline_parallel_size": "pp",
+    "data_parallel_size": "dp",
+    "expert_parallel_size": "ep",
+    "max_concurrency": "concurrency",
+    "conc": "concurrency",
+    "qps": "request_rate",
+    "isl": "input_length",
+    "osl": "output_length",
+    "random_input_len": "input_length",
+    "random_output_len": "output_length",
+    "input_len": "input_length",
+    "output_len": "output_length",
+    "precision": "quantization",
+}
+"""Other tools' and people's names of settings, and ours."""
+
+_QUANTIZATIONS = "nvfp4|mxfp4|fp4|fp8|mxfp8|bf16|fp16|fp32|int8|int4|awq|gptq|w8a8|w4a16|w8a16|w4a8|bnb|q4_k_m|q8_0"
+_ENGINES = {"tensorrt-llm": "trtllm", "tensorrt_llm": "trtllm", "trt-llm": "trtllm", "trt": "trtllm", "sgl": "sglang"}
+_ENGINE_NAMES = (
+    "vllm|sglang|sgl|trtllm|tensorrt[-_]llm|trt-llm|trt|tgi|lmdeploy|llama\\.cpp|llamacpp|ollama|mlc-llm|atom"
+)
+_HARDWARE = (
+    "gb200|gb300|b200|b300|h200|h100|h800|h20|gh200|a100|a800|a10g|a10|a30|a40|a6000|l40s|l40|l4|t4|v100|p100|"
+    "mi210|mi250x|mi250|mi300x|mi300a|mi308x|mi325x|mi350x|mi355x|gaudi ?[23]|tpu-?v\\d\\w*|v5e|v5p|v6e|trn[12]|inf2|"
+    "rtx[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?|5090|4090|3090|orin|thor|dgx-?spark"
+)
+_FAMILIES = (
+    "(?:meta-)?llama|codellama|qwen|qwq|mistral|mixtral|ministral|gemma|phi|deepseek|dsr1|dsv3|glm|gpt-?oss|gpt-?j|falcon|"
+    "kimi|granite|nemotron|command|olmo|opt(?=-?\\d)|yi(?=-?\\d)|internlm|minimax|smollm|tinyllama|vicuna|starcoder|bloom|baichuan|ernie|jamba"
+)
+
+
+def _token(expression: str) -> re.Pattern[str]:
+    """Matches where neither a letter nor a digit touches it."""
+    return re.compile(rf"(?<![A-Za-z0-9])(?:{expression})(?![A-Za-z0-9])", re.IGNORECASE)
+
+
+_NUMBERED = {
+    name: _token(expression)
+    for name, expression in {
+        "tp": r"tp[-_=]?(\d+)",
+        "pp": r"pp[-_=]?(\d+)",
+        "ep": r"ep[-_=]?(\d+)",
+        "dp": r"dp[-_=]?(\d+)",
+        "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
+        "input_length": r"isl[-_=]?(\d+k?)|itkns[-_=](\d+)|in[-_=]?(\d+)|input[-_=]?(?:len[-_=]?)?(\d+)|(\d+k)\d+k",
+        "output_length": r"osl[-_=]?(\d+k?)|otkns[-_=](\d+)|out[-_=]?(\d+)|output[-_=]?(?:len[-_=]?)?(\d+)|\d+k(\d+k)",
+        "request_rate": r"(\d+(?:\.\d+)?|inf)qps|qps[-_=]?(\d+(?:\.\d+)?|inf)|rps[-_=]?(\d+(?:\.\d+)?)|(\d+)rps",
+    }.items()
+}
+_QUANTIZATION = _token(f"({_QUANTIZATIONS})")
+_ENGINE = _token(rf"({_ENGINE_NAMES})(?:[-_ ]?v?(\d+\.\d+[\w.]*))?")
+_ACCELERATOR = _token(rf"(?:(\d+) ?x ?)?({_HARDWARE})(?:[-_ ]?x[-_ ]?(\d+))?")
+_MODEL = _token(rf"((?:{_FAMILIES})[-_.]?\w*(?:[-.]\w+)*)")
+_DISAGGREGATED = _token("disagg(?:regated)?")
+_NOT_DISAGGREGATED = _token("disagg[-_=]?false|aggregated")
+_SPECULATIVE = _token(r"(mtp|eagle3?|medusa|ngram)\d*|spec[-_](?!none)(\w+?)")
+_SWEEP = re.compile(r"([A-Za-z_][\w.]*)=([^=]+?)(?=-(?:BENCH--)?[A-Za-z_][\w.]*=|$)")
+_DATE = re.compile(r"[-_]\d{8}(?:[-_]\d{4,6})?$")
+
+
+def complete(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """All settings of a point: what a person says of it (*above*), else its file (*own*), else names do."""
+    said = {name: value for name, value in renamed(above).items() if name != "repeat" or value or "repeat" not in own}
+    return {**guessed(file, own), **own, **said}
+
+
+def guessed(file: Path, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """What names say of a point: the model's own name, and those of the file and of the directories below the root."""
+    found: dict[str, Scalar] = {}
+    for name in (*file.parts[:-1], file.stem):
+        found |= in_name(name)
+    if (match := _QUANTIZATION.search(str(own.get("model", "")))) is not None:
+        found["quantization"] = match[1].lower()
+    return found
+
+
+def renamed(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """*settings* in the names of :data:`.vocabulary.SETTINGS`; a name that is there already stays what it is."""
+    return {
+        ALIASES[name] if name in ALIASES and ALIASES[name] not in settings else name: value
+        for name, value in settings.items()
+    }
+
+
+def in_name(name: str) -> dict[str, Scalar]:
+    """The settings that the *name* of a file, without its suffix, or of a directory says."""
+    found: dict[str, Scalar] = {}
+    for setting, expression in _NUMBERED.items():
+        if (match := expression.search(name)) is not None:
+            found[setting] = _number(next(group for group in match.groups() if group))
+    if (match := _ENGINE.search(name)) is not None:
+        engine = match[1].lower()
+        found["engine"] = _ENGINES.get(engine, engine)
+        if match[2]:
+            found["version"] = match[2]
+    if (match := _ACCELERATOR.search(name)) is not None:
+        found["hw_type"] = match[2].upper()
+        if match[1] or match[3]:
+            found["gpus"] = int(match[1] or match[3])
+    if (match := _QUANTIZATION.search(name)) is not None:
+        found["quantization"] = match[1].lower()
+    if (match := _SPECULATIVE.search(name)) is not None:
+        found["speculative"] = (match[1] or match[2]).lower()
+    if _DISAGGREGATED.search(name) or _NOT_DISAGGREGATED.search(name):
+        found["disaggregated"] = _NOT_DISAGGREGATED.search(name) is None
+    if "=" in name and ("SERVE--" in name or "BENCH--" in name):
+        swept = {key.removeprefix("SERVE--").removeprefix("BENCH--"): value for key, value in _pairs(name)}
+        found |= renamed(swept)
+    elif (model := _model(name)) is not None:
+        found["model"] = model
+    return found
+
+
+def _pairs(name: str) -> Iterator[tuple[str, Scalar]]:
+    """``SERVE--max_num_seqs=4-BENCH--max_concurrency=2`` as settings."""
+    for half in re.split(r"-?(?:SERVE|BENCH)--", name):
+        for key, text in _SWEEP.findall(half):
+            number = limit(text)
+            yield key.replace(".", "_"), text if number is None else number
+
+
+def _model(name: str) -> str | None:
+    match = _MODEL.search(_DATE.sub("", name))
+    if match is None:
+        return None
+    words = re.split(r"(?<=\w)_(?=[a-z]+\d+$|(?:tp|isl|conc)\d)", match[1], maxsplit=1)[0]
+    tokens = (*_NUMBERED.values(), _ENGINE, _ACCELERATOR)
+    ends = [found.start() for each in tokens if (found := each.search(words, 1)) is not None]
+    model = words[: min(ends, default=len(words))].rstrip("-_.")
+    return model if len(model) > 2 and model not in SETTINGS else None
+
+
+def _number(text: str) -> Scalar:
+    """``8k`` tokens are 8,192, as people mean it."""
+    return int(text[:-1]) * 1024 if text[-1] in "kK" else limit(text)

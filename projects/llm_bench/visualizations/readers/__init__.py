@@ -1,0 +1,247 @@
+"""One module a tool: ``TOOL``, ``FIELDS`` (which measure is where in its file), ``recognises`` and ``read``.
+
+A reader yields each point by :func:`point`; everything else that readers share is here, too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.store import ArtifactPath, Part, read_text
+
+from ..vocabulary import LATENCIES, MEASURES, STATISTICS, UNLIMITED
+
+S, MS, US, NS = 1.0, 1e-3, 1e-6, 1e-9
+
+
+OF_REQUESTS = tuple(f"{name}_{what}" for name in LATENCIES for what in STATISTICS)
+"""What :func:`of_requests` works out of the latencies of single requests."""
+OF_COUNTS = (
+    *("input_length_mean", "output_length_mean", "error_share"),
+    *("requests_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s"),
+)
+"""What :func:`counted` and :func:`point` work out of numbers of requests and tokens."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Field:
+    """Where a measure is in a tool's document: the dotted paths of which the first counts that is there; *unit* makes
+    the measure's unit of it.
+    """
+
+    paths: tuple[str, ...]
+    unit: float = 1.0
+
+
+def field(*paths: str, unit: float = 1.0) -> Field:
+    return Field(paths, unit)
+
+
+def latencies(template: Mapping[str, str], names: Mapping[str, str], unit: float) -> dict[str, Field]:
+    """The fields of latencies: *template* has for each statistic a path with ``{}`` where a latency's name goes.
+
+    Alternative paths are separated by ``|``.
+    """
+    return {
+        f"{ours}_{statistic}": Field(tuple(path.format(theirs) for path in paths.split("|")), unit)
+        for ours, theirs in names.items()
+        for statistic, paths in template.items()
+    }
+
+
+def measured(document: object, fields: Mapping[str, Field]) -> dict[str, float]:
+    """The measures of *document* in their units; what isn't there, or is no finite number, is left out."""
+    found = {}
+    for name, where in fields.items():
+        for path in where.paths:
+            value = number(at(document, path), where.unit)
+            if value is not None:
+                found[name] = value
+                break
+    return found
+
+
+def at(document: object, path: str) -> Any:
+    """What is at the dotted *path*; None where nothing is. Keys may have dots; a number is a list's place."""
+    if isinstance(document, list) and path.partition(".")[0].isdigit():
+        place, _, rest = path.partition(".")
+        inner = document[int(place)] if int(place) < len(document) else None
+        return at(inner, rest) if rest else inner
+    if not isinstance(document, dict):
+        return None
+    if path in document:
+        return document[path]
+    steps = path.split(".")
+    for count in range(1, len(steps)):
+        key = ".".join(steps[:count])
+        if key in document and (found := at(document[key], ".".join(steps[count:]))) is not None:
+            return found
+    return None
+
+
+def number(value: object, unit: float = 1.0) -> float | None:
+    """*value* times *unit*; None where it is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        found = float(value) * unit
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def limit(value: object) -> Scalar:
+    """A rate or a concurrency that was asked for: ``inf`` and ``Infinity``, as numbers or texts, are no limit."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return None
+    if math.isinf(value):
+        return UNLIMITED
+    return int(value) if value == int(value) else value
+
+
+def point(
+    part: str, tool: str, settings: Mapping[str, object], results: Mapping[str, Any], **config: Mapping[str, object]
+) -> Part:
+    """The part of one measured point.
+
+    Args:
+        settings: as the file says them, in the names of :data:`..vocabulary.SETTINGS`; None is left out.
+        results: measures and counts, ``start`` and ``end`` if known.
+        config: settings that a file beside it says, such as ``manifests.yaml`` with its dots written as ``__``; the
+            results file goes first.
+    """
+    sources: dict[str, list[Scalar]] = {}
+    merged: dict[str, Scalar] = {"tool": tool}
+    for source, given in {"the file": settings, **config}.items():
+        for name, value in given.items():
+            if name not in merged and (known := scalar(value)) is not None:
+                merged[name], sources[name] = known, [source.replace("__", "."), known]
+    return part, merged, {**without_lies(results), "sources": sources}
+
+
+def without_lies(results: Mapping[str, Any]) -> dict[str, Any]:
+    """*results*; of a run in which no request succeeded all measures are unknown, and it failed.
+
+    The error share is worked out where only the counts are there.
+    """
+    found = dict(results)
+    done, failed = found.get("requests"), found.get("failed_requests")
+    if done is not None and failed is not None and done + failed > 0:
+        found.setdefault("error_share", failed / (done + failed))
+    if done == 0:
+        for name in MEASURES:
+            if name != "error_share":
+                found.pop(name, None)
+        found["exit_code"] = 1
+    elif done is not None:
+        # 0 s is what tools write for a latency that they didn't measure, such as TTFT without streaming.
+        for name in OF_REQUESTS:
+            if found.get(name) == 0:
+                del found[name]
+    return found
+
+
+def scalar(value: object) -> Scalar:
+    """*value* as a setting; None for what is none, such as a list, NaN or an empty text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else UNLIMITED
+    if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
+        return int(value)
+    if isinstance(value, str):
+        return value.strip() or None
+    return value if isinstance(value, (bool, int, float)) else None
+
+
+_INFINITY = re.compile(rb"-?Infinity|NaN")
+
+
+def documents(file: ArtifactPath) -> Iterable[tuple[str, Any]]:
+    """The JSON values of *file* with their names: one value, or one a line, as tools write that append.
+
+    ``Infinity`` and ``NaN``, which aren't JSON, are read. Several values are called ``line N``, one has no name.
+
+    Raises:
+        ArtifactError: it is not JSON, or ends within a value.
+    """
+    text = read_text(file)
+    try:
+        yield "", json.loads(text)
+        return
+    except (ValueError, RecursionError) as error:
+        whole = error
+    lines = [(place, line) for place, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    for count, (place, line) in enumerate(lines):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if count == 0:
+                raise ArtifactError(file, f"is not valid JSON: {whole}") from whole
+            raise ArtifactError(file, f"line {place} is not valid JSON: {error}") from error
+        yield f"line {place}", value
+
+
+def of_requests(document: Mapping[str, Any]) -> dict[str, float]:
+    """The latencies that ``--save-detailed`` or ``--output-details`` allow to compute: ``ttfts`` and ``itls``, in s.
+
+    The percentiles of TTFT, ITL, TPOT (of answers with at least two tokens) and of whole answers; and how many times as
+    long as the median TTFT the very first one took, ``first_ttft_ratio``.
+    """
+    firsts, gaps = document.get("ttfts"), document.get("itls")
+    errors = document.get("errors") or []
+    if not isinstance(firsts, list) or not isinstance(gaps, list) or len(firsts) != len(gaps) or not firsts:
+        return {}
+    lengths = document.get("output_lens")
+    lengths = lengths if isinstance(lengths, list) and len(lengths) == len(firsts) else [None] * len(firsts)
+    samples: dict[str, list[float]] = {name: [] for name in LATENCIES}
+    for place, (first, between, length) in enumerate(zip(firsts, gaps, lengths, strict=True)):
+        if (place < len(errors) and errors[place]) or number(first) is None or not isinstance(between, list):
+            continue
+        rest = math.fsum(known for gap in between if (known := number(gap)) is not None)
+        samples["ttft"].append(first)
+        samples["itl"] += [gap for gap in between if number(gap) is not None]
+        samples["e2e"].append(first + rest)
+        if isinstance(length, int) and length > 1:
+            samples["tpot"].append(rest / (length - 1))
+    found = {f"{name}_{what}": value for name in samples for what, value in statistics(samples[name]).items()}
+    if len(samples["ttft"]) > 1 and (median := found["ttft_p50"]) > 0:
+        found["first_ttft_ratio"] = samples["ttft"][0] / median
+    return found
+
+
+def statistics(samples: Sequence[float]) -> dict[str, float]:
+    """Mean and percentiles, interpolated as numpy does by default; empty for no samples."""
+    if not samples:
+        return {}
+    import numpy as np
+
+    shares = {"p50": 50, "p90": 90, "p95": 95, "p99": 99}
+    values = np.percentile(np.asarray(samples, dtype=float), list(shares.values()))
+    return {"mean": math.fsum(samples) / len(samples), **dict(zip(shares, map(float, values), strict=True))}
+
+
+def counted(results: dict[str, Any]) -> dict[str, Any]:
+    """*results* with the lengths and rates that the counts of tokens and requests give, where the file has none."""
+    requests, duration = results.get("requests"), results.get("duration")
+    for name, tokens in (("input", results.get("input_tokens")), ("output", results.get("output_tokens"))):
+        if tokens is not None and requests:
+            results.setdefault(f"{name}_length_mean", tokens / requests)
+        if tokens is not None and duration:
+            results.setdefault(f"{name}_tokens_per_s", tokens / duration)
+    if requests and duration:
+        results.setdefault("requests_per_s", requests / duration)
+    rates = [results.get(f"{kind}_tokens_per_s") for kind in ("input", "output")]
+    if None not in rates:
+        results.setdefault("total_tokens_per_s", sum(rate for rate in rates if rate is not None))
+    return results

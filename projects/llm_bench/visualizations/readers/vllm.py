@@ -1,0 +1,133 @@
+"""vLLM's ``bench serve`` and ``bench sweep``: a point a file, a line (appended) or a list (``summary.json``).
+
+Source: vllm-project/vllm, vllm/benchmarks/serve.py. ``--metadata k=v`` makes further keys, which are settings here.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import PurePosixPath
+from typing import Any
+
+from matrix_benchmarking.store import ArtifactPath, Part
+
+from . import (
+    MS,
+    OF_COUNTS,
+    OF_REQUESTS,
+    Field,
+    counted,
+    documents,
+    field,
+    latencies,
+    limit,
+    measured,
+    of_requests,
+    point,
+    scalar,
+)
+
+TOOL = "vllm"
+FORMAT = "vLLM bench serve and bench sweep, 2024 to 2026"
+DERIVED: Sequence[str] = [*OF_REQUESTS, *OF_COUNTS]
+NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}
+TEMPLATE = {
+    "mean": "mean_{}_ms",
+    "p50": "median_{}_ms|p50_{}_ms",
+    "p90": "p90_{}_ms",
+    "p95": "p95_{}_ms",
+    "p99": "p99_{}_ms",
+}
+FIELDS: Mapping[str, Field] = {
+    "requests_per_s": field("request_throughput"),
+    "output_tokens_per_s": field("output_throughput"),
+    "total_tokens_per_s": field("total_token_throughput"),
+    **latencies(TEMPLATE, NAMES, MS),
+    "goodput": field("request_goodput", "request_goodput:"),
+    "acceptance_rate": field("spec_decode_acceptance_rate", unit=0.01),
+    "acceptance_length": field("spec_decode_acceptance_length"),
+}
+COUNTS = {
+    "requests": field("completed"),
+    "failed_requests": field("failed"),
+    "duration": field("duration"),
+    "input_tokens": field("total_input_tokens"),
+    "output_tokens": field("total_output_tokens"),
+}
+_KNOWN = {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
+_KNOWN |= {"burstiness", "max_concurrency", "run_number", "rtfx", "max_output_tokens_per_s", "max_concurrent_requests"}
+_KNOWN |= {"request_goodput", "request_goodput:", "spec_decode_acceptance_rate", "spec_decode_acceptance_length"}
+_ENGINES = {"vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "deepspeed-mii", "scalellm", "llama.cpp"}
+_NOT_OURS = (b'"good_completed"', b'"input_throughput"', b'"dataset_name"', b'"median_ttft":', b'"extra_info"')
+
+
+def recognises(head: bytes, name: str) -> bool:
+    ours = (b'"num_prompts"' in head and b'"tokenizer_id"' in head) or b'"total_token_throughput"' in head
+    return ours and not any(key in head for key in _NOT_OURS)
+
+
+def belongs_to_another(name: str, names: Set[str]) -> bool:
+    """PyTorch's form of the same point, and a sweep's summary beside its runs."""
+    runs = any(each.startswith("run=") for each in names)
+    return name.endswith(".pytorch.json") or (name == "summary.json" and runs)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    for name, value in documents(file):
+        points = value if isinstance(value, list) else [value]
+        for place, one in enumerate(points):
+            if isinstance(one, dict) and "request_throughput" in one:
+                part = " ".join(filter(None, (name, f"run {place}" if isinstance(value, list) else ""))) or "run"
+                yield point(part, TOOL, _settings(one, file), _results(one))
+
+
+def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
+    backend = one.get("backend") or one.get("endpoint_type")
+    settings = {
+        "model": one.get("model_id"),
+        "engine": backend if backend in _ENGINES else None,
+        "backend": backend,
+        "request_rate": limit(one.get("request_rate")),
+        "concurrency": limit(one.get("max_concurrency", float("inf"))) or "unlimited",
+        "num_prompts": one.get("num_prompts"),
+        "label": one.get("label"),
+        "input_length": _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed")),
+        "burstiness": one.get("burstiness") if one.get("burstiness") != 1 else None,
+        "repeat": one.get("run_number", _run_number(file.path.name)),
+    }
+    measures = {path for each in (*FIELDS.values(), *COUNTS.values()) for path in each.paths}
+    for name, value in one.items():
+        is_measure = name in measures or name in _KNOWN or name.endswith(("_ms", "_throughput", ":"))
+        if not is_measure and not isinstance(value, (list, dict)) and not name.startswith("spec_decode_"):
+            settings.setdefault(name, scalar(value))
+    return settings
+
+
+def _run_number(name: str) -> int | None:
+    number = PurePosixPath(name).stem.removeprefix("run=")
+    return int(number) if name.startswith("run=") and number.isdigit() else None
+
+
+def _same(lengths: Sequence[int] | None, total: object, count: object) -> int | None:
+    """The length that all prompts have, which then was asked for."""
+    if lengths:
+        return lengths[0] if min(lengths) == max(lengths) else None
+    whole = isinstance(total, int) and isinstance(count, int) and count > 0 and total > 0 and total % count == 0
+    return total // count if whole else None  # type: ignore[operator]
+
+
+def _results(one: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {**of_requests(one), **measured(one, FIELDS), **measured(one, COUNTS)}
+    if "failed_requests" not in found and isinstance(one.get("num_prompts"), int) and "requests" in found:
+        found["failed_requests"] = one["num_prompts"] - found["requests"]
+    found["local_time"] = _local_time(one.get("date"))
+    return counted(found)
+
+
+def _local_time(date: object) -> str | None:
+    """``YYYYmmdd-HHMMSS`` names no zone, so it is no time that could be compared."""
+    try:
+        return dt.datetime.strptime(str(date), "%Y%m%d-%H%M%S").isoformat(" ")
+    except ValueError:
+        return None

@@ -1,0 +1,133 @@
+"""The store: readers of the tools' files, the prices of the day, and what makes a number doubtful or impossible."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from matrix_benchmarking import kpi, plausible
+from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.models import Payload
+from matrix_benchmarking.plausible import is_number
+from matrix_benchmarking.store import TestDirectory, reader_store
+
+from . import kpis, places
+from .readers.every import READERS
+from .vocabulary import LATENCIES, MEASURES
+
+OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
+"""For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
+
+FEW_REQUESTS = 100
+LATE_SHARE = 0.1
+BEHIND = 0.95
+COLD = 5.0
+SHORT = 0.9
+
+
+def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settings: Mapping[str, Scalar]) -> None:
+    """Add the price of one accelerator and hour, the mix that a blend is of, and where each setting comes from."""
+    prices: Mapping[str, float] = test_dir.options.get("prices") or {}
+    hardware, vendor = settings.get("hw_type"), settings.get("vendor")
+    results.usd_per_hour = prices.get(f"{vendor}/{hardware}", prices.get(str(hardware)))
+    for name, default in OPTIONS.items():
+        setattr(results, name, test_dir.options.get(name, default))
+    own: dict[str, list[Scalar]] = getattr(results, "sources", {})
+    named = places.guessed(test_dir.path, {name: value for name, (_, value) in own.items()})
+    results.settings_from = {}
+    for name, value in settings.items():
+        if name in own and own[name][1] == value:
+            results.settings_from[name] = own[name][0]
+        elif name in named and named[name] == value:
+            results.settings_from[name] = "a name"
+        elif name != "tool":
+            results.settings_from[name] = "settings.yaml, or --settings-from"
+    results.contradicted = {
+        name: value for name, (_, value) in own.items() if name in settings and settings[name] != value
+    }
+
+
+def warnings(lts_payload: Payload) -> list[str]:
+    """What makes the numbers of a run doubtful, a sentence each."""
+    results: Any = lts_payload.results
+    settings = lts_payload.metadata.settings
+    return [
+        *_of_client(results),
+        *_of_requests(results),
+        *_of_lengths(results, settings),
+        *(
+            f"the file says {name} {value}, and the settings {settings.get(name)}"
+            for name, value in (getattr(results, "contradicted", None) or {}).items()
+        ),
+    ]
+
+
+def _of_client(results: Any) -> list[str]:
+    """Signs that the client, and not the server, was the limit."""
+    found = []
+    asked, reached = getattr(results, "request_rate_asked", None), getattr(results, "request_rate_reached", None)
+    if is_number(asked) and is_number(reached) and 0 < reached < BEHIND * asked:
+        found.append(
+            f"the client may have been the limit: it sent {reached:.4g} requests/s where {asked:.4g} were asked for"
+        )
+    delay, latency = getattr(results, "schedule_delay_mean", None), getattr(results, "e2e_mean", None)
+    if is_number(delay) and is_number(latency) and latency > 0 and delay > LATE_SHARE * latency:
+        found.append(
+            f"the client may have been the limit: it sent requests {delay:.3g} s late, the mean, and an answer took "
+            f"{latency:.3g} s"
+        )
+    return found
+
+
+def _of_requests(results: Any) -> list[str]:
+    found = []
+    requests = getattr(results, "requests", None)
+    if is_number(requests) and 0 < requests < FEW_REQUESTS and any(_p99s(results)):
+        found.append(f"{requests:,.0f} requests stand behind the 99th percentiles, which want {FEW_REQUESTS} at least")
+    ratio = getattr(results, "first_ttft_ratio", None)
+    if is_number(ratio) and ratio > COLD:
+        found.append(f"the first request was cold: its first token took {ratio:.3g} times the median")
+    share = getattr(results, "error_share", None)
+    if is_number(share) and 0 < share < 1:
+        found.append(f"{as_percent(share)} of the requests failed, and the latencies are of the others")
+    return found
+
+
+def _p99s(results: Any) -> list[bool]:
+    return [is_number(getattr(results, f"{name}_p99", None)) for name in LATENCIES]
+
+
+def _of_lengths(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
+    asked, made = settings.get("output_length"), getattr(results, "output_length_mean", None)
+    varied = settings.get("range_ratio") not in (None, 1)
+    if not varied and is_number(asked) and is_number(made) and 0 < made < SHORT * asked:
+        return [f"answers are shorter than asked: {made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"]
+    return []
+
+
+NEVER_NEGATIVE = [name for name in MEASURES if not name.startswith("schedule_delay")]
+
+
+def implausible(lts_payload: Payload) -> list[str]:
+    """Values that can't be, a sentence each."""
+    results: Any = lts_payload.results
+    known = {name: value for name in NEVER_NEGATIVE if is_number(value := getattr(results, name, None))}
+    found = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
+    for name, what in LATENCIES.items():
+        order = [known.get(f"{name}_{each}") for each in ("p50", "p90", "p95", "p99")]
+        there = [value for value in order if value is not None]
+        if there != sorted(there):
+            found.append(f"the percentiles of the {what[0].lower()}{what[1:]} are not in their order")
+    shares = ("error_share", "cache_hit_share", "acceptance_rate", "gpu_utilization")
+    found += plausible.shares(**{name: known.get(name) for name in shares})
+    return found
+
+
+local_store = reader_store(
+    READERS,
+    complete=places.complete,
+    parse_always=parse_always,
+    models_kpis=kpi.collect([*kpis.MEASURED, *kpis.DERIVED]),
+)
