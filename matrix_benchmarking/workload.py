@@ -13,7 +13,7 @@ import importlib.metadata
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -173,6 +173,8 @@ class Workload:
         store: parsers, KPIs and LTS models.
         headline_kpi: the KPI by which the best configuration is chosen; the first that has a
             better direction where left out.
+        headline_fallbacks: KPIs of which the first that a run has takes the place of a headline that no run has, such
+            as a cost without a price.
         limit_kpi: a KPI that people limit before they choose, such as the 95th percentile of the latency; the report on
             the best configuration says what is best under which limit.
         variant_keys: settings that name a variant; the report on the best configuration has one line
@@ -198,6 +200,7 @@ class Workload:
     name: str
     store: BaseStore
     headline_kpi: str | None = None
+    headline_fallbacks: Sequence[str] = ()
     limit_kpi: str | None = None
     variant_keys: Sequence[str] = ()
     group_keys: Sequence[str] = ()
@@ -226,9 +229,17 @@ class Workload:
 
     def ranked_by(self, name: str) -> Workload:
         """The same with another headline KPI. Raises WorkloadError: there is none of that name that can be better."""
-        other = dataclasses.replace(self, headline_kpi=name)
+        other = dataclasses.replace(self, headline_kpi=name, headline_fallbacks=())
         other.check()
         return other
+
+    def headline_known_of(self, runs: Iterable[Collection[str]]) -> Workload:
+        """The same, ranked by the first of the headline and its fallbacks that is among the known KPIs of a run."""
+        if self.headline_kpi is None or not self.headline_fallbacks:
+            return self
+        known = frozenset[str]().union(*runs)
+        found = (each for each in (self.headline_kpi, *self.headline_fallbacks) if each in known)
+        return dataclasses.replace(self, headline_kpi=next(found, self.headline_kpi))
 
     def headline_at(self, settings: Mapping[str, Any]) -> KPIDefinition | None:
         """The KPI by which runs with these *settings* are ranked: where the headline doesn't apply, the first that does
@@ -284,7 +295,10 @@ class Workload:
         Pages that a function imports are checked when it does, before any result is read for them.
         """
         gates = [gate.kpi for gate in self.gates]
-        for name in (self.headline_kpi, self.limit_kpi, *gates, *self.regression.minimum_effects):
+        for name in (
+            *(self.headline_kpi, *self.headline_fallbacks),
+            *(self.limit_kpi, *gates, *self.regression.minimum_effects),
+        ):
             self._check_kpi(name)
         for kpi in (self.headline, self.limited):
             if kpi is not None and kpi.lower_better is None:

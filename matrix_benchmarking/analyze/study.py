@@ -62,7 +62,7 @@ class Study:
     ) -> None:
         """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
         self.matrix = _finite(matrix)  # the runs; a KPI value that isn't finite is among the missing ones
-        self.workload = workload
+        self.workload = workload.headline_known_of(entry.kpis for entry in (matrix if read is None else read))
         self.past = past  # all known runs, those of the matrix among them; None without a history
         # All that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
         self.read = matrix if read is None else read

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
 from .store import OPTIONS, implausible, local_store, warnings
+
+if TYPE_CHECKING:
+    from matrix_benchmarking.plotting import Report
 
 GROUPS = ("model", "dataset", "input_length", "output_length", "tool")
 """Other prompts, and tools that count tokens or warm-up differently, are not compared."""
@@ -22,19 +28,28 @@ VARIANTS = (
     "disaggregated",
 )
 
+
+def _reports() -> Sequence[type[Report]]:
+    from . import plotting
+
+    return plotting.REPORTS
+
+
 workload = Workload(
     name="llm_bench",
     store=local_store,
-    headline_kpi="output_tokens_per_s",
+    headline_kpi="1M_output_cost",
+    headline_fallbacks=("output_tokens_per_s_per_gpu", "output_tokens_per_s", "requests_per_s"),
     limit_kpi="ttft_p99",
     group_keys=GROUPS,
     variant_keys=VARIANTS,
     warnings=warnings,
     implausible=implausible,
     options=OPTIONS,
+    reports=_reports,
     regression=RegressionKeys(
         comparison_keys=["version"],
-        ignored_keys=["label", "tag", "num_prompts"],
+        ignored_keys=["label", "tag"],
         sorting_keys=["model", "hw_type", "engine", "concurrency", "request_rate"],
     ),
 )

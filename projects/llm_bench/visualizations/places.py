@@ -12,38 +12,7 @@ from pathlib import Path
 from matrix_benchmarking.filters import Scalar
 
 from .readers import limit
-from .vocabulary import SETTINGS
-
-ALIASES = {
-    "hw": "hw_type",
-    "hardware": "hw_type",
-    "gpu": "hw_type",
-    "gpu_type": "hw_type",
-    "accelerator": "hw_type",
-    "model_id": "model",
-    "model_name": "model",
-    "engine_version": "version",
-    "framework": "engine",
-    "server": "engine",
-    "num_gpus": "gpus",
-    "gpu_count": "gpus",
-    "tensor_parallel_size": "tp",
-    "tp_size": "tp",
-    "pipeline_parallel_size": "pp",
-    "data_parallel_size": "dp",
-    "expert_parallel_size": "ep",
-    "max_concurrency": "concurrency",
-    "conc": "concurrency",
-    "qps": "request_rate",
-    "isl": "input_length",
-    "osl": "output_length",
-    "random_input_len": "input_length",
-    "random_output_len": "output_length",
-    "input_len": "input_length",
-    "output_len": "output_length",
-    "precision": "quantization",
-}
-"""Other tools' and people's names of settings, and ours."""
+from .vocabulary import SETTINGS, renamed
 
 _QUANTIZATIONS = "nvfp4|mxfp4|fp4|fp8|mxfp8|bf16|fp16|fp32|int8|int4|awq|gptq|w8a8|w4a16|w8a16|w4a8|bnb|q4_k_m|q8_0"
 _ENGINES = {"tensorrt-llm": "trtllm", "tensorrt_llm": "trtllm", "trt-llm": "trtllm", "trt": "trtllm", "sgl": "sglang"}
@@ -104,14 +73,6 @@ def guessed(file: Path, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
     if (match := _QUANTIZATION.search(str(own.get("model", "")))) is not None:
         found["quantization"] = match[1].lower()
     return found
-
-
-def renamed(settings: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """*settings* in the names of :data:`.vocabulary.SETTINGS`; a name that is there already stays what it is."""
-    return {
-        ALIASES[name] if name in ALIASES and ALIASES[name] not in settings else name: value
-        for name, value in settings.items()
-    }
 
 
 def in_name(name: str) -> dict[str, Scalar]:

@@ -91,7 +91,7 @@ def _of_requests(results: Any) -> list[str]:
         found.append(f"the first request was cold: its first token took {ratio:.3g} times the median")
     share = getattr(results, "error_share", None)
     if is_number(share) and 0 < share < 1:
-        found.append(f"{as_percent(share)} of the requests failed, and the latencies are of the others")
+        found.append(f"{as_percent(share, digits=2)} of the requests failed, and the latencies are of the others")
     return found
 
 

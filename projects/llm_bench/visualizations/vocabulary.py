@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
+
+T = TypeVar("T")
 
 LATENCIES = {
     "ttft": "Time to the first token",
@@ -96,3 +98,42 @@ SETTINGS = {
 }
 """The settings that tools' words are translated to; others of a file keep their names."""
 UNLIMITED = "unlimited"
+
+ALIASES = {
+    "hw": "hw_type",
+    "hardware": "hw_type",
+    "gpu": "hw_type",
+    "gpu_type": "hw_type",
+    "accelerator": "hw_type",
+    "model_id": "model",
+    "model_name": "model",
+    "engine_version": "version",
+    "framework": "engine",
+    "server": "engine",
+    "num_gpus": "gpus",
+    "gpu_count": "gpus",
+    "tensor_parallel_size": "tp",
+    "tp_size": "tp",
+    "pipeline_parallel_size": "pp",
+    "data_parallel_size": "dp",
+    "expert_parallel_size": "ep",
+    "max_concurrency": "concurrency",
+    "conc": "concurrency",
+    "qps": "request_rate",
+    "isl": "input_length",
+    "osl": "output_length",
+    "random_input_len": "input_length",
+    "random_output_len": "output_length",
+    "input_len": "input_length",
+    "output_len": "output_length",
+    "precision": "quantization",
+}
+"""Other tools' and people's names of settings, and ours."""
+
+
+def renamed(settings: Mapping[str, T]) -> dict[str, T]:
+    """*settings* in the names of :data:`SETTINGS`; a name that is there already stays what it is."""
+    return {
+        ALIASES[name] if name in ALIASES and ALIASES[name] not in settings else name: value
+        for name, value in settings.items()
+    }

@@ -16,7 +16,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from ..vocabulary import LATENCIES, MEASURES, STATISTICS, UNLIMITED
+from ..vocabulary import LATENCIES, MEASURES, STATISTICS, UNLIMITED, renamed
 
 S, MS, US, NS = 1.0, 1e-3, 1e-6, 1e-9
 
@@ -125,7 +125,7 @@ def point(
     sources: dict[str, list[Scalar]] = {}
     merged: dict[str, Scalar] = {"tool": tool}
     for source, given in {"the file": settings, **config}.items():
-        for name, value in given.items():
+        for name, value in renamed(given).items():
             if name not in merged and (known := scalar(value)) is not None:
                 merged[name], sources[name] = known, [source.replace("__", "."), known]
     return part, merged, {**without_lies(results), "sources": sources}
@@ -153,6 +153,13 @@ def without_lies(results: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def as_number(value: object) -> Scalar:
+    """*value* as a setting; a number where a text is written as one, as in what a person gave on a command line."""
+    if isinstance(value, str) and re.fullmatch(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", value):
+        return scalar(float(value))
+    return scalar(value)
+
+
 def scalar(value: object) -> Scalar:
     """*value* as a setting; None for what is none, such as a list, NaN or an empty text."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -162,9 +169,6 @@ def scalar(value: object) -> Scalar:
     if isinstance(value, str):
         return value.strip() or None
     return value if isinstance(value, (bool, int, float)) else None
-
-
-_INFINITY = re.compile(rb"-?Infinity|NaN")
 
 
 def documents(file: ArtifactPath) -> Iterable[tuple[str, Any]]:

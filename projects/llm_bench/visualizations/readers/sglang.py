@@ -99,7 +99,6 @@ def _settings(one: Mapping[str, Any]) -> dict[str, object]:
         "range_ratio": one.get("random_range_ratio") if is_random else None,
         "request_rate": limit(one.get("request_rate")),
         "concurrency": limit(one.get("max_concurrency")) or "unlimited",
-        "num_prompts": one.get("num_prompts"),
     }
 
 

@@ -17,6 +17,7 @@ from . import (
     OF_COUNTS,
     OF_REQUESTS,
     Field,
+    as_number,
     counted,
     documents,
     field,
@@ -25,7 +26,6 @@ from . import (
     measured,
     of_requests,
     point,
-    scalar,
 )
 
 TOOL = "vllm"
@@ -90,7 +90,6 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
         "backend": backend,
         "request_rate": limit(one.get("request_rate")),
         "concurrency": limit(one.get("max_concurrency", float("inf"))) or "unlimited",
-        "num_prompts": one.get("num_prompts"),
         "label": one.get("label"),
         "input_length": _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed")),
         "burstiness": one.get("burstiness") if one.get("burstiness") != 1 else None,
@@ -100,7 +99,7 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
     for name, value in one.items():
         is_measure = name in measures or name in _KNOWN or name.endswith(("_ms", "_throughput", ":"))
         if not is_measure and not isinstance(value, (list, dict)) and not name.startswith("spec_decode_"):
-            settings.setdefault(name, scalar(value))
+            settings.setdefault(name, as_number(value))
     return settings
 
 

@@ -1,0 +1,80 @@
+"""Pareto fronts: which points nobody beats in two measures at once, and what a front says between its points.
+
+Pure mathematics on pairs; x is what a user feels, y what the hardware yields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured(Generic[T]):
+    """A point: what it is, and where."""
+
+    what: T
+    x: float
+    y: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """The front's height at an x: *below* and *above* are the measured points beside it, the same if one is there."""
+
+    y: float
+    below: Measured[T]
+    above: Measured[T]
+
+    @property
+    def is_measured(self) -> bool:
+        return self.below is self.above
+
+
+def front(points: Sequence[Measured[T]], *, lower_x: bool, lower_y: bool = False) -> list[Measured[T]]:
+    """The points than which no other is better in one measure and as good in the other, by ascending x.
+
+    Args:
+        lower_x, lower_y: whether a lower value is the better one.
+    """
+    x_sign, y_sign = (1 if lower else -1 for lower in (lower_x, lower_y))
+    kept: list[Measured[T]] = []
+    for point in sorted(points, key=lambda each: (x_sign * each.x, y_sign * each.y)):
+        if not kept or y_sign * point.y < y_sign * kept[-1].y:
+            kept.append(point)
+    return kept if lower_x else kept[::-1]
+
+
+def reading(points: Sequence[Measured[T]], x: float) -> Reading[T] | None:
+    """What a front says at *x*, on the straight line between the points beside it; None beyond its ends."""
+    for point in points:
+        if point.x == x:
+            return Reading(point.y, point, point)
+    for below, above in zip(points, points[1:], strict=False):
+        if below.x < x < above.x:
+            share = (x - below.x) / (above.x - below.x)
+            return Reading(below.y + share * (above.y - below.y), below, above)
+    return None
+
+
+def within(points: Sequence[Measured[T]], limit: float, *, lower_x: bool) -> list[Measured[T]]:
+    """The points whose x is at most *limit* where lower is better, else at least that."""
+    return [point for point in points if (point.x <= limit if lower_x else point.x >= limit)]
+
+
+def round_values(low: float, high: float, most: int = 12) -> list[float]:
+    """Up to *most* round numbers from *low* to *high*: 1, 2 and 5 times powers of ten, and what lies between them."""
+    if not 0 < low <= high:
+        return []
+    for between in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        found = []
+        power = -12
+        while 10.0**power <= high:
+            found += [number for part in between if low <= (number := round(part * 10.0**power, 12 - power)) <= high]
+            power += 1
+        if len(found) <= most:
+            break
+    return found[:most] or [low]

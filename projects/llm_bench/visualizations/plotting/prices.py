@@ -1,0 +1,177 @@
+"""What tokens cost at a price of one's own: the ranking of the variants, redrawn for each price."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.plotting import Plot, View, clicks, template
+from matrix_benchmarking.plotting.clicks import run_of
+from matrix_benchmarking.plotting.controls import Choice, Control, Number
+
+from .spots import GROUP, Spot, all_variants, group_choice, not_shown, on_repeats, prices_of, spots_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from matrix_benchmarking.plotting import Drawn
+
+HARDWARE, PRICE, RATIO, WEIGHT = "hardware", "price", "input_per_output", "output_weight"
+DIAL = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+"""USD per hour and GPU that the slider offers, beside the known price."""
+UNNAMED = "any hardware"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Priced:
+    """A variant at its cheapest point: tokens per second and GPU, weighted as the mix is, and its hardware."""
+
+    variant: str
+    spot: Spot
+    hardware: str
+    tokens: float
+
+    def cost(self, usd_per_hour: float) -> float:
+        """USD for a million tokens of the mix."""
+        return usd_per_hour / 3600 * 1e6 / self.tokens
+
+
+def cheapest_points(spots: Sequence[Spot], ratio: float, weight: float) -> list[Priced]:
+    """Of each variant the point at which a mix of *ratio* input tokens to an output token costs least.
+
+    An output token is worth *weight* input tokens, as in the KPI ``1M_blended_cost``. The price per hour changes no
+    point's place among those of its variant, since these are on one kind of hardware.
+    """
+    found: dict[str, Priced] = {}
+    for spot in spots:
+        made, all_tokens = (_mean(spot, f"{kind}_tokens_per_s_per_gpu") for kind in ("output", "total"))
+        if made is None or all_tokens is None:
+            continue
+        read = max(0.0, all_tokens - made)
+        tokens = (read + weight * made) * (ratio + 1) / (ratio + weight)
+        hardware = str(spot.runs[0].settings.get("hw_type", UNNAMED))
+        if tokens > 0 and (spot.variant not in found or tokens > found[spot.variant].tokens):
+            found[spot.variant] = Priced(spot.variant, spot, hardware, tokens)
+    return list(found.values())
+
+
+def _mean(spot: Spot, name: str) -> float | None:
+    values = [run.kpis[name] for run in spot.runs if name in run.kpis]
+    return sum(values) / len(values) if values else None
+
+
+class PriceDial(Plot):
+    """Bars: what a million tokens of a mix cost with each variant; a slider sets the price of one kind of hardware."""
+
+    name: ClassVar[str] = "Price dial"
+    how_to_read: ClassVar[str] = (
+        "Each bar is a variant at the load at which it is cheapest. Drag the slider to the price of an hour of one GPU "
+        "of the chosen hardware; others keep theirs. A variant without a price has no bar."
+    )
+    kpis = ("output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu", "1M_output_cost")
+
+    def controls(self) -> Sequence[Control]:
+        hardware = sorted({str(run.settings.get("hw_type", UNNAMED)) for run in self.matrix})
+        options = self.study.given.options
+        found: list[Control] = [*group_choice(self.matrix, self.workload)]
+        if hardware:
+            found.append(Choice(HARDWARE, "Hardware", tuple(hardware), default=hardware[0]))
+        return [
+            *found,
+            Number(PRICE, "Its price", minimum=0, unit="USD/h"),
+            Number(RATIO, "Input tokens to an output token", _number(options.get(RATIO), 3.0), minimum=0),
+            Number(WEIGHT, "An output token is worth input tokens", _number(options.get(WEIGHT), 4.0), minimum=0),
+        ]
+
+    def draw(self, view: View) -> Drawn:
+        names = {control.name for control in self.controls()}
+        runs = view.runs
+        spots = spots_of(self.study, runs, view.option(GROUP) if GROUP in names else None)
+        ratio, weight = float(view.option(RATIO)), float(view.option(WEIGHT))
+        if ratio + weight <= 0 or HARDWARE not in names:
+            return None, "A mix without input and output tokens costs nothing."
+        found = cheapest_points(spots, ratio, weight)
+        if not found:
+            return None, "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
+        hardware = str(view.option(HARDWARE))
+        prices = {**prices_of(runs)}
+        if view.cfg.get(PRICE) is not None:
+            prices[hardware] = float(view.cfg[PRICE])
+        figure = dial_figure(found, hardware, prices, all_variants(self.study))
+        shown = [one.spot for one in found]
+        missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
+        untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
+        mix = f"A mix of {ratio:g} input tokens to one output token, worth {weight:g} input tokens."
+        return figure, [dial_conclusion(found, hardware, prices), mix, *filter(None, [on_repeats(shown)]), *untold]
+
+
+def _number(value: object, default: float) -> float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+
+
+def ranking(found: Sequence[Priced], prices: Mapping[str, float]) -> list[tuple[Priced, float]]:
+    """The variants whose hardware has a price, the cheapest first, with what a million tokens cost."""
+    priced = [(one, one.cost(prices[one.hardware])) for one in found if prices.get(one.hardware) is not None]
+    return sorted(priced, key=lambda each: each[1])
+
+
+def dial_figure(
+    found: Sequence[Priced], hardware: str, prices: Mapping[str, float], variants: Sequence[str]
+) -> go.Figure:
+    """Bars, the cheapest on top, and a slider that sets the price of *hardware* and puts them in their new order."""
+    import plotly.graph_objects as go
+
+    colours = template.colours_of(variants)
+    dial = sorted({*DIAL, *([prices[hardware]] if hardware in prices else [])})
+    active = dial.index(prices[hardware]) if hardware in prices else len(dial) // 2
+    steps = []
+    for usd in dial:
+        order = ranking(found, {**prices, hardware: usd})
+        bars = _bars(order, colours)
+        changes = {name: [bars[name]] for name in ("x", "y", "text", "hovertext", "customdata")}
+        changes["marker.color"] = [bars["marker"]["color"]]
+        layout = {"yaxis.categoryarray": bars["y"], "yaxis.categoryorder": "array"}
+        steps.append({"label": f"{usd:.4g}", "method": "update", "args": [changes, layout]})
+    bars = _bars(ranking(found, {**prices, hardware: dial[active]}), colours)
+    figure = go.Figure(
+        go.Bar(**bars, orientation="h", textposition="auto", hovertemplate="%{hovertext}<extra></extra>")
+    )
+    figure.update_yaxes(categoryorder="array", categoryarray=bars["y"], automargin=True)
+    figure.update_xaxes(title="USD a million tokens of the mix", rangemode="tozero")
+    title = {"prefix": f"{template.text(hardware)} at ", "suffix": " USD an hour and GPU", "font": {"size": 12}}
+    figure.update_layout(sliders=[{"steps": steps, "active": active, "currentvalue": title, "pad": {"t": 60}}])
+    figure.update_layout(margin_b=130)
+    return template.apply(figure, height=260 + 34 * max(1, len(found)))
+
+
+def _bars(order: Sequence[tuple[Priced, float]], colours: Mapping[str, str]) -> dict[str, Any]:
+    reversed_order = order[::-1]  # plotly draws from below
+    return {
+        "x": [cost for _, cost in reversed_order],
+        "y": [template.wrapped(one.variant, 60) for one, _ in reversed_order],
+        "text": [f"{cost:,.3g}" for _, cost in reversed_order],
+        "hovertext": [
+            clicks.hover(one.spot.runs, template.text(one.variant), f"{cost:,.4g} USD a million tokens")
+            for one, cost in reversed_order
+        ],
+        "customdata": clicks.marks([run_of(one.spot.runs) for one, _ in reversed_order]),
+        "marker": {"color": [colours[one.variant] for one, _ in reversed_order]},
+    }
+
+
+def dial_conclusion(found: Sequence[Priced], hardware: str, prices: Mapping[str, float]) -> str:
+    """Who is cheapest at the known prices, and at which price of *hardware* that would turn over."""
+    order = ranking(found, prices)
+    unpriced = sorted({one.hardware for one in found if prices.get(one.hardware) is None})
+    more = f" No price is known for {', '.join(unpriced)}: give one by --price, or here." if unpriced else ""
+    if not order:
+        return f"Nothing has a price.{more}"
+    best, cost = order[0]
+    said = f"Cheapest is {best.variant} at {best.spot.load or 'its load'}: {cost:,.4g} USD a million tokens."
+    own = [(one, each) for one, each in order if one.hardware == hardware]
+    others = [(one, each) for one, each in order if one.hardware != hardware]
+    if own and others and own[0][0].hardware in prices:
+        turn = prices[hardware] * others[0][1] / own[0][1]
+        said += f" {hardware} is cheapest at less than {turn:,.4g} USD an hour and GPU."
+    return said + more

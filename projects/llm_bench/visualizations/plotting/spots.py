@@ -1,0 +1,143 @@
+"""The points of a matrix as the pages of this workload show them: a variant, its load, and its values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.points import by_point, varying
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.words import count_of, tuning_label, variant_label
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting import clicks
+from matrix_benchmarking.plotting.controls import Choice
+from matrix_benchmarking.plotting.template import text
+from matrix_benchmarking.workload import Workload
+
+GROUP = "prompts"
+ALL_ALIKE = "all runs"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Value:
+    """The mean of a KPI over the runs of a point that have it, and the least and the largest of them."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Spot:
+    """The runs at one setting that neither failed nor are impossible; ``load`` says what tells it from others of its
+    variant.
+    """
+
+    group: str
+    variant: str
+    load: str
+    runs: Sequence[Entry]
+
+    def value(self, kpi: KPIDefinition) -> Value | None:
+        values = [run.kpis[kpi.name] for run in self.runs if kpi.name in run.kpis]
+        return Value(summarise(values).mean, min(values), max(values), len(values)) if values else None
+
+    def hover(self, *kpis: KPIDefinition) -> str:
+        said = [f"{kpi.name} {kpi.show(value.mean)}" for kpi in kpis if (value := self.value(kpi)) is not None]
+        return clicks.hover(self.runs, text(self.variant), *said)
+
+
+def names_of_variants(matrix: Matrix, workload: Workload) -> list[str]:
+    """The settings that tell variants apart, of those that vary in the whole matrix."""
+    differing = varying(entry.settings for entry in matrix)
+    return [name for name in workload.variant_keys if name in differing]
+
+
+def groups_of(matrix: Matrix, workload: Workload) -> dict[str, list[Entry]]:
+    """The runs that may be compared with each other, by what they have in common; the most runs first."""
+    differing = varying(entry.settings for entry in matrix)
+    names = [name for name in workload.group_keys if name in differing]
+    groups: dict[str, list[Entry]] = {}
+    for entry in matrix:
+        groups.setdefault(tuning_label(entry.settings, names) or ALL_ALIKE, []).append(entry)
+    return dict(sorted(groups.items(), key=lambda each: -len(each[1])))
+
+
+def group_choice(matrix: Matrix, workload: Workload) -> list[Choice]:
+    """Which runs a plot shows, where there are several groups; the one with the most runs first."""
+    groups = groups_of(matrix, workload)
+    if len(groups) < 2:
+        return []
+    labels = {name: f"{name} ({count_of(len(runs), 'run')})" for name, runs in groups.items()}
+    return [Choice(GROUP, "Model and prompts", tuple(groups), default=next(iter(groups)), labels=labels)]
+
+
+def spots_of(study: Study, runs: Iterable[Entry], group: str | None = None) -> list[Spot]:
+    """The points of *runs*; of a group alone, if one is named, and of those that keep the limit that is in force."""
+    workload, whole = study.workload, study.read
+    names = names_of_variants(whole, workload)
+    wanted = {id(entry) for entry in groups_of(study.matrix, workload).get(group, ())} if group is not None else None
+    chosen = [run for run in runs if wanted is None or id(run) in wanted]
+    if study.limited is not None:
+        within = {id(run) for one in study.best.groups for each in one.standings for run in each.point.runs}
+        chosen = [run for run in chosen if id(run) in within]
+    differing = varying(run.settings for run in chosen)
+    loads = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
+    return [
+        Spot(
+            group or ALL_ALIKE,
+            variant_label(ones[0].settings, names) or "all",
+            tuning_label(ones[0].settings, loads),
+            ones,
+        )
+        for ones in by_point(run for run in chosen if not (run.failed or run.implausible))
+    ]
+
+
+def by_variant(spots: Iterable[Spot]) -> dict[str, list[Spot]]:
+    found: dict[str, list[Spot]] = {}
+    for spot in spots:
+        found.setdefault(spot.variant, []).append(spot)
+    return dict(sorted(found.items()))
+
+
+def all_variants(study: Study) -> list[str]:
+    """The labels of all variants that were read, so that their colours are the same on all pages."""
+    names = names_of_variants(study.read, study.workload)
+    return sorted({variant_label(entry.settings, names) or "all" for entry in study.read})
+
+
+def known(workload: Workload, runs: Iterable[Entry], names: Sequence[str]) -> list[str]:
+    """Those of the KPIs *names* that some run has."""
+    there = frozenset[str]().union(*(run.kpis for run in runs))
+    return [name for name in names if name in there and name in workload.kpis]
+
+
+def not_shown(runs: Sequence[Entry], spots: Sequence[Spot], why: Callable[[Entry], str]) -> list[str]:
+    """How many of *runs* are in none of *spots*, and why."""
+
+    def reason(run: Entry) -> str:
+        return "with values that can't be" if run.implausible else why(run)
+
+    return clicks.not_shown(runs, [run for spot in spots for run in spot.runs], reason)
+
+
+def on_repeats(spots: Sequence[Spot]) -> str:
+    """What can't be said without repeats; empty where each point has several runs."""
+    single = sum(len(spot.runs) == 1 for spot in spots)
+    if single == len(spots):
+        return "No point was measured twice, so whether a difference is more than chance can't be told."
+    return f"{single} of {len(spots)} points were measured once: how far these scatter is unknown." if single else ""
+
+
+def prices_of(runs: Iterable[Entry]) -> Mapping[str, float]:
+    """USD per hour and GPU by hw_type, as the costs of the *runs* have them."""
+    found: dict[str, float] = {}
+    for run in runs:
+        cost, rate = run.kpis.get("1M_output_cost"), run.kpis.get("output_tokens_per_s_per_gpu")
+        if cost is not None and rate is not None and (name := run.settings.get("hw_type")) is not None:
+            found.setdefault(str(name), cost * rate * 3600 / 1e6)
+    return dict(sorted(found.items()))
