@@ -6,6 +6,7 @@ Pure mathematics on pairs; x is what a user feels, y what the hardware yields.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -53,7 +54,7 @@ def reading(points: Sequence[Measured[T]], x: float) -> Reading[T] | None:
     for point in points:
         if point.x == x:
             return Reading(point.y, point, point)
-    for below, above in zip(points, points[1:], strict=False):
+    for below, above in itertools.pairwise(points):
         if below.x < x < above.x:
             share = (x - below.x) / (above.x - below.x)
             return Reading(below.y + share * (above.y - below.y), below, above)
