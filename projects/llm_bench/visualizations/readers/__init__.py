@@ -203,14 +203,15 @@ def of_requests(document: Mapping[str, Any]) -> dict[str, float]:
     long as the median TTFT the very first one took, ``first_ttft_ratio``.
     """
     firsts, gaps = document.get("ttfts"), document.get("itls")
-    errors = document.get("errors") or []
+    errors = document.get("errors")
+    errors = errors if isinstance(errors, list) else []
     if not isinstance(firsts, list) or not isinstance(gaps, list) or len(firsts) != len(gaps) or not firsts:
         return {}
     lengths = document.get("output_lens")
     lengths = lengths if isinstance(lengths, list) and len(lengths) == len(firsts) else [None] * len(firsts)
     samples: dict[str, list[float]] = {name: [] for name in LATENCIES}
     for place, (first, between, length) in enumerate(zip(firsts, gaps, lengths, strict=True)):
-        if (place < len(errors) and errors[place]) or number(first) is None or not isinstance(between, list):
+        if (errors[place : place + 1] or [""])[0] or number(first) is None or not isinstance(between, list):
             continue
         rest = math.fsum(known for gap in between if (known := number(gap)) is not None)
         samples["ttft"].append(first)

@@ -1,0 +1,174 @@
+"""The pages of llm_bench over a made sweep of three variants: who is best where, and what is said where nothing is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_llm_vllm_sglang import POINT
+
+from matrix_benchmarking.analyze.study import Given, Study
+from matrix_benchmarking.cli import main
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.workload import load
+from projects.llm_bench.visualizations.plotting.limits import highest_loads, limits_conclusion, reliability
+from projects.llm_bench.visualizations.plotting.pareto import at_speed, best_within, fronts_of, pareto_figure
+from projects.llm_bench.visualizations.plotting.prices import cheapest_points, dial_conclusion, dial_figure, ranking
+from projects.llm_bench.visualizations.plotting.spots import (
+    all_variants,
+    groups_of,
+    names_of_variants,
+    on_repeats,
+    prices_of,
+    spots_of,
+)
+
+Parse = Callable[..., Matrix]
+WORKLOAD = "projects.llm_bench.visualizations"
+# by variant: GPUs, and for each concurrency what a user gets and what all get, in tokens/s
+SWEEP = {
+    ("h100", "vllm-0.10.0"): (1, {1: (100, 95), 8: (80, 600), 64: (40, 2400)}),
+    ("h100", "vllm-0.11.0"): (1, {1: (90, 90), 8: (70, 550), 64: (45, 2700)}),
+    ("mi300x", "sglang-0.5.5"): (2, {1: (160, 150), 8: (120, 900), 64: (60, 3600)}),
+}
+
+
+def sweep(tree: Path, repeats: int = 3) -> Path:
+    for (hardware, engine), (gpus, loads) in SWEEP.items():
+        place = tree / hardware / engine
+        place.mkdir(parents=True)
+        (place / "settings.yaml").write_text(f"gpus: {gpus}\n")
+        for concurrency, (user, tokens) in loads.items():
+            for repeat in range(repeats):
+                noise = 1 + 0.002 * (repeat - 1)
+                point = {
+                    **{
+                        **POINT,
+                        "backend": "openai",
+                        "max_concurrency": concurrency,
+                        "output_throughput": tokens * noise,
+                    },
+                    **{"total_token_throughput": 5 * tokens * noise, "total_input_tokens": 40 * tokens * noise},
+                    **{"median_tpot_ms": 1000 / user / noise},
+                    **{
+                        "p99_tpot_ms": 1300 / user,
+                        "mean_tpot_ms": 1010 / user,
+                        "p99_ttft_ms": 100 + 20.0 * concurrency,
+                    },
+                }
+                (place / f"conc{concurrency}-{repeat}.json").write_text(json.dumps(point))
+    return tree
+
+
+@pytest.fixture
+def study(tmp_path: Path, parsed: Parse) -> Study:
+    prices = {"h100": 2.0, "mi300x": 1.5}
+    matrix = parsed(sweep(tmp_path), prices=prices, settings_from="{hw_type}/{engine}-{version}")
+    return Study(matrix, load(WORKLOAD), given=Given(prices=prices))
+
+
+def test_each_variant_has_its_points_with_their_repeats(study: Study) -> None:
+    spots = spots_of(study, study.matrix)
+    assert len(spots) == 9
+    assert {spot.variant for spot in spots} == set(all_variants(study))
+    assert {len(spot.runs) for spot in spots} == {3}
+    assert on_repeats(spots) == ""
+    assert prices_of(study.matrix) == pytest.approx({"h100": 2.0, "mi300x": 1.5})
+
+
+def test_the_front_says_who_is_best_at_a_users_speed(study: Study) -> None:
+    x, y = (study.workload.kpis[name] for name in ("tokens_per_s_per_user", "output_tokens_per_s_per_gpu"))
+    fronts, there = fronts_of(spots_of(study, study.matrix), x, y)
+    assert len(there) == 9
+    assert [len(points) for points in fronts.values()] == [3, 3, 3]
+    rows = at_speed(fronts, 75, is_per_gpu=True)
+    first, second, third = rows
+    assert "sglang" in first.variant
+    assert first.found is not None
+    assert first.found.y == pytest.approx(450 + (120 - 75) / 60 * 1350, rel=0.01)
+    assert first.cost == pytest.approx(1.5e6 / 3600 / first.found.y)
+    assert "0.10.0" in second.variant
+    assert "0.11.0" in third.variant
+    beyond = at_speed(fronts, 130, is_per_gpu=True)
+    assert [one.found is None for one in beyond] == [False, True, True]
+    assert "2,700 tokens/s/GPU" in best_within(fronts, x, y, 20)
+    assert best_within(fronts, x, y, 500).startswith("No point has")
+
+
+def test_the_figure_has_a_line_a_variant_lines_of_cost_and_a_limit_to_drag(study: Study) -> None:
+    x, y = (study.workload.kpis[name] for name in ("tokens_per_s_per_user", "output_tokens_per_s_per_gpu"))
+    fronts, there = fronts_of(spots_of(study, study.matrix), x, y)
+    figure = pareto_figure(fronts, there, x, y, all_variants(study), {"h100": 2.0})
+    assert len(figure.data) == 3
+    assert all(trace.error_y.visible for trace in figure.data)
+    costs = {note.text: shape.y0 for note, shape in zip(figure.layout.annotations, figure.layout.shapes, strict=True)}
+    assert costs["1 USD per 10⁶ output tokens on h100"] == pytest.approx(2e6 / 3600)
+    steps = figure.layout.sliders[0].steps
+    assert steps[0].label == "no limit"
+    assert "0.11.0" in steps[1].args[0]["annotations"][-1]["text"]
+
+
+def test_the_highest_load_under_limits_is_that_of_a_point_which_keeps_both(study: Study) -> None:
+    workload = study.workload
+    limits = [(workload.kpis["ttft_p99"], 0.5), (workload.kpis["tpot_p99"], 0.02)]
+    rows = highest_loads(
+        study.of_all.groups, limits, workload.kpis["output_tokens_per_s"], None, names_of_variants(study.read, workload)
+    )
+    assert len(rows) == 3
+    assert [round(row.load or 0) for row in rows] == [900, 600, 550]
+    assert "concurrency 8" in limits_conclusion(rows, limits, workload.kpis["output_tokens_per_s"])
+    impossible = [(workload.kpis["ttft_p99"], 0.01)]
+    none = highest_loads(study.of_all.groups, impossible, workload.kpis["output_tokens_per_s"], None, ["version"])
+    assert all(row.load is None for row in none)
+    assert "No variant is sure to keep" in limits_conclusion(none, impossible, workload.kpis["output_tokens_per_s"])
+
+
+def test_the_price_dial_puts_the_variants_in_the_order_of_each_price(study: Study) -> None:
+    found = cheapest_points(spots_of(study, study.matrix), 3.0, 4.0)
+    prices = {"h100": 2.0, "mi300x": 1.5}
+    order = [(one.hardware, cost) for one, cost in ranking(found, prices)]
+    own = [entry.kpis["1M_blended_cost"] for entry in study.matrix if entry.settings["concurrency"] == 64]
+    assert min(cost for _, cost in order) == pytest.approx(min(own), rel=0.01)
+    assert order[0][0] == "h100"  # 2 / 2700 is less than 1.5 / 1800
+    assert ranking(found, {**prices, "h100": 3.0})[0][0].hardware == "mi300x"
+    assert "h100 is cheapest at less than 2.2" in dial_conclusion(found, "h100", prices)
+    figure = dial_figure(found, "h100", prices, all_variants(study))
+    dear = next(step for step in figure.layout.sliders[0].steps if step.label == "10")
+    assert "mi300x" in dear.args[1]["yaxis.categoryarray"][-1]
+    assert "No price is known for mi300x" in dial_conclusion(found, "h100", {"h100": 2.0})
+
+
+def test_reliability_counts_runs_and_requests(tmp_path: Path, parsed: Parse) -> None:
+    for name, change in (("a", {}), ("b", {"completed": 0, "failed": 200}), ("c", {"failed": 0, "completed": 200})):
+        (tmp_path / f"{name}.json").write_text(json.dumps({**POINT, **change}))
+    (one,) = reliability(parsed(tmp_path).entries, ["version"])
+    assert (one.runs, one.good_runs, one.requests, one.good_requests, one.worst_share) == (3, 2, 600, 398, 1.0)
+
+
+def test_runs_measured_once_and_other_prompts_are_said(tmp_path: Path, parsed: Parse) -> None:
+    sweep(tmp_path, repeats=1)
+    (tmp_path / "other.json").write_text(json.dumps({**POINT, "model_id": "other"}))
+    study = Study(parsed(tmp_path), load(WORKLOAD))
+    assert list(groups_of(study.matrix, study.workload)) == ["model org/model-8b", "model other"]
+    assert on_repeats(spots_of(study, study.matrix)).startswith("No point was measured twice")
+    assert study.best.kpi is not None
+    assert study.best.kpi.name == "output_tokens_per_s_per_gpu"  # nothing has a price
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"median_tpot_ms": None}, {"output_throughput": None, "total_output_tokens": None}, {"completed": 0}]
+)
+def test_all_pages_are_written_whatever_is_unknown(tmp_path: Path, change: dict[str, Any]) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "a.json").write_text(json.dumps({**POINT, **change}))
+    status = main(
+        ["visualize", f"--workload={WORKLOAD}", f"--results-dirname={tmp_path / 'tree'}", "--generate"]
+        + [f"--report-dest={tmp_path / 'report'}"]
+    )
+    pages = {path.stem: path.read_text() for path in (tmp_path / "report").glob("*.html")}
+    assert {"serving", "prices", "reliability", "best-configuration"} <= set(pages)
+    assert not any("went wrong" in page or "Traceback" in page for page in pages.values())
+    assert status in (0, 1)

@@ -1,0 +1,87 @@
+"""Settings out of names, and which of file, person and name goes first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_llm_vllm_sglang import POINT
+
+from matrix_benchmarking.matrix import Matrix
+from projects.llm_bench.visualizations.places import in_name
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (
+            "glm5_fp8_vllm_tp8_isl10240_osl128_conc16",
+            {"tp": 8, "concurrency": 16, "input_length": 10240, "output_length": 128, "engine": "vllm"}
+            | {"quantization": "fp8"},
+        ),
+        (
+            "openai-10.0qps-itkns-1024-otkns-170-concurrency1-Meta-Llama-3.1-8B-Instruct-FP8-20250326-214428",
+            {"request_rate": 10, "input_length": 1024, "output_length": 170, "concurrency": 1, "quantization": "fp8"}
+            | {"model": "Meta-Llama-3.1-8B-Instruct-FP8"},
+        ),
+        (
+            "agg_dsr1_1k1k_fp8_vllm_tp8-ep1-dpafalse_disagg-false_spec-none_conc64_b200-nv_1",
+            {"tp": 8, "ep": 1, "concurrency": 64, "input_length": 1024, "output_length": 1024, "hw_type": "B200"}
+            | {"disaggregated": False, "engine": "vllm", "model": "dsr1"},
+        ),
+        ("8xMI300X_2xEPYC-9374F", {"hw_type": "MI300X", "gpus": 8}),
+        ("h100x4", {"hw_type": "H100", "gpus": 4}),
+        ("vllm-v0.10.1.post2", {"engine": "vllm", "version": "0.10.1.post2"}),
+        ("sglang_0.5.5", {"engine": "sglang", "version": "0.5.5"}),
+        ("vllm-infqps-Llama-3.3-70B-Instruct-20250101-101010", {"request_rate": "unlimited"}),
+        ("SERVE--max_num_seqs=4-BENCH--max_concurrency=2", {"max_num_seqs": 4, "concurrency": 2}),
+        (
+            "SERVE--tensor_parallel_size=2-max_num_seqs=128-BENCH--request_rate=inf-random_input_len=512",
+            {"tp": 2, "max_num_seqs": 128, "request_rate": "unlimited", "input_length": 512},
+        ),
+    ],
+)
+def test_a_name_says(name: str, found: dict[str, object]) -> None:
+    said = in_name(name)
+    assert {key: said.get(key) for key in found} == found
+
+
+@pytest.mark.parametrize(
+    "name", ["results", "run_0001", "opt", "data", "2026-08-16", "tests", "profile_export", "input"]
+)
+def test_a_plain_name_says_nothing(name: str) -> None:
+    assert in_name(name) == {}
+
+
+def test_a_person_goes_before_the_file_and_a_name_comes_last(tmp_path: Path, parsed: Callable[..., Matrix]) -> None:
+    place = tmp_path / "h100" / "sglang-0.4.1"
+    place.mkdir(parents=True)
+    (place / "conc99_tp8.json").write_text(json.dumps({**POINT, "tensor_parallel_size": "2"}))
+    (tmp_path / "settings.yaml").write_text("model: my-model\nhw: L4\n")
+    (entry,) = parsed(tmp_path)
+    assert entry.settings["model"] == "my-model"  # the person
+    assert entry.settings["hw_type"] == "L4"  # the person, in another's word
+    assert (entry.settings["tp"], entry.settings["concurrency"]) == (2, 16)  # the file
+    assert entry.settings["engine"] == "vllm"  # the file, by its backend
+    assert entry.settings["version"] == "0.4.1"  # a name alone says it
+    assert entry.results.settings_from == {
+        **{"model": "settings.yaml, or --settings-from", "hw_type": "settings.yaml, or --settings-from"},
+        **dict.fromkeys(("tp", "concurrency", "engine", "backend", "request_rate", "input_length"), "the file"),
+        "version": "a name",
+    }
+    assert "the file says model org/model-8b, and the settings my-model" in entry.warnings
+
+
+def test_a_pattern_goes_before_the_file_and_after_a_settings_file(
+    tmp_path: Path, parsed: Callable[..., Matrix]
+) -> None:
+    place = tmp_path / "big-box" / "server-7"
+    place.mkdir(parents=True)
+    (place / "a.json").write_text(json.dumps(POINT))
+    (tmp_path / "settings.yaml").write_text("version: '8'\n")
+    (entry,) = parsed(tmp_path, settings_from="{hw}/{engine}-{version}")
+    assert {name: entry.settings[name] for name in ("hw_type", "engine", "version")} == {
+        **{"hw_type": "big-box", "engine": "server", "version": "8"}
+    }
