@@ -184,6 +184,7 @@ class Workload:
         gates: limits that a best configuration has to keep.
         warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
         implausible: ``(lts_payload)`` to sentences on values that can't be, by the rules of :mod:`.plausible`.
+        differences: ``(entries)`` to sentences on why runs that are compared may not be alike, by settings and KPIs.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
         options: what a command may say by ``--workload-option``, each with its default; parsers find it in
@@ -207,6 +208,7 @@ class Workload:
     gates: Sequence[Gate] = ()
     warnings: Callable[[Any], Sequence[str]] | None = None
     implausible: Callable[[Any], Sequence[str]] | None = None
+    differences: Callable[[Sequence[Any]], Sequence[str]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     load_drivers: Mapping[str, Callable[[], type[Any]]] = dataclasses.field(default_factory=dict)

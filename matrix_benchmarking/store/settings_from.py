@@ -58,9 +58,12 @@ def settings_from(pattern: str, root: Path, test: Path, *, is_file: bool) -> dic
         matches = [each.fullmatch(name) for each, name in zip(expressions, names[start:], strict=False)]
         if len(matches) == len(expressions) and all(matches):
             found = {name: text for match in matches if match is not None for name, text in match.groupdict().items()}
-            return {name: _value(text) for name, text in found.items()}
+            return {name: _value(name, text) for name, text in found.items()}
     return None
 
 
-def _value(text: str) -> Scalar:
-    return read_key_values(f"value={text}")["value"]
+def _value(name: str, text: str) -> Scalar:
+    """*text* with the type of its ``key=value`` line; a version, and a number that would lose a digit, stay texts."""
+    value = read_key_values(f"value={text}")["value"]
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return text if is_number and (name.endswith("version") or str(value) != text) else value

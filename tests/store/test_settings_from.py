@@ -14,7 +14,7 @@ ROOT = Path("/somewhere/results")
 @pytest.mark.parametrize(
     ("pattern", "path", "found"),
     [
-        ("results/{hw}/{engine}-{version}", "h100/vllm-0.9/a.json", {"hw": "h100", "engine": "vllm", "version": 0.9}),
+        ("results/{hw}/{engine}-{version}", "h100/vllm-0.9/a.json", {"hw": "h100", "engine": "vllm", "version": "0.9"}),
         (
             "results/{hw}/{engine}-{version}",
             "h100/vllm-0.9.1/b/a.json",

@@ -18,6 +18,7 @@ from ..select.selection import not_judged
 from ..words import count_of, named, plural
 from .finding import (
     ANALYSES,
+    EVERY,
     MOST_RUNS,
     NONE,
     AnswerKind,
@@ -50,6 +51,7 @@ def findings(
         *label_findings(matrix, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
+        *(Finding("unlike", each, EVERY) for each in (workload.differences(matrix.entries) if workload.differences else ())),
     ]
     return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))
 

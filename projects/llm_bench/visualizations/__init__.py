@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
-from .store import OPTIONS, implausible, local_store, warnings
+from .store import GROUPS, OPTIONS, differences, implausible, local_store, warnings
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Report
 
-GROUPS = ("model", "dataset", "input_length", "output_length", "tool")
-"""Other prompts, and tools that count tokens or warm-up differently, are not compared."""
 VARIANTS = (
     "engine",
     "version",
@@ -45,6 +43,7 @@ workload = Workload(
     variant_keys=VARIANTS,
     warnings=warnings,
     implausible=implausible,
+    differences=differences,
     options=OPTIONS,
     reports=_reports,
     regression=RegressionKeys(

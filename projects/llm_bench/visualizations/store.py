@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matrix_benchmarking import kpi, plausible
-from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import TestDirectory, reader_store
@@ -17,6 +18,8 @@ from . import kpis, places
 from .readers.every import READERS
 from .vocabulary import LATENCIES, MEASURES
 
+GROUPS = ("model", "dataset", "input_length", "output_length", "tool")
+"""Other prompts, and tools that count tokens or warm-up differently, are not compared."""
 OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 """For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
 
@@ -105,6 +108,29 @@ def _of_lengths(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     if not varied and is_number(asked) and is_number(made) and 0 < made < SHORT * asked:
         return [f"answers are shorter than asked: {made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"]
     return []
+
+
+UNLIKE = {"input_length_mean": 1.25, "output_length_mean": 1.25, "requests": 20.0}
+"""How many times as large as the least the largest of a group may be, until it is said."""
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Why runs of one group, which are compared, may not be alike."""
+    groups: dict[tuple[object, ...], list[Entry]] = {}
+    for entry in entries:
+        if not entry.failed:
+            groups.setdefault(tuple((name, repr(entry.settings.get(name))) for name in GROUPS), []).append(entry)
+    found = []
+    for runs in groups.values():
+        for name, factor in UNLIKE.items():
+            values = [run.kpis[name] for run in runs if run.kpis.get(name, 0) > 0]
+            if values and max(values) > factor * min(values):
+                of = f" of {runs[0].settings['model']}" if "model" in runs[0].settings else ""
+                found.append(
+                    f"{count_of(len(values), 'run')}{of} are compared, and their {name} is {min(values):,.4g} to "
+                    f"{max(values):,.4g}: {MEASURES[name].help.lower()}."
+                )
+    return found
 
 
 NEVER_NEGATIVE = [name for name in MEASURES if not name.startswith("schedule_delay")]

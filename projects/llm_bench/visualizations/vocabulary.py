@@ -56,6 +56,7 @@ MEASURES: Mapping[str, Measure] = {
         "requests/s", "Requests per second that kept the limits which the tool was given", "higher", True
     ),
     "error_share": Measure("", "Share of the requests that failed", "lower", True, "{:.2%}"),
+    "requests": Measure("requests", "Requests that were answered", "neither", False, "{:,.0f}"),
     "concurrency_reached": Measure("requests", "Requests in flight, the mean over the run", "neither"),
     "request_rate_reached": Measure("requests/s", "Requests sent per second", "neither"),
     "input_length_mean": Measure("tokens", "Input tokens of a request, the mean", "neither"),
@@ -73,8 +74,8 @@ MEASURES: Mapping[str, Measure] = {
     "schedule_delay_p99": Measure("s", "How late the client sent a request: 99th percentile", "lower"),
 }
 
-COUNTS = ("requests", "failed_requests", "duration", "input_tokens", "output_tokens", "request_rate_asked")
-"""What a file may also tell: answered and failed requests, s, tokens, and the rate that was asked for, in 1/s."""
+COUNTS = ("failed_requests", "duration", "input_tokens", "output_tokens", "request_rate_asked")
+"""What a file may also tell: failed requests, s, tokens, and the rate that was asked for, in 1/s."""
 
 SETTINGS = {
     "tool": "the tool that measured",

@@ -45,19 +45,16 @@ def sweep(tree: Path, repeats: int = 3) -> Path:
             for repeat in range(repeats):
                 noise = 1 + 0.002 * (repeat - 1)
                 point = {
-                    **{
-                        **POINT,
-                        "backend": "openai",
-                        "max_concurrency": concurrency,
-                        "output_throughput": tokens * noise,
-                    },
-                    **{"total_token_throughput": 5 * tokens * noise, "total_input_tokens": 40 * tokens * noise},
-                    **{"median_tpot_ms": 1000 / user / noise},
-                    **{
-                        "p99_tpot_ms": 1300 / user,
-                        "mean_tpot_ms": 1010 / user,
-                        "p99_ttft_ms": 100 + 20.0 * concurrency,
-                    },
+                    **POINT,
+                    "backend": "openai",
+                    "max_concurrency": concurrency,
+                    "output_throughput": tokens * noise,
+                    "total_token_throughput": 5 * tokens * noise,
+                    "total_input_tokens": int(40 * tokens * noise) | 1,
+                    "median_tpot_ms": 1000 / user / noise,
+                    "p99_tpot_ms": 1300 / user,
+                    "mean_tpot_ms": 1010 / user,
+                    "p99_ttft_ms": 100 + 20.0 * concurrency,
                 }
                 (place / f"conc{concurrency}-{repeat}.json").write_text(json.dumps(point))
     return tree
@@ -152,7 +149,7 @@ def test_runs_measured_once_and_other_prompts_are_said(tmp_path: Path, parsed: P
     sweep(tmp_path, repeats=1)
     (tmp_path / "other.json").write_text(json.dumps({**POINT, "model_id": "other"}))
     study = Study(parsed(tmp_path), load(WORKLOAD))
-    assert list(groups_of(study.matrix, study.workload)) == ["model org/model-8b", "model other"]
+    assert list(groups_of(study.matrix, study.workload)) == ["model org/model-8b", "model other, input_length 512"]
     assert on_repeats(spots_of(study, study.matrix)).startswith("No point was measured twice")
     assert study.best.kpi is not None
     assert study.best.kpi.name == "output_tokens_per_s_per_gpu"  # nothing has a price
@@ -164,10 +161,8 @@ def test_runs_measured_once_and_other_prompts_are_said(tmp_path: Path, parsed: P
 def test_all_pages_are_written_whatever_is_unknown(tmp_path: Path, change: dict[str, Any]) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a.json").write_text(json.dumps({**POINT, **change}))
-    status = main(
-        ["visualize", f"--workload={WORKLOAD}", f"--results-dirname={tmp_path / 'tree'}", "--generate"]
-        + [f"--report-dest={tmp_path / 'report'}"]
-    )
+    directories = [f"--results-dirname={tmp_path / 'tree'}", f"--report-dest={tmp_path / 'report'}"]
+    status = main(["visualize", f"--workload={WORKLOAD}", "--generate", *directories])
     pages = {path.stem: path.read_text() for path in (tmp_path / "report").glob("*.html")}
     assert {"serving", "prices", "reliability", "best-configuration"} <= set(pages)
     assert not any("went wrong" in page or "Traceback" in page for page in pages.values())

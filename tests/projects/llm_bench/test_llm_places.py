@@ -67,7 +67,8 @@ def test_a_person_goes_before_the_file_and_a_name_comes_last(tmp_path: Path, par
     assert entry.settings["engine"] == "vllm"  # the file, by its backend
     assert entry.settings["version"] == "0.4.1"  # a name alone says it
     assert entry.results.settings_from == {
-        **{"model": "settings.yaml, or --settings-from", "hw_type": "settings.yaml, or --settings-from"},
+        "model": "settings.yaml, or --settings-from",
+        "hw_type": "settings.yaml, or --settings-from",
         **dict.fromkeys(("tp", "concurrency", "engine", "backend", "request_rate", "input_length"), "the file"),
         "version": "a name",
     }
@@ -83,5 +84,7 @@ def test_a_pattern_goes_before_the_file_and_after_a_settings_file(
     (tmp_path / "settings.yaml").write_text("version: '8'\n")
     (entry,) = parsed(tmp_path, settings_from="{hw}/{engine}-{version}")
     assert {name: entry.settings[name] for name in ("hw_type", "engine", "version")} == {
-        **{"hw_type": "big-box", "engine": "server", "version": "8"}
+        "hw_type": "big-box",
+        "engine": "server",
+        "version": "8",
     }

@@ -15,6 +15,7 @@ import pytest
 from conftest import only
 
 from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.workload import load
 
 POINT: dict[str, Any] = {
     "date": "20260816-160853",
@@ -61,14 +62,32 @@ def test_a_vllm_point_comes_out_in_seconds_and_tokens(tmp_path: Path, parsed: Pa
     (entry,) = parsed(tmp_path)
     assert entry.problems == ()
     assert entry.settings == {
-        **{"tool": "vllm", "model": "org/model-8b", "engine": "vllm", "backend": "vllm"},
-        **{"concurrency": 16, "request_rate": "unlimited", "input_length": 512},
+        "tool": "vllm",
+        "model": "org/model-8b",
+        "engine": "vllm",
+        "backend": "vllm",
+        "concurrency": 16,
+        "request_rate": "unlimited",
+        "input_length": 512,
     }
     expected = {
-        **{"requests_per_s": 19.8, "output_tokens_per_s": 1980, "total_tokens_per_s": 12117.6, "goodput": 15.5},
-        **{"ttft_mean": 0.06, "ttft_p50": 0.05, "ttft_p99": 0.25, "tpot_p50": 0.0075, "tpot_p99": 0.012},
-        **{"itl_p99": 0.03, "e2e_mean": 0.9, "e2e_p99": 1.5, "error_share": 0.01, "input_length_mean": 512},
-        **{"output_length_mean": 100, "input_tokens_per_s": 198 * 51.2, "tokens_per_s_per_user": 1 / 0.0075},
+        "requests_per_s": 19.8,
+        "output_tokens_per_s": 1980,
+        "total_tokens_per_s": 12117.6,
+        "goodput": 15.5,
+        "ttft_mean": 0.06,
+        "ttft_p50": 0.05,
+        "ttft_p99": 0.25,
+        "tpot_p50": 0.0075,
+        "tpot_p99": 0.012,
+        "itl_p99": 0.03,
+        "e2e_mean": 0.9,
+        "e2e_p99": 1.5,
+        "error_share": 0.01,
+        "input_length_mean": 512,
+        "output_length_mean": 100,
+        "input_tokens_per_s": 198 * 51.2,
+        "tokens_per_s_per_user": 1 / 0.0075,
     }
     assert {name: entry.kpis[name] for name in expected} == pytest.approx(expected)
     assert "ttft_p90" not in entry.kpis
@@ -89,7 +108,7 @@ def test_a_run_without_a_successful_request_has_no_latency_and_failed(tmp_path: 
     write(tmp_path, "a.json", {**POINT, **zeros, "completed": 0, "failed": 200, "total_output_tokens": 0})
     (entry,) = parsed(tmp_path)
     assert entry.failed
-    assert entry.kpis == {"error_share": 1.0}
+    assert entry.kpis == {"error_share": 1.0, "requests": 0}
 
 
 def test_failures_before_they_were_counted_are_the_prompts_that_are_missing(tmp_path: Path, parsed: Parse) -> None:
@@ -106,7 +125,10 @@ def test_metadata_are_settings_in_our_names(tmp_path: Path, parsed: Parse) -> No
     )
     (entry,) = parsed(tmp_path, prices={"L4": 0.9})
     assert {name: entry.settings[name] for name in ("hw_type", "tp", "gpus", "note")} == {
-        **{"hw_type": "L4", "tp": 2, "gpus": 2, "note": "warm cache"}
+        "hw_type": "L4",
+        "tp": 2,
+        "gpus": 2,
+        "note": "warm cache",
     }
     assert entry.kpis["output_tokens_per_s_per_gpu"] == 990
     assert entry.kpis["1M_output_cost"] == pytest.approx(1e6 / 1980 * 2 * 0.9 / 3600)
@@ -206,7 +228,7 @@ def test_damaged_files_are_a_sentence_each(tmp_path: Path, parsed: Parse, conten
     matrix = parsed(tmp_path)
     assert any(entry.name.startswith("good.json") and not entry.problems for entry in matrix)
     said = [problem.reason for entry in (*matrix, *matrix.unfinished) for problem in entry.problems]
-    assert not any("Error" in each or "line " in each and ".py" in each for each in said), said
+    assert not any("Error" in each or ("line " in each and ".py" in each) for each in said), said
 
 
 def test_the_real_files_of_vllm(formats: Path, tmp_path: Path, parsed: Parse) -> None:
@@ -244,15 +266,18 @@ def test_the_real_files_of_sglang(formats: Path, parsed: Parse) -> None:
 
 def test_lines_of_sglang_at_the_same_settings_are_repeats(tmp_path: Path, parsed: Parse) -> None:
     line = {
-        **{
-            "backend": "sglang",
-            "dataset_name": "random",
-            "request_rate": 8.0,
-            "max_concurrency": None,
-            "duration": 4.0,
-        },
-        **{"completed": 100, "total_input_tokens": 100, "total_output_tokens": 200, "request_throughput": 25.0},
-        **{"total_output_tokens_retokenized": 200, "output_throughput": 50.0, "median_ttft_ms": 20.0},
+        "backend": "sglang",
+        "dataset_name": "random",
+        "request_rate": 8.0,
+        "max_concurrency": None,
+        "duration": 4.0,
+        "completed": 100,
+        "total_input_tokens": 100,
+        "total_output_tokens": 200,
+        "request_throughput": 25.0,
+        "total_output_tokens_retokenized": 200,
+        "output_throughput": 50.0,
+        "median_ttft_ms": 20.0,
         "server_info": {"model_path": "m", "tp_size": 4, "dp_size": 2, "enable_dp_attention": True, "version": "0.5.1"},
     }
     write(tmp_path, "a.jsonl", line, {**line, "output_throughput": 51.0}, {**line, "request_rate": math.inf})
@@ -260,3 +285,14 @@ def test_lines_of_sglang_at_the_same_settings_are_repeats(tmp_path: Path, parsed
     found = {(str(entry.settings["request_rate"]), entry.repeat) for entry in matrix}
     assert found == {("8", 0), ("8", 1), ("unlimited", 0)}
     assert {entry.settings["gpus"] for entry in matrix} == {4}
+
+
+def test_runs_that_are_compared_and_are_not_alike_are_a_finding(tmp_path: Path, parsed: Parse) -> None:
+    for name, tokens, requests in (("a", 100, 198), ("b", 101, 190), ("c", 160, 5)):
+        counts = {"completed": requests, "total_output_tokens": tokens * requests, "total_input_tokens": 512 * requests}
+        write(tmp_path, f"{name}.json", {**POINT, **counts})
+    found = load("projects.llm_bench.visualizations").differences
+    assert found is not None
+    unlike, requests = found(parsed(tmp_path).entries)
+    assert unlike.startswith("3 runs of org/model-8b are compared, and their output_length_mean is 100 to 160")
+    assert "5 to 198: requests that were answered" in requests

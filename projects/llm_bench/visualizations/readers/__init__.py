@@ -24,7 +24,7 @@ S, MS, US, NS = 1.0, 1e-3, 1e-6, 1e-9
 OF_REQUESTS = tuple(f"{name}_{what}" for name in LATENCIES for what in STATISTICS)
 """What :func:`of_requests` works out of the latencies of single requests."""
 OF_COUNTS = (
-    *("input_length_mean", "output_length_mean", "error_share"),
+    *("requests", "input_length_mean", "output_length_mean", "error_share"),
     *("requests_per_s", "input_tokens_per_s", "output_tokens_per_s", "total_tokens_per_s"),
 )
 """What :func:`counted` and :func:`point` work out of numbers of requests and tokens."""
@@ -142,7 +142,7 @@ def without_lies(results: Mapping[str, Any]) -> dict[str, Any]:
         found.setdefault("error_share", failed / (done + failed))
     if done == 0:
         for name in MEASURES:
-            if name != "error_share":
+            if name not in ("error_share", "requests"):
                 found.pop(name, None)
         found["exit_code"] = 1
     elif done is not None:

@@ -112,8 +112,10 @@ def _same(lengths: Sequence[int] | None, total: object, count: object) -> int | 
     """The length that all prompts have, which then was asked for."""
     if lengths:
         return lengths[0] if min(lengths) == max(lengths) else None
-    whole = isinstance(total, int) and isinstance(count, int) and count > 0 and total > 0 and total % count == 0
-    return total // count if whole else None  # type: ignore[operator]
+    if not isinstance(total, int) or not isinstance(count, int) or count <= 0 or total <= 0 or total % count:
+        return None
+    length = total // count
+    return length if length % 16 == 0 or length % 10 == 0 else None  # else it may be by chance that it is whole
 
 
 def _results(one: Mapping[str, Any]) -> dict[str, Any]:
