@@ -51,7 +51,10 @@ def findings(
         *label_findings(matrix, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
-        *(Finding("unlike", each, EVERY) for each in (workload.differences(matrix.entries) if workload.differences else ())),
+        *(
+            Finding("unlike", each, EVERY)
+            for each in (workload.differences(matrix.entries) if workload.differences else ())
+        ),
     ]
     return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))
 

@@ -11,7 +11,7 @@ import pytest
 from requirements import missing
 
 from matrix_benchmarking import store
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.workload import load
 
 WORKLOAD = "projects.llm_bench.visualizations"
@@ -37,9 +37,3 @@ def parsed() -> Callable[..., Matrix]:
         return store.parse_tree(load(WORKLOAD), tree, options={"prices": {}, **options})
 
     return parse
-
-
-def only(matrix: Matrix, **settings: Any) -> Entry:
-    """The one entry with these settings."""
-    (found,) = [entry for entry in matrix if all(entry.settings.get(name) == value for name, value in settings.items())]
-    return found

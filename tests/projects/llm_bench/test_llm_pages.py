@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_llm_vllm_sglang import POINT
+from llm_points import POINT
 
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main

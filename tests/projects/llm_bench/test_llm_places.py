@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_llm_vllm_sglang import POINT
+from llm_points import POINT
 
 from matrix_benchmarking.matrix import Matrix
 from projects.llm_bench.visualizations.places import in_name
