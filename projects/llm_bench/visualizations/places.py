@@ -15,7 +15,7 @@ from .readers import limit
 from .vocabulary import SETTINGS, renamed
 
 _QUANTIZATIONS = "nvfp4|mxfp4|fp4|fp8|mxfp8|bf16|fp16|fp32|int8|int4|awq|gptq|w8a8|w4a16|w8a16|w4a8|bnb|q4_k_m|q8_0"
-_ENGINES = {"tensorrt-llm": "trtllm", "tensorrt_llm": "trtllm", "trt-llm": "trtllm", "trt": "trtllm", "sgl": "sglang"}
+_ENGINES = {"tensorrt-llm": "trtllm", "tensorrt_llm": "trtllm", "trt-llm": "trtllm", "sgl": "sglang"}
 _ENGINE_NAMES = (
     "vllm|sglang|sgl|trtllm|tensorrt[-_]llm|trt-llm|trt|tgi|lmdeploy|llama\\.cpp|llamacpp|ollama|mlc-llm|atom"
 )

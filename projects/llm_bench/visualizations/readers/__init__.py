@@ -186,6 +186,8 @@ def documents(file: ArtifactPath) -> Iterable[tuple[str, Any]]:
     except (ValueError, RecursionError) as error:
         whole = error
     lines = [(place, line) for place, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if not lines:
+        raise ArtifactError(file, "is empty") from whole
     for count, (place, line) in enumerate(lines):
         try:
             value = json.loads(line)
@@ -250,3 +252,27 @@ def counted(results: dict[str, Any]) -> dict[str, Any]:
     if None not in rates:
         results.setdefault("total_tokens_per_s", sum(rate for rate in rates if rate is not None))
     return results
+
+
+_SERVERS = "tensorrt[-_]?llm|trtllm|vllm|sglang|text-generation-inference|tgi|lmdeploy|llama\\.cpp|llm-d|atom"
+_SPELT = {"text-generation-inference": "tgi"}
+_RELEASE = r"v?(\d+\.\d+(?:\.\d+)*(?:[.\-]?(?:rc|post|dev|pre|alpha|beta)[.\-]?\d+)*)"
+
+
+def of_image(image: object) -> dict[str, Scalar]:
+    """The engine, and its version, that a container's *image* names; empty where it names none.
+
+    In ``rocm/vllm:rocm7.0_vllm_0.10.1`` the version stands behind the engine, in ``vllm/vllm-openai:v0.11.0`` it is the
+    tag's beginning.
+    """
+    if not isinstance(image, str):
+        return {}
+    tag = re.split(r"[/#]", image)[-1].partition(":")[2]
+    behind = re.search(rf"({_SERVERS})[-_]?{_RELEASE}", tag, re.IGNORECASE)
+    name = behind or re.search(_SERVERS, tag, re.IGNORECASE) or re.search(_SERVERS, image, re.IGNORECASE)
+    if name is None:
+        return {}
+    spelt = (name[1] if behind else name[0]).lower()
+    engine = "trtllm" if spelt.startswith(("tensorrt", "trt")) else _SPELT.get(spelt, spelt)
+    release = behind[2] if behind else found[1] if (found := re.match(_RELEASE, tag)) else None
+    return {"engine": engine, "version": release} if release else {"engine": engine}

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import Field, sglang, vllm
+from . import Field, aiperf, guidellm, inference_perf, inferencex, llmd, mlperf, sglang, vllm
 
 
 class ToolReader(Protocol):
@@ -30,4 +30,4 @@ class ToolReader(Protocol):
     def read(self, file: ArtifactPath) -> Iterator[Part]: ...
 
 
-READERS: Sequence[ToolReader] = [vllm, sglang]
+READERS: Sequence[ToolReader] = [vllm, sglang, guidellm, aiperf, inference_perf, llmd, inferencex, mlperf]

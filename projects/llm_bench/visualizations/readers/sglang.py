@@ -28,6 +28,7 @@ from . import (
 
 TOOL = "sglang"
 FORMAT = "SGLang bench_serving, JSON Lines"
+file_names = ("*.jsonl", "*.ndjson", "*.json")
 DERIVED: Sequence[str] = [*OF_REQUESTS, *OF_COUNTS]
 TEMPLATE = {
     "mean": "mean_{}_ms",

@@ -30,6 +30,7 @@ from . import (
 
 TOOL = "vllm"
 FORMAT = "vLLM bench serve and bench sweep, 2024 to 2026"
+file_names = ("*.json", "*.jsonl", "*.ndjson")
 DERIVED: Sequence[str] = [*OF_REQUESTS, *OF_COUNTS]
 NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}
 TEMPLATE = {
@@ -63,7 +64,8 @@ _NOT_OURS = (b'"good_completed"', b'"input_throughput"', b'"dataset_name"', b'"m
 
 
 def recognises(head: bytes, name: str) -> bool:
-    ours = (b'"num_prompts"' in head and b'"tokenizer_id"' in head) or b'"total_token_throughput"' in head
+    ours = b'"num_prompts"' in head and b'"tokenizer_id"' in head
+    ours = ours or (b'"total_token_throughput"' in head and b'"completed":' in head)
     return ours and not any(key in head for key in _NOT_OURS)
 
 

@@ -1,0 +1,157 @@
+"""guidellm, its second to fourth generation: a file is a sweep, and each benchmark in it a point.
+
+Its inter token latency is a mean over a request, so it is the TPOT here; its time per output token counts the first
+one, too, and has no place. Whole answers are in s, the rest in ms. Source: vllm-project/guidellm, benchmark schemas.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
+
+from . import MS, OF_COUNTS, Field, at, counted, field, limit, measured, number, point
+from .without import without_values
+
+TOOL = "guidellm"
+FORMAT = "guidellm 0.2 and later, JSON or YAML"
+file_names = ("*.json", "*.yaml", "*.yml")
+STATISTICS = {"mean": "mean", "p50": "percentiles.p50", "p90": "percentiles.p90", "p95": "percentiles.p95"}
+STATISTICS |= {"p99": "percentiles.p99"}
+
+
+def _good(metric: str, statistic: str = "mean") -> tuple[str, str]:
+    return f"metrics.{metric}.successful.{statistic}", f"{metric}.successful.{statistic}"
+
+
+def _latency(name: str, metric: str, unit: float) -> dict[str, Field]:
+    return {f"{name}_{what}": field(*_good(metric, path), unit=unit) for what, path in STATISTICS.items()}
+
+
+FIELDS: Mapping[str, Field] = {
+    "requests_per_s": field(*_good("requests_per_second")),
+    "output_tokens_per_s": field(*_good("output_tokens_per_second")),
+    "total_tokens_per_s": field(*_good("tokens_per_second")),
+    **_latency("e2e", "request_latency", 1.0),
+    **_latency("ttft", "time_to_first_token_ms", MS),
+    **_latency("tpot", "inter_token_latency_ms", MS),
+    "concurrency_reached": field(*_good("request_concurrency")),
+    "input_length_mean": field(*_good("prompt_token_count")),
+    "output_length_mean": field(*_good("output_token_count")),
+}
+DERIVED: Sequence[str] = [*OF_COUNTS, "schedule_delay_mean"]
+_TOTALS = ("metrics.request_totals", "request_totals", "scheduler_metrics.requests_made", "run_stats.requests_made")
+COUNTS = {
+    "requests": field(*(f"{path}.successful" for path in _TOTALS)),
+    "failed_requests": field(*(f"{path}.errored" for path in _TOTALS)),
+    "duration": field("duration", "run_duration"),
+    "schedule_delay_mean": field(
+        "scheduler_metrics.request_targeted_start_delay_avg", "run_stats.request_start_time_targeted_delay_avg"
+    ),
+}
+
+
+def recognises(head: bytes, name: str) -> bool:
+    if name.endswith((".yaml", ".yml")):
+        return b"benchmarks:" in head and (b"guidellm" in head or b"strategy" in head)
+    return b'"benchmarks"' in head and any(key in head for key in (b"guidellm", b'"type_"', b'"strategy_index"'))
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    document = read_yaml(file) if file.path.suffix in (".yaml", ".yml") else _json(file)
+    benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
+    if not isinstance(benchmarks, list):
+        raise ArtifactError(file, "holds no list of benchmarks")
+    names: dict[str, int] = {}
+    for one in benchmarks:
+        if isinstance(one, dict):
+            settings, name = _settings(document, one)
+            names[name] = count = names.get(name, -1) + 1
+            settings["repeat"] = count or None
+            yield point(f"{name} {count}" if count else name, TOOL, settings, _results(one))
+
+
+def _json(file: ArtifactPath) -> Any:
+    """The document without its single requests, which may be many times as large as the rest."""
+    with file.open("rb") as stream:
+        try:
+            return json.loads(without_values(stream, b"requests", depth=3))
+        except (ValueError, RecursionError) as error:
+            raise ArtifactError(file, f"is not valid JSON: {error}") from error
+
+
+def _settings(document: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[dict[str, object], str]:
+    """The settings of a benchmark, and the name of its strategy."""
+    strategy: Any = next((each for path in ("config.strategy", "args.strategy") if (each := at(one, path))), {})
+    kind = str(at(strategy, "type_") or at(strategy, "kind") or "benchmark")
+    rate, streams = (
+        next((value for key in keys if (value := at(strategy, key)) is not None), None)
+        for keys in (("rate", "rate_per_second"), ("streams", "max_concurrency", "concurrency"))
+    )
+    settings: dict[str, object] = {"strategy": kind}
+    if kind == "synchronous":
+        settings |= {"concurrency": 1, "request_rate": "unlimited"}
+    elif kind in ("concurrent", "throughput"):
+        settings |= {"concurrency": limit(streams) if kind == "concurrent" or streams else "unlimited"}
+        settings["request_rate"] = "unlimited"
+    else:
+        settings |= {"request_rate": limit(rate)}
+    models = ("config.backend.model", "worker.backend_model", "benchmarker.backend.model")
+    whole = ("config.spec.backend.model", "args.model", "args.backend_kwargs.model", "args.backend_args.model")
+    settings["model"] = next((v for path in models if (v := at(one, path))), None) or next(
+        (v for path in whole if (v := at(document, path))), None
+    )
+    engine = at(document, "config.metadata.labels") or at(document, "args.labels")
+    settings |= engine if isinstance(engine, dict) else {}
+    settings |= _data(document, one)
+    asked = streams if kind == "concurrent" else rate if kind not in ("synchronous", "throughput") else None
+    return settings, f"{kind} {asked:g}" if isinstance(asked, (int, float)) else kind
+
+
+def _data(document: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, object]:
+    """Where the prompts come from, and the lengths that a synthetic text was asked to have."""
+    given = at(document, "config.spec.data") or at(document, "args.data") or at(one, "request_loader.data")
+    first = given[0] if isinstance(given, list) and given else given
+    if isinstance(first, str):
+        text = first
+        try:
+            first = json.loads(text)
+        except ValueError:
+            first = dict(re.findall(r"(\w+)=([^,\s]+)", text)) or {"path": text}
+    if not isinstance(first, dict):
+        return {}
+    lengths = {
+        name: int(value) if (value := number(_float(first.get(key)))) else None
+        for name, key in (("input_length", "prompt_tokens"), ("output_length", "output_tokens"))
+    }
+    source = (
+        first.get("path")
+        or first.get("source")
+        or first.get("kind")
+        or ("synthetic" if any(lengths.values()) else None)
+    )
+    return {**lengths, "dataset": str(source).rpartition("/")[2] if source else None}
+
+
+def _float(value: object) -> object:
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
+
+
+def _results(one: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {**measured(one, FIELDS), **measured(one, COUNTS)}
+    for name, paths in (("start", ("start_time", "run_stats.start_time")), ("end", ("end_time", "run_stats.end_time"))):
+        value = next((known for path in paths if (known := number(at(one, path))) is not None), None)
+        if value is not None and 0 < value < 4e9:
+            found[name] = dt.datetime.fromtimestamp(value, dt.UTC)
+    if "start" in found and "end" in found:
+        found.setdefault("duration", (found["end"] - found["start"]).total_seconds())
+    found["campaign"] = True
+    return counted(found)
