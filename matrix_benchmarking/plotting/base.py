@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 Href = Callable[[Entry], str | None]
 """The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
-Late = Callable[[Callable[[], "Node"], int], "Node"]
-"""The place of what a function makes when it is seen, and its height in pixels."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -115,7 +112,7 @@ class View:
 
     def colours(self, setting: str) -> dict[str, str]:
         """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
-        return self.drawn.colours(setting)
+        return colour_map(self.study.read, setting)
 
     def link(self, run: Entry, text: str | None = None) -> Component:
         """A link to the run's test directory; its id instead for a test of a history, which has none."""
@@ -150,10 +147,6 @@ class _Named:
         if address is None:
             return html.Span(text or entry.name, title=where)
         return html.A(text or entry.name, href=address, title=where)
-
-    def colours(self, setting: str) -> dict[str, str]:
-        """See :meth:`View.colours`."""
-        return colour_map(self.study.read, setting)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
@@ -195,6 +188,27 @@ class Plot(_Named):
         """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
         return 600
 
+    def part(self, view: View) -> Part:
+        """The figure and what is said of it, as the catalogue's *texts* choose."""
+        return Part(self.name, lambda: self._parts(view), self.height_px())
+
+    def _parts(self, view: View) -> list[Node]:
+        view, complaints = configured(self, view, self.catalogue.texts)
+
+        def drawn() -> Drawn:
+            figure, text = self.do_plot(*view)
+            if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
+                raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
+            return figure, text
+
+        figure, text = problems.called(self.name, self.workload.source, drawn)
+        parts: list[Node] = [*problems.complaining(complaints)]
+        if figure is not None:
+            parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
+            parts.append(dcc.Graph(figure=figure))
+        said = text if isinstance(text, (list, tuple)) else [text] if text else []
+        return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]
+
 
 class Report(_Named):
     """A page: text, tables and plots."""
@@ -216,7 +230,7 @@ class Report(_Named):
         """The plot *name* under its heading, with its text."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        return [self.catalogue.section(plot, View.of(args))]
+        return [html.Section([html.H3(plot.name), plot.part(View.of(args))], className="plot")]
 
     def each_plot(self, view: View) -> list[Node]:
         """All of its plots, one below the other."""
@@ -239,23 +253,18 @@ def to_location(entry: Entry) -> str | None:
     return None if entry.kept_in is not None else entry.location.absolute().as_uri()
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Catalogue:
     """The plots and reports of a study by their names, how their pages link, and how they are put together."""
 
-    def __init__(
-        self, study: Study, plots: Mapping[str, type[Plot]], reports: Mapping[str, type[Report]], href: Href
-    ) -> None:
-        self.study, self.plots, self.reports, self.href = study, plots, reports, href
-        self.section: Callable[[Plot, View], Node] = plot_section
-        """Makes the part of a report that shows a plot."""
-        self.late: Late | None = None
-        """In an application, which has the verdict above all its pages; None where everything is made at once."""
-
-    def of(self, study: Study) -> Catalogue:
-        """The same for another study."""
-        other = copy.copy(self)
-        other.study = study
-        return other
+    study: Study
+    plots: Mapping[str, type[Plot]]
+    reports: Mapping[str, type[Report]]
+    href: Href
+    texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """What was chosen of the plots' controls, before it is read."""
+    is_live: bool = False
+    """In an application, which has the verdict above all its pages, and makes parts when they are seen."""
 
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""
@@ -297,27 +306,3 @@ def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> tu
     """*view* with what *texts* say of the controls, but for what it fixes already; and what can't be read of them."""
     chosen, complaints = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
     return view.choosing(**{**chosen, **view.cfg}), complaints
-
-
-def plot_section(plot: Plot, view: View, texts: Mapping[str, str] | None = None) -> Component:
-    """What a report shows of a plot, whose controls *texts* choose: heading, how to read it, figure, conclusion."""
-    part = Part(plot.name, lambda: plot_parts(plot, configured(plot, view, texts or {})[0]))
-    return html.Section([html.H3(plot.name), part], className="plot")
-
-
-def plot_parts(plot: Plot, view: View) -> list[Node]:
-    """The plot without its heading."""
-
-    def drawn() -> Drawn:
-        figure, text = plot.do_plot(*view)
-        if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
-            raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
-        return figure, text
-
-    figure, text = problems.called(plot.name, plot.workload.source, drawn)
-    parts: list[Node] = []
-    if figure is not None:
-        parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
-        parts.append(dcc.Graph(figure=figure))
-    said = text if isinstance(text, (list, tuple)) else [text] if text else []
-    return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,9 +34,9 @@ class BestReport(Report):
     def draw(self, view: View) -> list[Node]:
         if LIMIT in view.cfg:
             self.study = self.study.under(view.cfg[LIMIT])
-            self.catalogue = self.catalogue.of(self.study)
+            self.catalogue = dataclasses.replace(self.catalogue, study=self.study)
         best = self.study.best
-        parts: list[Node] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
+        parts: list[Node] = [] if self.catalogue.is_live else [verdict_box(self.study)]
         for group in best.compared:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue.href)]
             parts += repeat_section(group.best.runs, self.catalogue.href, _heading("Repeat the best", group))

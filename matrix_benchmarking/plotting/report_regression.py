@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts
@@ -25,10 +25,7 @@ from .regression_tables import (
     outcome_text,
     run_links,
 )
-from .tables import Node, bullets, dcc, html
-
-if TYPE_CHECKING:
-    from .base import Late
+from .tables import Node, Part, bullets, dcc, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -53,11 +50,10 @@ class RegressionReport(Report):
     )
 
     def draw(self, view: View) -> list[Node]:
-        late = self.catalogue.late
-        if late is None or self.study.has_analysis:
-            return self._parts(MOST_CHARTS, late)
+        if not self.catalogue.is_live or self.study.has_analysis:
+            return self._parts(MOST_CHARTS)
         # What may take long is made when the page is there, as one part: only then is known what it consists of.
-        return [late(lambda: html.Div(self._parts(CHARTS_OF_A_LATE_PAGE, None)), PAGE_HEIGHT_PX)]
+        return [Part(self.name, lambda: html.Div(self._parts(CHARTS_OF_A_LATE_PAGE)), PAGE_HEIGHT_PX)]
 
     def summary(self) -> str:
         analysis = self.study.analysis
@@ -69,7 +65,7 @@ class RegressionReport(Report):
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
 
-    def _parts(self, most_charts: int, late: Late | None) -> list[Node]:
+    def _parts(self, most_charts: int) -> list[Node]:
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
@@ -78,7 +74,7 @@ class RegressionReport(Report):
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
             parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
-            parts += self._charts(shown, most_charts, late)
+            parts += self._charts(shown, most_charts)
         parts += [*_alarms(analysis), *self._others(analysis)]
         if analysis.not_analysed:
             parts += [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
@@ -88,18 +84,18 @@ class RegressionReport(Report):
             parts += [html.H2("Notes on the data"), listed]
         return parts
 
-    def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Node]:
-        cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
+    def _charts(self, shown: Sequence[SeriesVerdict], most: int) -> list[Node]:
+        cards = [self._card(verdict, number) for number, verdict in enumerate(shown[:most])]
         parts: list[Node] = [html.H2("Their charts"), html.P(LEGEND, className="note")]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
         return [*parts, html.Div(cards, className="series-charts")]
 
-    def _card(self, verdict: SeriesVerdict, number: int, late: Late | None) -> Node:
+    def _card(self, verdict: SeriesVerdict, number: int) -> Node:
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Node] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
-        body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
+        body.append(Part(f"The chart of {verdict.name}", lambda: _chart(verdict), series_chart.HEIGHT_PX))
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")

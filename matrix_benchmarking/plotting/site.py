@@ -23,7 +23,7 @@ from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import pictures, problems
-from .base import Catalogue, Plot, Report, View, configured, plot_section
+from .base import Catalogue, Plot, Report, View, configured
 from .catalogue import catalogue_of
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
@@ -73,13 +73,13 @@ def write_site(
     """
     texts = cfg or {}
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
-    catalogue.section = lambda plot, view: plot_section(plot, view, texts)
+    catalogue = dataclasses.replace(catalogue, texts=texts)
     reports = _reports(catalogue, names)
     controls = _controls(_with_plots(catalogue, reports)) if texts else {}
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
     view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
     report_pages = [
-        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, view, texts)
+        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, view)
         for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
     ]
     site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
@@ -208,17 +208,16 @@ def _controls(pages: Iterable[Report | Plot]) -> dict[str, Report | Plot]:
     return found
 
 
-def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] | None = None) -> Page:
-    """The page *file* with what the report gives, under what *texts* say of its controls; what fails is a sentence."""
+def report_page(report: Report, file: str, view: View) -> Page:
+    """The page *file* with what the report gives, as its catalogue's texts choose; what fails is a sentence."""
     renderer = StaticHTML(pages.prefix(file))
     summary = ""
 
     def components() -> Node:
         nonlocal summary
         source = report.workload.source
-        made: Node = problems.called(
-            report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})[0])
-        )
+        chosen, _ = configured(report, view, report.catalogue.texts)
+        made: Node = problems.called(report.name, source, lambda: report.do_plot(*chosen))
         summary = problems.called(report.name, source, report.summary)
         return made
 

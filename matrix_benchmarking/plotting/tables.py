@@ -37,10 +37,11 @@ html, dcc = _Elements("dash.html"), _Elements("dash.dcc")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a page that may fail by itself: what it is called, and a function that makes it."""
+    """A part of a page that may fail by itself; the application makes one of some height when it is seen."""
 
     name: str
     make: Callable[[], Node]
+    height_px: int = 0
 
 
 def bullets(items: Iterable[Node], more: int = 0) -> Node:

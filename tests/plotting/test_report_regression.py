@@ -188,7 +188,7 @@ def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
 
 def test_the_analysis_is_made_once_and_shared_by_the_copies_of_a_catalogue() -> None:
     of = catalogue(mixed())
-    copied = of.of(of.study)
+    copied = dataclasses.replace(of)
     made = copied.study.analysis
     assert made is not None
     assert of.study.analysis is made

@@ -26,7 +26,6 @@ from ..tables import Node, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
-from .sidebar import complaining
 from .view import View
 
 FIRST_ANSWER_S = 1.5
@@ -277,18 +276,18 @@ def key_of(snapshot: Snapshot, current: View) -> str:
 
 def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data) -> Content:
     """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
-    catalogue = catalogue.of(limited(catalogue.study, current.cfg))
+    study = limited(catalogue.study, current.cfg)
     if current.run:
-        title, elements = run_page.elements(snapshot, catalogue.study, current, data.source.roots)
+        title, elements = run_page.elements(snapshot, study, current, data.source.roots)
         return Content(title, convert(elements, None), Deferred(), ())
     slug = current.show or next(iter(snapshot.slugs))
     if slug not in snapshot.slugs:
         raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
     name = snapshot.slugs[slug]
-    deferred = Deferred(wanted, current.cfg, key_of(snapshot, current))
-    shown = catalogue.of(catalogue.study)
-    shown.href, shown.section, shown.late = run_page.addresses(snapshot, current), deferred.section, deferred.place
-    limit = limits(catalogue.study)
+    deferred = Deferred(wanted, key_of(snapshot, current))
+    href = run_page.addresses(snapshot, current)
+    shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg, is_live=True)
+    limit = limits(study)
     if name in snapshot.reports:
         report = shown.report(name)
         cfg, complaints = read([*limit, *report.controls()], current.cfg)
@@ -302,11 +301,10 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         found = [*limit, *report.controls(), *plots]
     else:
         plot = shown.plot(name)
-        view = shown.arguments({}, current.order)
-        elements = [deferred.place(lambda: deferred.plot_parts(plot, view), plot.height_px())]
+        elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
         heading, found = [html.H1(name)], [*limit, *_controls(plot)]
         complaints = read(limit, current.cfg)[1]
-    boxes = [*complaining(complaints), *_unknown(shown, found, current.cfg)]
+    boxes = [*problems.complaining(complaints), *_unknown(shown, found, current.cfg)]
     return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
 
 

@@ -17,10 +17,8 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 
 from ...errors import WorkloadError
 from .. import problems, template
-from ..base import Plot, View, configured, plot_parts
 from ..static_html import figure_json, safe_address
 from ..tables import Cell, Column, Node, Part, Row, Table, dcc, html
-from .sidebar import complaining
 
 FIGURE_HEIGHT_PX = 440
 """About what a figure takes with its text; what comes late shall not push what is below it."""
@@ -43,16 +41,12 @@ Piece = str | dict[str, str]
 
 
 class Deferred:
-    """The parts of the page *key* that are made when they are seen, but for those *wanted*, which are in view already.
+    """The parts of the page *key* that are made when they are seen, but for those *wanted*, in view already."""
 
-    *cfg* is the plots' configuration, as text.
-    """
-
-    def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None, key: str = "") -> None:
+    def __init__(self, wanted: Collection[int] = (), key: str = "") -> None:
         self._wanted = wanted
         self.key = key
         self._time = str(time.monotonic_ns())
-        self._cfg = cfg or {}
         self._makers: list[Callable[[], Node]] = []
 
     def place(self, make: Callable[[], Node], height_px: int) -> Node:
@@ -74,15 +68,6 @@ class Deferred:
         part: Node = problems.guarded(lambda: convert(self._makers[number](), None, f"part-{number}"), "This part")
         return part
 
-    def section(self, plot: Plot, view: View) -> Node:
-        place = self.place(lambda: self.plot_parts(plot, view), plot.height_px())
-        return html.Section([html.H3(plot.name), place], className="plot")
-
-    def plot_parts(self, plot: Plot, view: View) -> list[Node]:
-        """What the report fixes in its view goes before what a person chose."""
-        view, complaints = configured(plot, view, self._cfg)
-        return [*complaining(complaints), *plot_parts(plot, view)]
-
 
 def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
     """*node* and all in it, with tables and figures as the application shows them.
@@ -93,12 +78,15 @@ def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
 
     def converted(node: Any) -> Any:
         if isinstance(node, (list, tuple)):
-            return [converted(each) for each in node]
+            made = [converted(each) for each in node]
+            return [one for each in made for one in (each if isinstance(each, list) else [each])]
         if isinstance(node, Table):
             identity = f"{prefix}-table-{next(numbers)}"
             if node.is_lazy and deferred is not None:
                 return deferred.place(lambda: grid(node, identity), HEIGHT_PX)
             return grid(node, identity)
+        if isinstance(node, Part) and node.height_px and deferred is not None:
+            return deferred.place(node.make, node.height_px)
         if isinstance(node, Part):
             return problems.guarded(lambda: converted(node.make()), f"'{node.name}'")
         if node is None or isinstance(node, (str, int, float)):

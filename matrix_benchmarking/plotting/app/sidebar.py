@@ -15,10 +15,9 @@ import numpy
 from numpy.typing import NDArray
 
 from ... import filters as filter_language
-from ...errors import sentence
 from ...filters import Filters, Value, cut, show
 from ...matrix import NOT_SET, Matrix, NotSet, order, typed
-from .. import controls, problems
+from .. import controls
 from ..controls import Choice, Control, Number, RunChoice
 from ..tables import Node, dcc, html
 from . import view
@@ -312,8 +311,3 @@ def _input(control: Control, current: View, without: View) -> Node:
     kind = "number" if isinstance(control, Number) else "text"
     field = dcc.Input(id=identity, value=chosen, type=kind, debounce=True, className="field", autoComplete="off")
     return html.Label([html.Span(control.label, className="unseen"), field])
-
-
-def complaining(complaints: Sequence[str]) -> list[Node]:
-    """Boxes for what the controls can't read of an address."""
-    return [problems.box(f"{sentence(complaint)} The default is used.") for complaint in complaints]
