@@ -29,6 +29,10 @@ class Value:
             return False
         return self.text in (exact(setting), cut(setting))
 
+    def __str__(self) -> str:
+        text = escaped(self.text)
+        return f'"{text}"' if self.quoted or text != text.strip() else text
+
 
 Filters = Mapping[str, tuple[Value, ...]]
 
@@ -60,8 +64,22 @@ def exact(setting: object) -> str:
 
 def write(setting: Scalar) -> str:
     """*setting* as a filter value: :func:`parse` reads it back so that it matches this setting only."""
-    escaped = "".join("\\" + char if char in _ESCAPABLE else char for char in cut(setting))
-    return f'"{escaped}"' if isinstance(setting, str) else escaped
+    return str(Value(cut(setting), isinstance(setting, str)))
+
+
+def escaped(name: str) -> str:
+    """*name* with a backslash before each character that has a meaning in a filter."""
+    return "".join("\\" + char if char in _ESCAPABLE else char for char in name)
+
+
+def written(filters: Filters) -> str:
+    """*filters* as :func:`parse` reads them."""
+    return ",".join(f"{escaped(name)}={':'.join(map(str, values))}" for name, values in filters.items() if values)
+
+
+def names(text: str) -> list[str]:
+    """Names between commas, each as :func:`escaped` writes it."""
+    return [_unescape(part) for part in _split(text, ",") if part]
 
 
 def value(setting: Scalar) -> Value:

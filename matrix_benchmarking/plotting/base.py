@@ -152,6 +152,13 @@ class _Named:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
         return ()
 
+    def offered(self) -> Sequence[Control]:
+        """The same; none where that fails, which the page itself says."""
+        try:
+            return self.controls()
+        except Exception:  # noqa: BLE001  the others must stay usable
+            return ()
+
     def runs(self, view: View) -> Iterator[Entry]:
         """See :attr:`View.runs`."""
         return self.matrix.all_records(view.settings, view.setting_lists)
@@ -246,6 +253,11 @@ class PlotsReport(Report):
         if not any(len(each) or each.unfinished for each in runs):
             return [html.P("No run is selected, so there is nothing to draw.")]
         return self.each_plot(view)
+
+
+def title_of(name: str) -> str:
+    """The name of a page without what makes it that of a report."""
+    return name.removeprefix("report:").strip()
 
 
 def to_location(entry: Entry) -> str | None:

@@ -23,8 +23,9 @@ from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import pictures, problems
-from .base import Catalogue, Plot, Report, View, configured
+from .base import Catalogue, Plot, Report, View, configured, title_of
 from .catalogue import catalogue_of
+from .controls import read
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
 from .report_errors import ErrorReport, overview
@@ -75,7 +76,7 @@ def write_site(
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     catalogue = dataclasses.replace(catalogue, texts=texts)
     reports = _reports(catalogue, names)
-    controls = _controls(_with_plots(catalogue, reports)) if texts else {}
+    controls = {one.name for page in _with_plots(catalogue, reports) for one in page.offered()} if texts else set()
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
     view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
     report_pages = [
@@ -112,7 +113,7 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
     study = Study(study.runs, study.workload, analysis=analysis)
     catalogue = catalogue_of(study, lambda entry: relative_address(entry, destination))
     report = RegressionReport(catalogue)
-    page = report_page(report, f"#{slug(report.name.removeprefix('report:'), 'report')}", catalogue.arguments())
+    page = report_page(report, f"#{slug(title_of(report.name), 'report')}", catalogue.arguments())
     if page.failures:
         raise MatbenchError(page.failures[0])
     provenance = Provenance(study.workload.name, f"Data: {analysis.data}.", analysis.made_at, analysis.check)
@@ -123,7 +124,7 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
 
 def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
     study = catalogue.study
-    title = ErrorReport.name.removeprefix("report:").strip()
+    title = title_of(ErrorReport.name)
     failed: list[Node] = [overview(study.matrix)]
     failed += [[" ", tags.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
     cards = []
@@ -172,15 +173,15 @@ def relative_address(entry: Entry, destination: Path) -> str | None:
 def slugs(names: Iterable[str]) -> list[str]:
     """File names for reports, each different: ``report: Error report`` becomes ``error-report.html``."""
     taken = Slugs(INDEX_FILE.removesuffix(".html"))
-    return [f"{taken.add(name.removeprefix('report:'), 'report')}.html" for name in names]
+    return [f"{taken.add(title_of(name), 'report')}.html" for name in names]
 
 
 def check_choices(study: Study, names: Sequence[str], cfg: Mapping[str, str]) -> None:
     """Raise ConfigError where *cfg* has what no page of *names* (none: all reports) lets a person choose."""
     catalogue = catalogue_of(limited(study, cfg))
     pages = _with_plots(catalogue, _reports(catalogue, names))
-    known = _controls(pages)
-    complaints = [each for page in known.values() for each in configured(page, catalogue.arguments(), cfg)[1]]
+    known = {control.name: control for page in pages for control in page.offered()}
+    complaints = read(known.values(), cfg)[1]
     if all(type(page).do_plot in (Report.do_plot, Plot.do_plot) for page in pages):
         unknown = [name for name in cfg if name not in known]
         complaints += [f"cfg: nothing to choose is called '{name}': {did_you_mean(name, known)}" for name in unknown]
@@ -199,15 +200,6 @@ def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report 
     return [*reports, *map(catalogue.plot, dict.fromkeys(plots))]
 
 
-def _controls(pages: Iterable[Report | Plot]) -> dict[str, Report | Plot]:
-    """The names of the controls of *pages*, each with one that has it."""
-    found: dict[str, Report | Plot] = {}
-    for page in pages:
-        with contextlib.suppress(Exception):  # said where the page is made
-            found |= {control.name: page for control in page.controls()}
-    return found
-
-
 def report_page(report: Report, file: str, view: View) -> Page:
     """The page *file* with what the report gives, as its catalogue's texts choose; what fails is a sentence."""
     renderer = StaticHTML(pages.prefix(file))
@@ -224,7 +216,7 @@ def report_page(report: Report, file: str, view: View) -> Page:
     body = renderer.render(Part(report.name, components))
     return Page(
         file=file,
-        title=report.name.removeprefix("report:").strip(),
+        title=title_of(report.name),
         description=f"{report.description} {under_which(report.study)}".rstrip(),
         body=body,
         figures=tuple(renderer.figures),

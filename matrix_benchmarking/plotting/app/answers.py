@@ -14,11 +14,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
 
+from ... import filters as filter_language
 from ...analyze.check import AnswerKind
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
-from ..base import Catalogue, Plot, Report
+from ..base import Catalogue, Plot, Report, title_of
 from ..controls import Control, find_run, read
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_errors import CheckReport, check_line
@@ -174,7 +175,7 @@ class Pages:
                 for name, value in values.items():
                     text = "" if value is None else str(value).strip()
                     if name == "filters":
-                        current = dataclasses.replace(current, filters=view.read_filters(text))
+                        current = dataclasses.replace(current, filters=filter_language.parse(text))
                     elif name != "beside":
                         current = current.with_cfg(name.removeprefix(view.CFG), text or None)
                     elif text:
@@ -201,7 +202,7 @@ class Pages:
         if not self._writing.acquire(blocking=False):
             return problems.box("Another static report is being written: try again when it is there.")
         try:
-            selection = view.write_filters(current.filters)
+            selection = filter_language.written(current.filters)
             written = site.write_site(
                 shown, self.report_dest, cfg=current.cfg, first=current.order, selection=selection
             )
@@ -262,7 +263,7 @@ def tabs(snapshot: Snapshot, current: View) -> Node:
 def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Node:
     links = []
     for slug, name in pages:
-        said = _title(name)
+        said = title_of(name)
         more = {"aria-current": "page"} if slug == shown else {}
         hint = said if len(said) > MAX_TABS_TITLE else None
         links.append(html.A(said, href=view.write(current.on_page(slug)), className="page-link", title=hint, **more))
@@ -294,18 +295,18 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         view = shown.arguments(cfg, current.order)
         made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*view))
         elements = convert(made, deferred)
-        plots = [control for plot in report.drawn for control in _controls(plot)]
-        heading = [html.H1(_title(name))]
+        plots = [control for plot in report.drawn for control in plot.offered()]
+        heading = [html.H1(title_of(name))]
         heading += [html.P(report.description, className="description")] if report.description else []
         # A report may offer other values, now that it knows what was chosen.
         found = [*limit, *report.controls(), *plots]
     else:
         plot = shown.plot(name)
         elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
-        heading, found = [html.H1(name)], [*limit, *_controls(plot)]
+        heading, found = [html.H1(name)], [*limit, *plot.offered()]
         complaints = read(limit, current.cfg)[1]
     boxes = [*problems.complaining(complaints), *_unknown(shown, found, current.cfg)]
-    return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
+    return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 
 
 def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Node]:
@@ -314,21 +315,9 @@ def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str,
     if names.issuperset(texts):
         return []
     pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
-    names.update(control.name for page in pages for control in _controls(page))
+    names.update(control.name for page in pages for control in page.offered())
     return [
         problems.box(sentence(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}"))
         for name in texts
         if name not in names
     ]
-
-
-def _controls(plot: Plot | Report) -> Sequence[Control]:
-    """Those of *plot*; none where that fails, which its own part says."""
-    try:
-        return plot.controls()
-    except Exception:  # noqa: BLE001  the others must stay usable
-        return ()
-
-
-def _title(name: str) -> str:
-    return name.removeprefix("report:").strip()

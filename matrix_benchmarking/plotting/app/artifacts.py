@@ -5,14 +5,15 @@ A file is never interpreted by the browser: text is sent as plain text, everythi
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import json
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from ...errors import MatbenchError, os_reason
 from ...files import read_regular
@@ -24,7 +25,6 @@ _TEXT = {
     *(".txt", ".log", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".md", ".ini", ".cfg", ".toml"),
     *(".xml", ".html", ".htm", ".js", ".py", ".sh", ".prom", ".out", ".err", ".svg"),
 }
-_JSON_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^][{}:,"\s]+')
 _BINARY_BELOW = set(range(32)) - {9, 10, 12, 13, 27}
 
 
@@ -87,7 +87,8 @@ def show(path: Path) -> Shown:
         return Shown(None, is_whole, size)
     text = content.decode("utf-8", "replace")
     if is_whole and path.suffix == ".json":
-        text = _indented(text)
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):  # what is none is shown as it is
+            text = msgspec.json.format(text, indent=2)
     return Shown(text, is_whole, size)
 
 
@@ -114,28 +115,3 @@ def _walk(base: Path) -> Iterator[Artifact]:
                 continue
             if stat.S_ISREG(status.st_mode):
                 yield Artifact(path.relative_to(base).as_posix(), status.st_size)
-
-
-def _indented(text: str) -> str:
-    """JSON with a line for each value, and every number and text as it stands in the file; other text as it is."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    lines: list[str] = []
-    depth = 0
-    for piece in _JSON_TOKENS.findall(text):
-        if piece in "]}":
-            depth -= 1
-            lines.append("\n" + "  " * depth + piece if lines[-1] not in ("[", "{") else piece)
-            continue
-        if lines and lines[-1] in ("[", "{"):
-            lines.append("\n" + "  " * depth)
-        if piece in "[{":
-            depth += 1
-            lines.append(piece)
-        elif piece == ",":
-            lines.append(",\n" + "  " * depth)
-        else:
-            lines.append(": " if piece == ":" else piece)
-    return "".join(lines)

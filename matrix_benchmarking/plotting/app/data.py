@@ -17,6 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ... import filters as filter_language
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters
@@ -26,7 +27,6 @@ from .. import site
 from ..base import Catalogue
 from ..catalogue import catalogue_of
 from .sidebar import Facets, short_ids
-from .view import read_filters, write_filters
 
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
@@ -87,10 +87,10 @@ class Snapshot:
         Raises ConfigError for a filter on a setting that no entry has.
         """
         with self._lock:
-            return self._selected(write_filters(filters), tuple(order))
+            return self._selected(filter_language.written(filters), tuple(order))
 
     def _select(self, text: str, order: tuple[str, ...]) -> Catalogue:
-        filters = read_filters(text)
+        filters = filter_language.parse(text)
         self.study.matrix.check_values(filters)
         study = self.study.selected(filters, ordered(self.facets.select(filters), order))
         study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them

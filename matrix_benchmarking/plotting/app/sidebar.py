@@ -171,7 +171,7 @@ def selectors(facets: Facets, current: View) -> list[Node]:
 
 
 def _filter_field(current: View) -> Node:
-    text = view.write_filters(current.filters)
+    text = filter_language.written(current.filters)
     field = dcc.Input(
         id={"type": "field", "name": "filters", "shown": text},
         value=text,

@@ -11,8 +11,8 @@ import urllib.parse
 from collections.abc import Mapping
 
 from ... import filters as filter_language
-from ...errors import ConfigError, MatbenchError, did_you_mean
-from ...filters import Filters, Value
+from ...errors import ConfigError, did_you_mean
+from ...filters import Filters, Value, escaped
 
 CFG = "cfg."
 _PLAIN = "/:,=\"'@!*()"
@@ -20,13 +20,9 @@ _PLAIN = "/:,=\"'@!*()"
 _FIELDS = ("show", "filters", "order", "artifact", "beside", "run")
 
 
-class AddressError(MatbenchError):
-    """An address that can't be read."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class View:
-    """What is shown; a default value is not written into the address."""
+    """What is shown."""
 
     show: str = ""  # the slug of a report or plot; empty for the first report
     filters: Filters = dataclasses.field(default_factory=dict)
@@ -57,16 +53,16 @@ class View:
 
 def write(view: View) -> str:
     """The query of an address, with its ``?``; :func:`read` gives *view* again."""
-    before = {"show": view.show, "filters": write_filters(view.filters), "order": ",".join(map(_escape, view.order))}
+    filters, order = filter_language.written(view.filters), ",".join(map(escaped, view.order))
+    before = {"show": view.show, "filters": filters, "order": order}
     after = {"artifact": view.artifact, "beside": view.beside, "run": view.run}
-    texts = [(name, text) for name, text in before.items() if text]
-    texts += [(f"{CFG}{name}", text) for name, text in view.cfg.items()]
-    texts += [(name, text) for name, text in after.items() if text]
-    return "?" + "&".join(f"{_quote(name, '')}={_quote(text, _PLAIN)}" for name, text in texts)
+    texts = {**before, **{f"{CFG}{name}": text for name, text in view.cfg.items()}, **after}
+    said = {name: text for name, text in texts.items() if text or name.startswith(CFG)}
+    return "?" + "&".join(f"{_quote(name, '')}={_quote(text, _PLAIN)}" for name, text in said.items())
 
 
 def read(query: str) -> View:
-    """The view that *query* says, with or without its ``?``; raises AddressError for a part that has no meaning."""
+    """The view that *query* says, with or without its ``?``; raises ConfigError for a part that has no meaning."""
     texts: dict[str, str] = {}
     cfg: dict[str, str] = {}
     try:
@@ -74,18 +70,19 @@ def read(query: str) -> View:
             query.removeprefix("?").replace("+", "%2B"), keep_blank_values=True, max_num_fields=200, errors="strict"
         )
     except (ValueError, UnicodeDecodeError) as error:
-        raise AddressError(f"the address can't be read: {error}") from error
+        raise ConfigError(f"the address can't be read: {error}") from error
     for name, text in pairs:
         if name.startswith(CFG) and len(name) > len(CFG):
             cfg[name.removeprefix(CFG)] = text
         elif name in _FIELDS:
             texts[name] = text
         else:
-            raise AddressError(
-                f"the address has an unknown part '{name}': {did_you_mean(name, [*_FIELDS, 'cfg.NAME'])}"
-            )
-    filters = read_filters(texts.pop("filters", ""), "the address: ")
-    order = tuple(dict.fromkeys(_names(texts.pop("order", ""))))
+            raise ConfigError(f"the address has an unknown part '{name}': {did_you_mean(name, [*_FIELDS, 'cfg.NAME'])}")
+    try:
+        filters = filter_language.parse(texts.pop("filters", ""))
+        order = tuple(dict.fromkeys(filter_language.names(texts.pop("order", ""))))
+    except ConfigError as error:
+        raise ConfigError(f"the address: {error}") from error
     return View(filters=filters, order=order, cfg=cfg, **texts)
 
 
@@ -93,42 +90,8 @@ def same(one: str, other: str) -> bool:
     """True if two queries say the same; one that can't be read is like no other."""
     try:
         return read(one) == read(other)
-    except AddressError:
+    except ConfigError:
         return one == other
-
-
-def read_filters(text: str, before: str = "") -> Filters:
-    """Filters as a person types them; raises AddressError where they can't be read."""
-    try:
-        return filter_language.parse(text)
-    except ConfigError as error:
-        raise AddressError(f"{before}{error}") from error
-
-
-def write_filters(filters: Filters) -> str:
-    """Filters as the command line takes them."""
-    return ",".join(f"{_escape(name)}={':'.join(map(_value, values))}" for name, values in filters.items() if values)
-
-
-def _names(text: str) -> list[str]:
-    """Names between commas; a backslash takes the meaning from the character after it."""
-    names, current, characters = [], "", iter(text)
-    for char in characters:
-        if char == ",":
-            names.append(current)
-            current = ""
-        else:
-            current += next(characters, "\\") if char == "\\" else char
-    return [name for name in [*names, current] if name]
-
-
-def _value(value: Value) -> str:
-    text = _escape(value.text)
-    return f'"{text}"' if value.quoted or text != text.strip() else text
-
-
-def _escape(text: str) -> str:
-    return "".join("\\" + char if char in ',:=\\"' else char for char in text)
 
 
 def _quote(text: str, plain: str) -> str:

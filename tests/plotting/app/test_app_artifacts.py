@@ -103,9 +103,9 @@ def test_text_is_shown_up_to_its_limit_and_bytes_are_not(results: Path) -> None:
 
 def test_json_is_shown_with_every_number_as_it_stands_in_the_file(results: Path) -> None:
     odd = results / "odd.json"
-    odd.write_text('{"a": NaN, "a": 2, "b": [1e999, {}], "c": 12345678901234567890.123, "d": "x,{\\"y:"}')
+    odd.write_text('{"a": 1.0, "a": 2, "b": [1e999, {}], "c": 12345678901234567890.123, "d": "x,{\\"y:"}')
     assert artifacts.show(odd).text == (
-        '{\n  "a": NaN,\n  "a": 2,\n  "b": [\n    1e999,\n    {}\n  ],\n'
+        '{\n  "a": 1.0,\n  "a": 2,\n  "b": [\n    1e999,\n    {}\n  ],\n'
         '  "c": 12345678901234567890.123,\n  "d": "x,{\\"y:"\n}'
     )
 
@@ -114,6 +114,8 @@ def test_json_that_is_none_and_text_that_is_not_utf_8_are_shown_as_they_are(resu
     broken = results / "broken.json"
     broken.write_bytes(b'{"a": \xff')
     assert artifacts.show(broken).text == '{"a": \ufffd'
+    broken.write_text('{"a": NaN}')  # Python writes it, and no other tool reads it
+    assert artifacts.show(broken).text == '{"a": NaN}'
     deep = results / "deep.json"
     deep.write_text("[" * 100_000)
     assert artifacts.show(deep).text == "[" * 100_000

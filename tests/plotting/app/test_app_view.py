@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import filters
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.filters import Value
 from matrix_benchmarking.plotting.app import view
-from matrix_benchmarking.plotting.app.view import AddressError, View
+from matrix_benchmarking.plotting.app.view import View
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 NAMES = TEXT.filter(lambda text: text == text.strip() and text)
@@ -65,7 +66,7 @@ def test_a_plus_typed_by_hand_is_a_plus() -> None:
     ],
 )
 def test_what_can_not_be_read_is_said(query: str, sentence: str) -> None:
-    with pytest.raises(AddressError, match=sentence.replace("?", r"\?")):
+    with pytest.raises(ConfigError, match=sentence.replace("?", r"\?")):
         view.read(query)
 
 
