@@ -1,8 +1,4 @@
-"""The commands: one file each, imported when it is used. A command parses options, calls, prints.
-
-What needs numpy, scipy or plotly it imports when it is carried out: their third of a second and more is nothing that
-help, completion or a mistyped option should take.
-"""
+"""The commands: one file each, imported when it is used. A command parses options, calls, prints."""
 
 from __future__ import annotations
 

@@ -115,10 +115,7 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[C], C]:
 def gathered(
     argument: str, make: Callable[..., Any], *options: Callable[[Any], Any], also: Sequence[str] = ()
 ) -> Callable[[C], C]:
-    """Several options of which a command gets one *argument*: what *make* makes of their values.
-
-    *also* names options that belong to it where the command has them.
-    """
+    """Several options of which a command gets one *argument*: what *make* makes of their values."""
 
     def decorate(function: Any) -> Any:
         @functools.wraps(function)

@@ -1,7 +1,4 @@
-"""``matbench parse``: a results tree in; matrix, LTS payloads, metrics or a table out.
-
-What happens by itself after a parse is in the ``matbench.lts`` block of the configuration.
-"""
+"""``matbench parse``: a results tree in; matrix, LTS payloads, metrics or a table out."""
 
 from __future__ import annotations
 
@@ -90,11 +87,7 @@ def command(
 
 
 def _unattended(study: Study, selection: RunOptions) -> None:
-    """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
-
-    Results that came by download, or as payloads, were not just measured. What goes wrong with one of these keeps none
-    of the others from being done.
-    """
+    """Export the payloads of *study*, and judge them, as far as the configuration says."""
     block = configuration().lts
     export, analysis = block.opensearch.export, block.analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):

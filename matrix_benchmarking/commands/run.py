@@ -42,11 +42,7 @@ def opened(
     needs_some: bool = False,
     payloads_are_past: bool = False,
 ) -> Opening:
-    """What the options and the configuration say of where the runs are, and of how they are read.
-
-    With *needs_some* the default history is meant where nothing else is named; *payloads_are_past* are those beside a
-    results directory, which is the newest build.
-    """
+    """What the options and the configuration say of where the runs are, and of how they are read."""
     from ..runs.opening import Opening  # numpy: a third of a second that --help is not to take
 
     if not selection.workload:

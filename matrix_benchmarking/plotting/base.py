@@ -141,7 +141,6 @@ class _Named:
         self.workload = self.study.workload
 
     def link(self, entry: Entry, text: str | None = None) -> Component:
-        """See :meth:`View.link`."""
         address = self.catalogue.href(entry)
         where = str(entry.location) if entry.kept_in is None else f"{entry.test_uuid} in {entry.kept_in}"
         if address is None:
@@ -196,7 +195,6 @@ class Plot(_Named):
         return 600
 
     def part(self, view: View) -> Part:
-        """The figure and what is said of it, as the catalogue's *texts* choose."""
         return Part(self.name, lambda: self._parts(view), self.height_px())
 
     def _parts(self, view: View) -> list[Node]:
@@ -256,12 +254,10 @@ class PlotsReport(Report):
 
 
 def title_of(name: str) -> str:
-    """The name of a page without what makes it that of a report."""
     return name.removeprefix("report:").strip()
 
 
 def to_location(entry: Entry) -> str | None:
-    """The entry's test directory as an absolute ``file:`` address."""
     return None if entry.kept_in is not None else entry.location.absolute().as_uri()
 
 
@@ -288,7 +284,6 @@ class Catalogue:
         return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))
 
     def plot(self, name: str) -> Plot:
-        """Raises MatbenchError for an unknown *name*."""
         if name not in self.plots:
             raise MatbenchError(f"there is no plot '{name}': {did_you_mean(name, self.plots)}")
         return self.plots[name](self)
@@ -301,10 +296,7 @@ class Catalogue:
         return self.reports[full_name](self)
 
     def page(self, name: str) -> Report:
-        """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first.
-
-        Raises MatbenchError where there is neither.
-        """
+        """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first."""
         if name in self.plots:
             of_plot: type[Report] = type("PlotPage", (PlotsReport,), {"name": name, "plots": (self.plots[name],)})
             return of_plot(self)

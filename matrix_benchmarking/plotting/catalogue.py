@@ -49,7 +49,6 @@ def check(workload: Workload) -> None:
 
 
 def _by_name(classes: Iterable[object], kind: type[K]) -> dict[str, type[K]]:
-    """Raises WorkloadError for what isn't a class of this *kind*, and for a name used twice."""
     found: dict[str, type[K]] = {}
     for item in classes:
         name = getattr(item, "name", None)

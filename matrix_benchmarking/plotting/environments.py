@@ -18,7 +18,6 @@ _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
 
 
 def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it") -> list[Node]:
-    """The command that repeats the first of *entries*, where they were run, and what differs among them."""
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
     if not known:
@@ -47,7 +46,6 @@ def _either(values: set[str]) -> str:
 
 
 def recorded(environment: Environment) -> dict[str, str]:
-    """What was recorded, by its name."""
     known = {"cpu": environment.cpu_model, "gpus": ", ".join(environment.gpus), "kernel": environment.kernel}
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 
@@ -74,7 +72,6 @@ def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dic
 
 
 def _values(entries: Iterable[Entry], read: dict[int, dict[str, str]]) -> dict[str, set[str]]:
-    """The values of each part of the environment, over *entries*; empty where nothing is recorded."""
     found: dict[str, set[str]] = {}
     for entry in entries:
         if id(entry) not in read:

@@ -46,10 +46,7 @@ class Failure:
 
 
 def failure_sections(matrix: Matrix, link: Callable[[Entry], Node], which: Which) -> list[Node]:
-    """What the failed and unfinished tests have in common, their causes, and the ends of their logs.
-
-    *link* makes the link to a test, *which* the list of several.
-    """
+    """What the failed and unfinished tests have in common, their causes, and the ends of their logs."""
     failed = [*(entry for entry in matrix if entry.failed), *matrix.unfinished]
     if not failed:
         return []
@@ -84,7 +81,6 @@ def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Node:
 
 
 def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Node]) -> list[Node]:
-    """The ends of the logs: of one test of each cause, then of the others."""
     ordered = [*(group[0] for group in groups), *(failure for group in groups for failure in group[1:])]
     with_logs = [failure for failure in ordered if failure.logs]
     if not with_logs:
@@ -113,7 +109,6 @@ class Tail:
 
     @property
     def last_line(self) -> str:
-        """The last line with something in it; empty for none."""
         return next((line.strip() for line in reversed(self.lines) if line.strip()), "")
 
 

@@ -66,7 +66,6 @@ def asset(name: str) -> str:
 
 
 def render(page: Page, pages: Sequence[Page], provenance: Provenance) -> str:
-    """The whole document of one page, as text; plotly lies beside it."""
     plotly = f'<script src="{PLOTLY_FILE}"></script>\n' if page.figures else ""
     sources = " 'self' file:" if page.figures else ""
     header = f"<header>\n{_navigation(page, pages)}\n{_heading(page, provenance, pages)}\n</header>"
@@ -177,7 +176,6 @@ def link_beside(directory: Path) -> None:
 
 
 def _said(path: Path) -> str:
-    """What the analysis in the JSON report *path* says, and of which data; empty if it is none."""
     try:
         document = json.loads(_read(path) or "null")
         is_ours = isinstance(document, dict) and document.get("format") == FORMAT

@@ -52,10 +52,7 @@ def find_browser() -> str:
 
 
 def draw(pages: Sequence[Page], wanted: Pictures) -> tuple[dict[str, bytes], list[str]]:
-    """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one.
-
-    Raises MatbenchError where the browser doesn't start.
-    """
+    """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one."""
     figures: dict[str, tuple[Figure, str]] = {}
     for page in pages:
         stem = page.file.removeprefix("#").removesuffix(".html")
@@ -78,10 +75,7 @@ def draw(pages: Sequence[Page], wanted: Pictures) -> tuple[dict[str, bytes], lis
 
 
 def titled(figure: Any, name: str, size: tuple[int, int] | None = None) -> dict[str, Any]:
-    """*figure* on white, with *name* above its legend; a dictionary of plain values as plotly's JSON has it.
-
-    With a *size* it has its proportions, and room for all that the figure shows: it is drawn smaller then.
-    """
+    """*figure* on white, with *name* above its legend; a dictionary of plain values as plotly's JSON has it."""
     import json
 
     import plotly.io

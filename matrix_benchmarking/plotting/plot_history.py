@@ -101,7 +101,6 @@ def find(study: Study, view: View) -> KPISeries:
 
 
 def _headline(study: Study) -> str | None:
-    """The KPI by which most of the runs are ranked; the workload's own without any."""
     first = next(iter(study.workload.headlines(run.settings for run in study.matrix)), study.workload.headline)
     return None if first is None else first.name
 
@@ -297,7 +296,6 @@ def marks_frame(shown: Iterable[WithVerdict], places: Callable[[Series], Sequenc
 
 
 def draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
-    """A line across the figure, strong for what got worse and nobody dealt with; a triangle that says what it is."""
     is_strong = mark.kind == WORSE
     line = {"color": COLOUR[mark.kind], "width": 1.8 if is_strong else 1, "dash": "dot"}
     figure.add_vline(x=mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below", **cell)

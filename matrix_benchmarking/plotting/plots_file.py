@@ -27,13 +27,7 @@ class _PlotsFile(pydantic.BaseModel):
 
 
 def read(path: Path, workload: str, ids: Sequence[str] = ()) -> list[str]:
-    """The names to generate, each once, in order: of the selections *ids*, or of all that are for *workload*.
-
-    A selection without a workload is for every one.
-
-    Raises:
-        ConfigError: the file can't be read, isn't of this form, or lacks one of *ids*.
-    """
+    """The names to generate, each once, in order: of the selections *ids*, or of all that are for *workload*."""
     selections = _parse(path)
     by_id: dict[str, _Selection] = {}
     for selection in selections:

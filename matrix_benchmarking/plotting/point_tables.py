@@ -49,7 +49,6 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
 
 
 def value_cells(standing: Standing, group: Group, href: Href, *, is_alone: bool = False) -> list[Cell | str]:
-    """The cells of :func:`value_columns`; of the best point with a mark, unless it *is_alone*."""
     point, kpi = standing.point, group.kpi
     is_best = point is group.best and not is_alone
     difference = ranking.difference_label(standing.difference, group.scale, kpi)
@@ -70,7 +69,6 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
 
 
 def runs_cell(runs: Sequence[Entry], href: Href) -> Cell:
-    """The number of runs, and a link to the test directory of each."""
     count = len(runs)
     links: list[Node] = [] if count == 1 else [f"{count} runs: "]
     for number, entry in enumerate(runs, 1):
@@ -149,7 +147,6 @@ def round_limits(steps: Sequence[Bounded], kpi: KPIDefinition) -> dict[float, li
 
 
 def chosen_steps(steps: Sequence[Bounded], limits: dict[float, list[float]]) -> list[Bounded]:
-    """At most MOST_STEPS of *steps*: the first, the last, and first of all those with a round limit."""
     if len(steps) <= MOST_STEPS:
         return list(steps)
     ends = {0, len(steps) - 1}

@@ -24,14 +24,12 @@ class BrokenPlotError(WorkloadError):
 
 
 def box(*sentences: str) -> Component:
-    """A box that says what is wrong, for people and for screen readers."""
     from dash import html
 
     return html.Div([html.P(sentence) for sentence in sentences], className="problem", role="alert")
 
 
 def complaining(complaints: Iterable[str]) -> list[Component]:
-    """Boxes for what controls can't read of an address."""
     return [box(f"{errors.sentence(complaint)} The default is used.") for complaint in complaints]
 
 
@@ -58,11 +56,7 @@ def sentence(what: str, error: Exception) -> str:
 
 
 def called(name: str, source: Path | None, call: Callable[[], T]) -> T:
-    """What *call* gives, a function of the plot or report *name* of the workload whose code is in *source*.
-
-    Raises:
-        BrokenPlotError: it raises; the sentence says where in the workload's code.
-    """
+    """What *call* gives, a function of the plot or report *name* of the workload whose code is in *source*."""
     try:
         return call()
     except (MatbenchError, KeyboardInterrupt):

@@ -40,7 +40,6 @@ def version(shown: str | None, after: str = "") -> Node:
 
 
 def series_cell(verdict: SeriesVerdict) -> Cell:
-    """The series in words; a long one gets a wide column."""
     name = name_of(verdict)
     return Cell(html.Span(name, className="series-name wide" if len(name) > LONG_NAME else "series-name"))
 
@@ -51,7 +50,6 @@ def size_cell(verdict: SeriesVerdict) -> Cell:
 
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Node:
-    """By severity: each series that changed, the first *charts* of them with the address of their chart."""
     columns: Columns = [
         *("Verdict", "KPI", "Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
@@ -147,7 +145,6 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
 
 
 def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Node:
-    """Series without much to say: their size, their newest level, their newest runs."""
     columns: Columns = [
         *("KPI", "Series", Column("Versions", numeric=True), Column("Runs", numeric=True)),
         Column("Newest", numeric=True, help="the mean at the newest version"),

@@ -115,7 +115,6 @@ def under_which(study: Study) -> str:
 
 
 def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
-    """The verdict in sentences, with the best point's warnings, and *more* lines."""
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
     lines: list[Node] = []

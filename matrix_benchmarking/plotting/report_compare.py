@@ -43,7 +43,6 @@ Candidate = tuple[str, Scalar, Scalar]
 
 
 def comparable(study: Study) -> dict[str, list[Scalar]]:
-    """The settings with at least two values, each with its values; versions in their order."""
     variables: dict[str, list[Any]] = dict(study.matrix.variables())
     found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
     places = {name: study.places(name) for name in found}
@@ -69,10 +68,7 @@ def choices(study: Study, setting: str | None) -> list[Control]:
 
 
 def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
-    """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing.
-
-    Raises ConfigError where what was chosen doesn't fit together.
-    """
+    """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing."""
     setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
     known = comparable(study)
     if setting is None:
@@ -155,7 +151,6 @@ class CompareReport(Report):
         self._environments: dict[int, dict[str, str]] = {}
 
     def controls(self) -> Sequence[Control]:
-        """Setting, old and new value: of the setting that was drawn last, or of all."""
         return choices(self.study, self._setting)
 
     def draw(self, view: View) -> list[Node]:

@@ -78,10 +78,7 @@ def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, object]:
 
 
 def drawn_places(verdict: SeriesVerdict) -> list[int]:
-    """Which points are drawn: all where they are few enough.
-
-    Of many, those around the changes, the newest ones, and the least and the largest of each stretch of equal length.
-    """
+    """Which points are drawn: all where they are few enough."""
     count = len(verdict.points)
     if count <= MOST_POINTS:
         return list(range(count))
@@ -179,10 +176,7 @@ def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
 
 
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
-    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it.
-
-    Spikes and levels of long ago are beyond them where the step that the verdict is about were too small to be seen.
-    """
+    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it."""
     told = levels[levels["role"] != "earlier"]
     known = [float(level) for level in told["level"]]
     low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))

@@ -1,7 +1,4 @@
-"""Static pages: of a results directory an index with the verdict, and one page a report; of an analysis its report.
-
-All pages are rendered before the first is written, each is written atomically, the index last.
-"""
+"""Static pages: of a results directory an index with the verdict, and one page a report; of an analysis its report."""
 
 from __future__ import annotations
 
@@ -109,7 +106,6 @@ def write_site(
 
 
 def write_regression_page(analysis: Analysis, study: Study, destination: Path) -> Path:
-    """Write *analysis* of the runs of *study* into ``index.html`` of *destination*, which needs no other file."""
     study = Study(study.runs, study.workload, analysis=analysis)
     catalogue = catalogue_of(study, lambda entry: relative_address(entry, destination))
     report = RegressionReport(catalogue)
@@ -171,7 +167,6 @@ def relative_address(entry: Entry, destination: Path) -> str | None:
 
 
 def slugs(names: Iterable[str]) -> list[str]:
-    """File names for reports, each different: ``report: Error report`` becomes ``error-report.html``."""
     taken = Slugs(INDEX_FILE.removesuffix(".html"))
     return [f"{taken.add(title_of(name), 'report')}.html" for name in names]
 
@@ -195,13 +190,11 @@ def _reports(catalogue: Catalogue, names: Sequence[str]) -> list[Report]:
 
 
 def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report | Plot]:
-    """*reports* and the plots that they list."""
     plots = (plot if isinstance(plot, str) else plot.name for report in reports for plot in report.plots)
     return [*reports, *map(catalogue.plot, dict.fromkeys(plots))]
 
 
 def report_page(report: Report, file: str, view: View) -> Page:
-    """The page *file* with what the report gives, as its catalogue's texts choose; what fails is a sentence."""
     renderer = StaticHTML(pages.prefix(file))
     summary = ""
 

@@ -222,7 +222,6 @@ def safe_address(address: str) -> str | None:
 
 
 def attributes(properties: Mapping[str, object]) -> str:
-    """The HTML attributes of a component's properties; those without a static meaning are dropped."""
     # Dash gives wildcard properties in an order that changes by run.
     return "".join(_attribute(name, properties[name]) for name in sorted(properties))
 

@@ -45,7 +45,6 @@ class Part:
 
 
 def bullets(items: Iterable[Node], more: int = 0) -> Node:
-    """A list of *items*, and how many *more* there are."""
     last = [html.Li(f"and {more} more")] if more > 0 else []
     return html.Ul([*(html.Li(item) for item in items), *last])
 

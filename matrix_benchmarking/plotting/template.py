@@ -139,7 +139,6 @@ class Facets:
         self.figure = make_subplots(rows=self.rows, cols=self.columns, subplot_titles=titles, **layout)
 
     def place(self, panel: int) -> dict[str, int]:
-        """Where *panel*, from 0, is: row and column, for ``add_scatter``."""
         return {"row": panel // self.columns + 1, "col": panel % self.columns + 1}
 
     def label(self, x: str, y: str) -> None:
@@ -164,7 +163,6 @@ def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour
 
 
 def template() -> go.layout.Template:
-    """The plotly template."""
     import plotly.graph_objects as go
 
     axis = {"automargin": True, "zeroline": False, "showline": True, "ticks": "outside", "title": {"standoff": 10}}

@@ -1,7 +1,4 @@
-"""What the application answers to an address, to a part that came into view, and to what somebody did.
-
-On top the verdict and the reports and plots as tabs, below them the page that is open.
-"""
+"""What the application answers to an address, to a part that came into view, and to what somebody did."""
 
 from __future__ import annotations
 
@@ -110,7 +107,6 @@ class Pages:
         return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int) -> Node:
-        """The deferred part *number* of the page *key*, which is that of *query*."""
         deferred = self._deferred.get(key)
         if deferred is None:
             try:
@@ -136,7 +132,6 @@ class Pages:
             return None, problems.box(*str(error).splitlines())
 
     def progress(self) -> str:
-        """How far the reading is, or what came of it."""
         progress, snapshot = self.data.progress, self.data.snapshot
         if progress.is_reading:
             return f"reading {progress.done:,} of {progress.total:,} tests" if progress.total else "reading"
@@ -184,7 +179,6 @@ class Pages:
         raise ConfigError("the page asked for something unknown")
 
     def _run(self, text: str) -> str:
-        """The id of the run that a person names by id or by name."""
         snapshot = self.data.snapshot
         if snapshot is None:
             return text

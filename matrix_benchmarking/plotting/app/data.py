@@ -1,8 +1,4 @@
-"""The data behind the application: read in the background, replaced as a whole when it has changed.
-
-First the index of the tree is shown, which is there at once; then the tree itself is read, and takes its place if it
-says something else.
-"""
+"""The data behind the application: read in the background, replaced as a whole when it has changed."""
 
 from __future__ import annotations
 
@@ -51,10 +47,7 @@ class Source:
 
 
 class Snapshot:
-    """One state of the data, and what was computed from it; its *number* grows.
-
-    *problem* is why the history could not be read, whose runs are missing then.
-    """
+    """One state of the data, and what was computed from it; its *number* grows."""
 
     def __init__(self, study: Study, number: int, problem: str = "") -> None:
         self.study = study
@@ -76,16 +69,12 @@ class Snapshot:
 
     @functools.cached_property
     def slugs(self) -> Mapping[str, str]:
-        """The page of each report and plot: its slug and its name, reports first."""
         catalogue = catalogue_of(self.study)
         names = [*catalogue.reports, *catalogue.plots]
         return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
 
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
-        """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections.
-
-        Raises ConfigError for a filter on a setting that no entry has.
-        """
+        """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections."""
         with self._lock:
             return self._selected(filter_language.written(filters), tuple(order))
 
@@ -109,8 +98,6 @@ class Progressing:
 
 
 class Data:
-    """The current snapshot, and the thread that reads the next one."""
-
     def __init__(self, source: Source) -> None:
         self.source = source
         self.snapshot: Snapshot | None = None
@@ -119,10 +106,7 @@ class Data:
         self._thread: threading.Thread | None = None
 
     def start(self, *, is_asked: bool = False) -> None:
-        """Read in the background: the index first, then everything. While it is being read, nothing happens.
-
-        What somebody *asked* for is shown anew even where no setting and no KPI has changed: an artifact may have.
-        """
+        """Read in the background: the index first, then everything. While it is being read, nothing happens."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return

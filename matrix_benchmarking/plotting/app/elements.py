@@ -70,10 +70,7 @@ class Deferred:
 
 
 def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
-    """*node* and all in it, with tables and figures as the application shows them.
-
-    *deferred* takes what can wait; None makes everything now.
-    """
+    """*node* and all in it, with tables and figures as the application shows them."""
     numbers = itertools.count(1)
 
     def converted(node: Any) -> Any:
@@ -162,7 +159,6 @@ def grid(table: Table, identity: str) -> Node:
 
 
 def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, object]:
-    """ag-grid's definition of a column; its cells are under its number."""
     title = f"{column.title} ({column.unit})" if column.unit else column.title
     definition: dict[str, object] = {
         "field": f"c{place}",

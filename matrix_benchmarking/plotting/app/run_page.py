@@ -114,7 +114,6 @@ def _value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
 
 
 def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Node]:
-    """Links that put another run beside this one: its repeats, the best of its group, or any by its id."""
     best = [group.best.runs[0] for group in study.best.groups]
     named = [(other, f"repeat {other.repeat}") for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     named += [(other, f"the best: {other.name}") for other in best if other.name != entry.name]

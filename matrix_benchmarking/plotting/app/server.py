@@ -73,7 +73,6 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
 
 @contextlib.contextmanager
 def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
-    """A listening socket on *host*: on *port*, or on the first free one from 8050 on."""
     tried = [port] if port is not None else [*range(PORT, PORT + _PORTS_TRIED), 0]
     for place, number in enumerate(tried):
         try:
@@ -259,7 +258,6 @@ def layout(source_name: str, workload: str) -> Component:
 
 
 def document(workload: str) -> str:
-    """Dash's template of the document: our style in it, nothing from elsewhere."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

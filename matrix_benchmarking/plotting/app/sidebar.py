@@ -1,8 +1,4 @@
-"""The left side: the settings as selectors, the order of the variables, and the configuration of the plots.
-
-All but the fields to type in are links to the address that the choice leads to: they work with a keyboard, open in
-another tab, and need no state beside the address.
-"""
+"""The left side: the settings as selectors, the order of the variables, and the configuration of the plots."""
 
 from __future__ import annotations
 
@@ -31,8 +27,6 @@ Mask = NDArray[numpy.bool_]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """A value of a setting in a selector, as a filter writes it and as a person reads it."""
-
     value: Value
     label: str
     count: int  # the entries that have it among those that all other filters leave
@@ -71,7 +65,6 @@ class Facets:
         self._columns = {**columns, "repeat": _Column([entry.repeat for entry in matrix], {})}
 
     def select(self, filters: Filters) -> Matrix:
-        """The entries that *filters* leave; none is fine."""
         if not filters:
             return self.matrix
         mask = self._mask(filters)
@@ -80,7 +73,6 @@ class Facets:
         return Matrix(entries, unfinished=unfinished, notes=self.matrix.notes)
 
     def facets(self, filters: Filters) -> Iterator[Facet]:
-        """A selector for each setting that varies in the whole matrix, with counts under *filters*."""
         for name in self.varying:
             column = self._columns[name]
             mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
@@ -139,7 +131,6 @@ def _written(values: Sequence[Any]) -> list[Value]:
 
 
 def short_ids(matrix: Matrix) -> dict[str, str]:
-    """For each id of the matrix its first digits, as many as tell it from all others, at least eight."""
     ids = sorted({entry.test_uuid for entry in matrix if entry.test_uuid})
     short = {}
     for place, identity in enumerate(ids):
@@ -152,7 +143,6 @@ def short_ids(matrix: Matrix) -> dict[str, str]:
 
 
 def selectors(facets: Facets, current: View) -> list[Node]:
-    """A selector for each setting that varies, and what is the same everywhere."""
     parts: list[Node] = [_filter_field(current)]
     names = [*(name for name in current.order if name in facets.varying)]
     names += [name for name in facets.varying if name not in names]
@@ -249,7 +239,6 @@ def _movers(current: View, names: Sequence[str], place: int) -> Node:
 
 
 def panel(found: Sequence[Control], current: View) -> list[Node]:
-    """The plots' configuration: an input for each control of the page."""
     unique = {control.name: control for control in found}
     offered = [each for each in unique.values() if not needs(each) or needs(each) in current.cfg]
     if not offered:

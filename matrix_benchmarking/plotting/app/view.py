@@ -22,8 +22,6 @@ _FIELDS = ("show", "filters", "order", "artifact", "beside", "run")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class View:
-    """What is shown."""
-
     show: str = ""  # the slug of a report or plot; empty for the first report
     filters: Filters = dataclasses.field(default_factory=dict)
     order: tuple[str, ...] = ()  # the variables that come first
@@ -33,7 +31,6 @@ class View:
     artifact: str = ""  # the file of the run that is shown
 
     def on_page(self, show: str) -> View:
-        """The same selection on another page, without an open run."""
         return dataclasses.replace(self.with_run(""), show=show)
 
     def with_run(self, run: str, beside: str = "", artifact: str = "") -> View:
@@ -46,7 +43,6 @@ class View:
         return dataclasses.replace(self, cfg=cfg if value is None else {**cfg, name: value})
 
     def with_filter(self, name: str, values: tuple[Value, ...]) -> View:
-        """Another filter on one setting; none where there are no *values*."""
         others = {known: wanted for known, wanted in self.filters.items() if known != name}
         return dataclasses.replace(self, filters={**others, name: values} if values else others)
 
