@@ -29,7 +29,7 @@ from ..matrix import NOT_SET, TREE, Entry, Matrix, typed
 from .base import Report, View
 from .controls import Choice, Control
 from .environments import environment_difference
-from .regression_tables import size_cell
+from .report_regression import size_cell
 from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, how_to_read, html, kpi_cell, table
 
 if TYPE_CHECKING:

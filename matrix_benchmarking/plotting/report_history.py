@@ -11,7 +11,7 @@ from ..analyze.wording.verdicts import WithVerdict, conclusions, counts, judged_
 from ..analyze.words import cut_inside
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
-from .regression_tables import outcome_text, run_links, size_cell
+from .report_regression import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
 from .template import short
 

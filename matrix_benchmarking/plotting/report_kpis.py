@@ -13,7 +13,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from .base import Report, View
-from .point_tables import setting_cell
+from .report_best import setting_cell
 from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, table
 
 Points = Sequence[Sequence[Entry]]

@@ -17,8 +17,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
-from matrix_benchmarking.plotting.point_tables import MOST_STEPS, chosen_steps, round_limits
-from matrix_benchmarking.plotting.report_best import verdict_box
+from matrix_benchmarking.plotting.report_best import MOST_STEPS, chosen_steps, round_limits, verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Workload
 

@@ -10,7 +10,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks
 from matrix_benchmarking.analyze.wording.verdicts import interval_label
 from matrix_benchmarking.plotting import View, clicks, template
-from matrix_benchmarking.plotting.point_tables import runs_cell
+from matrix_benchmarking.plotting.report_best import runs_cell
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..steps import Change, Step, best_of, changes, compare, group_label, groups
