@@ -185,6 +185,7 @@ class Workload:
         warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
         implausible: ``(lts_payload)`` to sentences on values that can't be, by the rules of :mod:`.plausible`.
         differences: ``(entries)`` to sentences on why runs that are compared may not be alike, by settings and KPIs.
+        exchange: ``(lts_payload)`` to documents in a format that other tools read, by names that end the file's.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
         options: what a command may say by ``--workload-option``, each with its default; parsers find it in
@@ -209,6 +210,7 @@ class Workload:
     warnings: Callable[[Any], Sequence[str]] | None = None
     implausible: Callable[[Any], Sequence[str]] | None = None
     differences: Callable[[Sequence[Any]], Sequence[str]] | None = None
+    exchange: Callable[[Any], Mapping[str, Mapping[str, Any]]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     load_drivers: Mapping[str, Callable[[], type[Any]]] = dataclasses.field(default_factory=dict)

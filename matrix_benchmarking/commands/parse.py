@@ -14,10 +14,11 @@ import click
 from .. import download, store
 from .. import lts as long_term_storage
 from ..analyze import check
+from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..history import delivery, horreum
 from . import outcome, run
-from .options import FILE_OR_STDOUT, Command, configuration, flag, option
+from .options import DIR, FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
 from .shared_options import AnalysisOutput, RunOptions, headline_option, located, lts_results, selection
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 @option("--output-lts", **FILE_OR_STDOUT, help="Write the LTS payloads as a JSON array; strict.")
 @option("--output-openmetrics", **FILE_OR_STDOUT, help="Write the KPIs as OpenMetrics text.")
 @option("--output-table", **FILE_OR_STDOUT, help="Write all entries as a table: .parquet or .csv.")
+@option("--output-report", **DIR, help="Write the runs to this directory in a format that other tools read.")
 @flag("--pretty", help="Indent the JSON.")
 @flag("--clean", help="Remove the caches of the results directory, and stop.")
 def command(
@@ -46,6 +48,7 @@ def command(
     output_lts: Path | None,
     output_openmetrics: Path | None,
     output_table: Path | None,
+    output_report: Path | None,
     pretty: bool,
     clean: bool,
 ) -> None:
@@ -66,6 +69,8 @@ def command(
     if output_table is not None:
         long_term_storage.check_table_file(output_table)
 
+    if output_report is not None and run.load_workload(selection.workload).exchange is None:
+        raise ConfigError(f"--output-report: workload '{selection.workload}' has no format that other tools read")
     study = run.start(selection)
     workload, matrix = study.workload, study.matrix
     if output_lts is not None:
@@ -77,6 +82,10 @@ def command(
     if output_table is not None:
         table = output_table
         write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
+    if output_report is not None:
+        written, left_out = long_term_storage.write_reports(workload, matrix, output_report)
+        say(f"{output_report}: {count_of(written, 'report')}.", err=True)
+        warn(left_out)
     if STDOUT not in files:
         from ..runs.runs import Runs
 

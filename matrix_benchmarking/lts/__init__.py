@@ -1,6 +1,6 @@
 """Long-term storage: strict payloads, their JSON Schema, files of a whole matrix."""
 
-from .exports import check_table_file, write_matrix, write_openmetrics, write_table
+from .exports import check_table_file, write_matrix, write_openmetrics, write_reports, write_table
 from .good_runs import GoodRuns, listed, versions_without
 from .payloads import (
     label_names,
@@ -27,5 +27,6 @@ __all__ = [
     "write_matrix",
     "write_openmetrics",
     "write_payloads",
+    "write_reports",
     "write_table",
 ]

@@ -17,7 +17,8 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from .. import filters
-from ..errors import ConfigError, OutputError, WorkloadError, needing
+from ..errors import ConfigError, OutputError, WorkloadError, needing, os_reason
+from ..files import atomic_write
 from ..jsonable import to_jsonable
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
@@ -82,6 +83,38 @@ def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> 
         _write_family(stream, families[name], definition, samples[name])
     stream.write(b"# EOF\n")
     return left_out
+
+
+def write_reports(workload: Workload, matrix: Matrix, directory: Path) -> tuple[int, list[str]]:
+    """Write a YAML file for each document in the workload's exchange format: how many, and what was left out, and why.
+
+    Files are named by the run's id. Raises ConfigError: the workload has no such format; OutputError: a file can't be
+    written.
+    """
+    import yaml
+
+    if workload.exchange is None:
+        raise ConfigError(f"workload '{workload.name}' has no format of reports that other tools read")
+    written, left_out = 0, []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for entry in matrix:
+            if entry.failed or entry.implausible:
+                left_out.append(
+                    f"{entry.name}: no report, since it {'failed' if entry.failed else 'holds impossible values'}"
+                )
+                continue
+            documents = workload.exchange(entry.lts)
+            for name, document in documents.items():
+                text = yaml.safe_dump(to_jsonable(document), sort_keys=False, allow_unicode=True)
+                with atomic_write(directory / f"{entry.test_uuid}{name}.yaml") as stream:
+                    stream.write(text.encode())
+                written += 1
+            if not documents:
+                left_out.append(f"{entry.name}: no report, since it has nothing that the format holds")
+    except OSError as error:
+        raise OutputError(f"{directory} can't be written: {os_reason(error)}") from error
+    return written, left_out
 
 
 def metric_name(name: str, unit: str = "") -> str:

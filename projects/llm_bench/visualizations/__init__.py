@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
-from .store import GROUPS, OPTIONS, differences, implausible, local_store, warnings
+from .store import GROUPS, OPTIONS, differences, exchange, implausible, local_store, warnings
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Report
@@ -44,6 +44,7 @@ workload = Workload(
     warnings=warnings,
     implausible=implausible,
     differences=differences,
+    exchange=exchange,
     options=OPTIONS,
     reports=_reports,
     regression=RegressionKeys(

@@ -14,9 +14,10 @@ from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import TestDirectory, reader_store
 
+from ..benchmark_report import report
 from . import kpis, places
 from .readers.every import READERS
-from .vocabulary import LATENCIES, MEASURES
+from .vocabulary import COUNTS, LATENCIES, MEASURES
 
 GROUPS = ("model", "dataset", "input_length", "output_length", "tool")
 """Other prompts, and tools that count tokens or warm-up differently, are not compared."""
@@ -108,6 +109,18 @@ def _of_lengths(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     if not varied and is_number(asked) and is_number(made) and 0 < made < SHORT * asked:
         return [f"answers are shorter than asked: {made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"]
     return []
+
+
+def exchange(lts_payload: Payload) -> dict[str, dict[str, Any]]:
+    """The run as a Benchmark Report; none where nothing of the vocabulary is known."""
+    results, metadata = lts_payload.results, lts_payload.metadata
+    found = {name: getattr(results, name, None) for name in (*MEASURES, *COUNTS)}
+    measures = {name: float(value) for name, value in found.items() if is_number(value)}
+    if not measures:
+        return {}
+    settings = {name: value for name, value in metadata.settings.items() if value is not None}
+    start, end = metadata.start, metadata.end
+    return {"": report(str(metadata.test_uuid), settings, measures, start=start, end=end)}
 
 
 UNLIKE = {"input_length_mean": 1.25, "output_length_mean": 1.25, "requests": 20.0}

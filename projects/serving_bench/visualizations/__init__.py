@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matrix_benchmarking.workload import Workload
 
 from . import analyze
-from .store import implausible, local_store, warnings
+from .store import exchange, implausible, local_store, warnings
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Report
@@ -29,6 +29,7 @@ workload = Workload(
     variant_keys=("experiment", "server"),
     warnings=warnings,
     implausible=implausible,
+    exchange=exchange,
     reports=_reports,
     regression=analyze.KEYS,
 )

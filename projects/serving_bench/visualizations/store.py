@@ -23,6 +23,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import BaseStore, TestDirectory, ignore_file_not_found, read_json, read_text, understood
 
+from ...llm_bench.benchmark_report import report
 from ..roofline import roofline
 from . import models
 
@@ -138,6 +139,21 @@ def implausible(lts_payload: models.Payload) -> list[str]:
         found = plausible.shares(cpu=point.cpu, gpu=point.gpu)
         sentences += [f"at concurrency {point.concurrency:,}: {sentence}" for sentence in found]
     return sentences
+
+
+def exchange(lts_payload: models.Payload) -> dict[str, dict[str, Any]]:
+    """A Benchmark Report for each concurrency of the curve through the API."""
+    metadata, count = lts_payload.metadata, lts_payload.metadata.settings.get("num_requests")
+    found = {}
+    for at in lts_payload.results.api or []:
+        settings = {name: value for name, value in metadata.settings.items() if value is not None}
+        settings |= {"concurrency": at.concurrency, "tool": "serving_bench"}
+        measures = {"requests_per_s": at.throughput, "gpu_utilization": at.gpu}
+        measures["requests"] = float(count) if is_number(count) else None
+        known = {name: value for name, value in measures.items() if value is not None}
+        name = f"-concurrency-{at.concurrency}"
+        found[name] = report(f"{metadata.test_uuid}{name}", settings, known)
+    return found
 
 
 @ignore_file_not_found

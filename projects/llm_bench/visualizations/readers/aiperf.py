@@ -84,7 +84,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     if not isinstance(document, dict):
         raise ArtifactError(file, "is not a JSON object")
     if isinstance(document.get("metrics"), dict) and "metadata" in document:
-        if not any(file.path.parent.parent.glob("profile_runs/*/profile_export*.json")):
+        if not any((file / "../..").glob("profile_runs/*/profile_export*.json")):
             yield point("aggregate", TOOL, {}, _of_aggregate(document))
         return
     run = re.fullmatch(r"run_(\d+)", file.path.parent.name)

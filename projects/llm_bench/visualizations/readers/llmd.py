@@ -61,7 +61,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings, results = _of_0_2(document)
     else:
         raise ArtifactError(file, f"is a Benchmark Report of version {version}; 0.1 to 0.2.1 are known")
-    yield point("run", TOOL, settings, counted(results))
+    yield point("run", str(settings.pop("tool", TOOL)), settings, counted(results))
 
 
 def statistic(found: object, name: str = "mean") -> float | None:
@@ -163,9 +163,11 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "output_length": at(load, "output_seq_len.value"),
         "dataset": at(load, "source"),
     }
-    native = at(document, "scenario.load.native.config")
-    if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):
-        settings |= native["settings"]
+    native = at(document, "scenario.stack.0.native.config")
+    if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):  # what benchmark_report wrote
+        settings = dict(native["settings"])
+        known = at(native, "measures")
+        results |= {name: number(value) for name, value in known.items()} if isinstance(known, dict) else {}
     return settings, {name: value for name, value in results.items() if value is not None}
 
 

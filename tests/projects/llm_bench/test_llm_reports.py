@@ -1,0 +1,64 @@
+"""Benchmark Reports that are written: valid by the schema, and the same runs when they are read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from matrix_benchmarking.cli import main
+from matrix_benchmarking.matrix import Matrix
+
+WORKLOAD = "projects.llm_bench.visualizations"
+
+
+def validator(formats: Path) -> jsonschema.Draft202012Validator:
+    schema = json.loads((formats / "llm-d-benchmark" / "br_v0_2_1_json_schema.json").read_text())
+    return jsonschema.Draft202012Validator(schema)
+
+
+def write(workload: str, tree: Path, directory: Path) -> int:
+    return main(["parse", f"--workload={workload}", f"--results-dirname={tree}", f"--output-report={directory}"])
+
+
+def test_every_run_of_every_tool_is_the_same_after_a_round_trip(
+    formats: Path, tmp_path: Path, parsed: Callable[..., Matrix], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write(WORKLOAD, formats, tmp_path / "reports") == 0
+    check = validator(formats)
+    files = sorted((tmp_path / "reports").glob("*.yaml"))
+    assert [error.message for path in files for error in check.iter_errors(yaml.safe_load(path.read_text()))] == []
+    before = {entry.test_uuid: entry for entry in parsed(formats) if not entry.failed}
+    after = {entry.location.stem: entry for entry in parsed(tmp_path / "reports")}
+    assert after.keys() == before.keys()
+    for uid, entry in after.items():
+        known = before[uid]
+        assert dict(entry.settings) == {name: value for name, value in known.settings.items() if value is not None}
+        assert entry.kpis == pytest.approx(known.kpis)
+    assert "no report, since it failed" in capsys.readouterr().err
+
+
+def test_a_curve_of_serving_bench_is_a_report_for_each_concurrency(
+    formats: Path, repository: Path, tmp_path: Path
+) -> None:
+    assert write("serving_bench", repository / "data" / "samples" / "serving_bench", tmp_path) == 0
+    check = validator(formats)
+    reports = [yaml.safe_load(path.read_text()) for path in tmp_path.glob("*-concurrency-16.yaml")]
+    assert reports
+    for report in reports:
+        check.validate(report)
+        rate = report["results"]["request_performance"]["aggregate"]["throughput"]["request_rate"]
+        assert rate["units"] == "queries/s"
+        assert rate["mean"] > 0
+
+
+def test_a_workload_without_such_a_format_says_so(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write("encoder_bench", repository / "data" / "samples" / "encoder_bench", tmp_path / "r") == 2
+    assert "has no format that other tools read" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
