@@ -17,28 +17,24 @@ from ..analyze.verdict.model import Outcome
 from ..analyze.wording.verdicts import WithVerdict, conclusions, judged_series
 from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
-from ..kpi import KPIDefinition
 from ..matrix import typed
-from . import clicks
+from . import clicks, series_chart
 from .base import Plot, View
 from .controls import Choice, Control
-from .series_chart import BETTER as NEWEST_BETTER
-from .series_chart import DOUBTFUL, LOOKS, changes_frame, point_values
-from .series_chart import WORSE as NEWEST_WORSE
-from .template import COLOURS, apply, short, text, wrapped
+from .series_chart import BETTER, COLOUR, DOUBTFUL, GOT_WORSE, LOOKS, WORSE, changes_frame, point_values
+from .template import COLOURS, Facets, apply, short, text, wrapped
 
 if TYPE_CHECKING:
     import pandas
 
 MOST_DRAWN = 12
+COLUMNS_OF_FIGURES = 2
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
 TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE, LONGEST_VERSION = 8, 4, 16, 30, 60
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
-_OF_OUTCOME = {Outcome.REGRESSION: NEWEST_WORSE, Outcome.IMPROVEMENT: NEWEST_BETTER, Outcome.SUSPECTED: DOUBTFUL}
+_OF_OUTCOME = {Outcome.REGRESSION: WORSE, Outcome.IMPROVEMENT: BETTER, Outcome.SUSPECTED: DOUBTFUL}
 COLUMNS = ["series", "x", "label", "kind"]
-WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with", "change for the better"
-COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
 
 
 class KPIHistory(Plot):
@@ -139,35 +135,24 @@ def points_frame(found: KPISeries, shown: Iterable[WithVerdict]) -> pandas.DataF
 
 
 def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPISeries) -> go.Figure:
-    from plotly.subplots import make_subplots
-
     groups = [group for _, group in points.groupby("series", sort=True)]
-    columns = min(2, len(groups))
-    rows = -(-len(groups) // columns)
+    rows = -(-len(groups) // COLUMNS_OF_FIGURES)
     height = HEIGHT_OF_A_ROW * rows + HEIGHT_AROUND
-    specs: list[list[Any]] = [[{} for _ in range(columns)] for _ in range(rows)]
-    if len(groups) % columns:
-        specs[-1][-1] = None
-    figure = make_subplots(
-        rows=rows,
-        cols=columns,
-        specs=specs,
-        subplot_titles=[wrapped(group["name"].iloc[0], LONGEST_TITLE) for group in groups],
-        horizontal_spacing=0.11,
-        vertical_spacing=min(0.3, 62 / height) if rows > 1 else 0.0,
-    )
+    spacing = {"horizontal_spacing": 0.11, "vertical_spacing": min(0.3, 62 / height) if rows > 1 else 0.0}
+    titles = [wrapped(group["name"].iloc[0], LONGEST_TITLE) for group in groups]
+    facets = Facets(titles, COLUMNS_OF_FIGURES, **spacing)
+    figure = facets.figure
     for number, group in enumerate(groups):
         of_series = marks[marks["series"] == group["series"].iloc[0]]
-        _draw(figure, group, of_series, found.kpi, row=number // columns + 1, col=number % columns + 1)
+        _draw(figure, group, of_series, **facets.place(number))
     _explain(figure, points, marks)
     figure.update_annotations(font_size=12)
-    is_bottom = [number + columns >= len(groups) for number in range(len(groups))]
-    _label_axes(figure, found, is_bottom, columns)
+    _label_axes(facets, found)
     figure.update_layout(legend_traceorder="normal")
     return apply(figure, height=height)
 
 
-def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, kpi: KPIDefinition, **cell: int) -> None:
+def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, **cell: int) -> None:
     x = group["x"].tolist()
     quiet: dict[str, Any] = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "showlegend": False}
     if (group["runs"] > 1).any():
@@ -176,8 +161,8 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
         figure.add_trace(band, **cell)
     verdicts = group["verdict"].tolist()
     figure.add_trace(
-        go.Scatter(
-            x=x,
+        series_chart.marks(
+            group,
             y=group["mean"].tolist(),
             mode="lines+markers",
             line={"color": COLOURS[0], "width": 1.8},
@@ -187,9 +172,6 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
                 "symbol": [LOOKS[verdict][1] for verdict in verdicts],
                 "size": [12 if verdict else 6 for verdict in verdicts],
             },
-            customdata=[[uuid] for uuid in group["uuid"]],
-            hovertext=group["hover"].tolist(),
-            hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
         ),
         **cell,
@@ -197,8 +179,13 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
     limits = _limits(group)
     if limits is not None:
         figure.update_yaxes(range=limits, **cell)
-    for mark in marks.itertuples():
-        draw_mark(figure, mark, limits, **cell)
+    for mark in marks.itertuples():  # strong is what got worse and nobody dealt with
+        is_strong = mark.kind == GOT_WORSE
+        line = {"color": COLOUR[str(mark.kind)], "width": 1.8 if is_strong else 1, "dash": "dot"}
+        figure.add_vline(x=mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below", **cell)
+        if limits is not None:
+            point = series_chart.triangle(mark.x, limits[0], mark, 11 if is_strong else 8)
+            figure.add_trace(point.update(showlegend=False), **cell)
 
 
 def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
@@ -219,8 +206,8 @@ def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFram
             entry(kind, mode="markers", marker={"symbol": "triangle-up", "size": 11, "color": colour})
 
 
-def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], columns: int) -> None:
-    kpi, texts = found.kpi, list(found.steps.values())
+def _label_axes(facets: Facets, found: KPISeries) -> None:
+    figure, kpi, texts = facets.figure, found.kpi, list(found.steps.values())
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
     last = len(texts) - 1
     margin = max(0.4, 0.03 * last)
@@ -228,16 +215,16 @@ def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], 
     ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
     shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
     is_long = max(map(len, shown), default=0) * len(shown) > 36
-    for number, bottom in enumerate(is_bottom):
-        cell = {"row": number // columns + 1, "col": number % columns + 1}
+    for number in range(facets.panels):
+        cell, is_bottom = facets.place(number), number + facets.columns >= facets.panels
         if texts:
             figure.update_xaxes(tickvals=ticks, ticktext=shown, range=[-margin, last + margin], **cell)
             figure.update_xaxes(tickangle=-35 if is_long else 0, **cell)
-        figure.update_xaxes(showticklabels=bottom, **cell)
-        if bottom:
+        figure.update_xaxes(showticklabels=is_bottom, **cell)
+        if is_bottom:
             title = "end of the run (UTC)" if found.axis is None and _is_in_time(found) else found.axis or "run"
             figure.update_xaxes(title_text=text(short(title, 40)), **cell)
-        if number % columns == 0:
+        if cell["col"] == 1:
             figure.update_yaxes(title_text=text(short(kpi.name, 24 - len(unit)) + unit), title_font_size=11, **cell)
         figure.update_yaxes(nticks=5, **cell)
 
@@ -289,25 +276,6 @@ def marks_frame(shown: Iterable[WithVerdict], places: Callable[[Series], Sequenc
         x_of = {(entry.test_uuid, entry.name): x for point, x in drawn for entry in point.entries}
         for change, told in zip(verdict.changes, changes_frame(verdict).itertuples(), strict=True):
             first = verdict.points[change.first].entries[0]
-            kind = BETTER if not told.is_worse else WORSE if told.is_open else DEALT_WITH
             if (first.test_uuid, first.name) in x_of:  # else the filters leave no run of its version
-                rows.append((number, x_of[first.test_uuid, first.name], str(told.label), kind))
+                rows.append((number, x_of[first.test_uuid, first.name], told.label, told.kind))
     return pandas.DataFrame(rows, columns=COLUMNS)
-
-
-def draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
-    is_strong = mark.kind == WORSE
-    line = {"color": COLOUR[mark.kind], "width": 1.8 if is_strong else 1, "dash": "dot"}
-    figure.add_vline(x=mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below", **cell)
-    if limits is not None:
-        point = go.Scatter(
-            x=[mark.x],
-            y=[limits[0]],
-            mode="markers",
-            marker={"symbol": "triangle-up", "size": 11 if is_strong else 8, "color": COLOUR[mark.kind]},
-            hovertext=[text(mark.label)],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-            cliponaxis=False,
-        )
-        figure.add_trace(point, **cell)

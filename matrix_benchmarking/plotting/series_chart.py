@@ -15,6 +15,7 @@ from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, difference, percent
 from ..kpi import KPIDefinition
+from . import clicks
 from .template import COLOURS, apply, short, text
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ _TIME_OF_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2}(?::\d{2})? UTC")
 MOST_POINTS, NEWEST_KEPT, LONGEST_VERSION = 400, 20, 20
 WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "suspected", ""
 """What a newest level is."""
+GOT_WORSE, DEALT_WITH, GOT_BETTER = "change for the worse", "change that was dealt with", "change for the better"
+COLOUR = {GOT_WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], GOT_BETTER: COLOURS[2]}
+"""Of a change, by its kind."""
 LOOKS = {
     BETTER: (COLOURS[2], "star"),
     WORSE: (COLOURS[1], "x"),
@@ -54,7 +58,7 @@ def kind_of(verdict: SeriesVerdict) -> str:
 
 
 def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each point that is drawn: ``place`` in the series, its values, whether it ``is_new``, ``hover``."""
+    """A row for each point that is drawn: ``x`` in the series, its values, whether it ``is_new``, ``hover``."""
     import pandas
 
     new = start_of_new_level(verdict)
@@ -63,7 +67,7 @@ def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
         point = verdict.points[place]
         rows.append(
             {
-                "place": place,
+                "x": place,
                 **point_values(point, verdict.kpi),
                 "hover": _hover(verdict.versions[place], point, verdict.kpi),
                 "is_new": new is not None and place >= new,
@@ -139,9 +143,7 @@ def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
 
 
 def changes_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each change: ``place`` (between the last point before and the first after), ``is_worse``,
-    ``is_open`` (a regression that nobody dealt with) and ``label``.
-    """
+    """A row for each change: ``place`` (between the last point before and the first after), ``kind`` and ``label``."""
     import pandas
 
     alarms = {alarm.first_bad: alarm for alarm in verdict.alarms}
@@ -149,10 +151,9 @@ def changes_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
     for change in verdict.changes:
         alarm = alarms.get(verdict.versions[change.first]) if change.is_worse else None
         state = "" if alarm is None or alarm.fails else f", {alarm.status.value}"
-        is_open = change.is_worse and (alarm is None or alarm.fails)
-        label = f"{change_text(verdict, change)}{state}"
-        rows.append((change.first - 0.5, change.is_worse, is_open, label))
-    return pandas.DataFrame(rows, columns=["place", "is_worse", "is_open", "label"])
+        kind = GOT_BETTER if not change.is_worse else DEALT_WITH if state else GOT_WORSE
+        rows.append((change.first - 0.5, kind, f"{change_text(verdict, change)}{state}"))
+    return pandas.DataFrame(rows, columns=["place", "kind", "label"])
 
 
 def change_text(verdict: SeriesVerdict, change: Change) -> str:
@@ -175,12 +176,30 @@ def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
     return "<br>".join([*lines, *([when] if when and when != version else [])])
 
 
+def marks(points: pandas.DataFrame, **look: Any) -> go.Scatter:
+    """Points that say under the mouse what they are; a click on one opens its run."""
+    ids = clicks.marks(points["uuid"])
+    return go.Scatter(x=points["x"].tolist(), customdata=ids, **told(points["hover"]), **look)
+
+
+def told(sentences: Iterable[str]) -> dict[str, Any]:
+    return {"hovertext": [*sentences], "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def triangle(x: object, y: float, change: Any, size: int, **axis: str) -> go.Scatter:
+    """The mark below the line of a *change*, which says what it is."""
+    marker = {"symbol": "triangle-up", "size": size, "color": COLOUR[change.kind]}
+    return go.Scatter(
+        x=[x], y=[y], mode="markers", marker=marker, cliponaxis=False, **told([text(change.label)]), **axis
+    )
+
+
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
     """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it."""
-    told = levels[levels["role"] != "earlier"]
-    known = [float(level) for level in told["level"]]
+    shown = levels[levels["role"] != "earlier"]
+    known = [float(level) for level in shown["level"]]
     low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
-    recent = points[points["place"] >= told["start"].min()] if len(told) else points
+    recent = points[points["x"] >= shown["start"].min()] if len(shown) else points
     usual = recent["mean"].quantile([0.03, 0.97]).tolist()
     inner = float(min([*usual, *known])), float(max([*usual, *known]))
     step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
@@ -234,23 +253,20 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
     line = {"mode": "lines", "line": {"color": COLOURS[0], "width": 1}, "opacity": 0.35 * opacity, "hoverinfo": "skip"}
-    figure.add_trace(go.Scatter(x=inside["place"].tolist(), y=inside["mean"].tolist(), **line))
+    figure.add_trace(go.Scatter(x=inside["x"].tolist(), y=inside["mean"].tolist(), **line))
     for is_new in (False, True):
         group = inside[inside["is_new"] == is_new]
         if group.empty:
             continue
         colour, symbol = LOOKS[kind if is_new else OTHER]
         figure.add_trace(
-            go.Scatter(
-                x=group["place"].tolist(),
+            marks(
+                group,
                 y=group["mean"].tolist(),
                 mode="markers",
                 marker={"color": colour, "symbol": symbol, "size": size + (2 if symbol == "star" else 0)},
                 opacity=opacity,
                 error_y=_whiskers(group, colour),
-                customdata=[[uuid] for uuid in group["uuid"]],
-                hovertext=group["hover"].tolist(),
-                hovertemplate="%{hovertext}<extra></extra>",
             )
         )
 
@@ -265,20 +281,14 @@ def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, object] | None:
 
 def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float, float]) -> None:
     is_above = [mean > ends[1] for mean in points["mean"]]
+    symbols = ["triangle-up" if above else "triangle-down" for above in is_above]
     figure.add_trace(
-        go.Scatter(
-            x=points["place"].tolist(),
+        marks(
+            points.assign(hover=points["hover"] + "<br>beyond the axis"),
             y=[ends[1] if above else ends[0] for above in is_above],
             mode="markers",
-            marker={
-                "symbol": ["triangle-up" if above else "triangle-down" for above in is_above],
-                "color": COLOURS[6],
-                "size": 8,
-            },
+            marker={"symbol": symbols, "color": COLOURS[6], "size": 8},
             cliponaxis=False,
-            customdata=[[uuid] for uuid in points["uuid"]],
-            hovertext=[f"{hover}<br>beyond the axis" for hover in points["hover"]],
-            hovertemplate="%{hovertext}<extra></extra>",
         )
     )
 
@@ -294,21 +304,10 @@ def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
 
 
 def _draw_change(figure: go.Figure, change: Any) -> None:
-    colour = COLOURS[1] if change.is_open else COLOURS[2] if not change.is_worse else COLOURS[6]
-    line = {"color": colour, "width": 1.5 if change.is_open else 1, "dash": "solid" if change.is_open else "dot"}
+    is_open = change.kind == GOT_WORSE
+    line = {"color": COLOUR[change.kind], "width": 1.5 if is_open else 1, "dash": "solid" if is_open else "dot"}
     figure.add_vline(x=change.place, line=line, layer="below")
-    figure.add_trace(
-        go.Scatter(
-            x=[change.place],
-            y=[0],
-            yaxis="y2",
-            mode="markers",
-            marker={"symbol": "triangle-up", "size": 9, "color": colour},
-            cliponaxis=False,
-            hovertext=[text(change.label)],
-            hovertemplate="%{hovertext}<extra></extra>",
-        )
-    )
+    figure.add_trace(triangle(change.place, 0, change, 9, yaxis="y2"))
 
 
 def _label_levels(

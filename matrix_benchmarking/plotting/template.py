@@ -136,7 +136,10 @@ class Facets:
         self.panels, self.columns = len(titles), min(columns, len(titles))
         self.rows = -(-self.panels // self.columns)
         layout = {"vertical_spacing": min(0.14, 0.35 / self.rows), "horizontal_spacing": 0.06, **shared}
-        self.figure = make_subplots(rows=self.rows, cols=self.columns, subplot_titles=titles, **layout)
+        empty = self.rows * self.columns - self.panels
+        specs: list[list[dict[str, object] | None]] = [[{}] * self.columns for _ in range(self.rows)]
+        specs[-1][self.columns - empty :] = [None] * empty
+        self.figure = make_subplots(rows=self.rows, cols=self.columns, specs=specs, subplot_titles=titles, **layout)
 
     def place(self, panel: int) -> dict[str, int]:
         return {"row": panel // self.columns + 1, "col": panel % self.columns + 1}

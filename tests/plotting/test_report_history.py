@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
-from matrix_benchmarking.plotting import Arguments, plot_history
+from matrix_benchmarking.plotting import Arguments, plot_history, series_chart
 from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_history import KPIHistory
@@ -166,9 +166,9 @@ def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(t
     assert [one.labels["image"] for one, _ in shown] == ["b", "a"]
     frame = pandas.DataFrame(
         [
-            (0, 2, "faster", plot_history.BETTER),
-            (1, 1, f"slower {HOSTILE}", plot_history.WORSE),
-            (1, 2, "known", plot_history.DEALT_WITH),
+            (0, 2, "faster", series_chart.GOT_BETTER),
+            (1, 1, f"slower {HOSTILE}", series_chart.GOT_WORSE),
+            (1, 2, "known", series_chart.DEALT_WITH),
         ],
         columns=plot_history.COLUMNS,
     )
@@ -177,7 +177,7 @@ def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(t
     assert len(widths) == 3
     assert widths["x2", 1] > widths["x2", 2] == widths["x", 2]
     assert "<script" not in drawn.to_json()
-    assert {*plot_history.COLOUR} <= {trace.name for trace in drawn.data}
+    assert {*series_chart.COLOUR} <= {trace.name for trace in drawn.data}
 
 
 def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> None:

@@ -28,7 +28,7 @@ def figure(of: SeriesVerdict) -> Any:
 def test_points_levels_and_changes_are_in_the_frames() -> None:
     of = verdict(steps={10: 1.2})
     points = series_chart.points_frame(of)
-    assert points["place"].tolist() == list(range(14))
+    assert points["x"].tolist() == list(range(14))
     assert points["is_new"].tolist() == [False] * 10 + [True] * 4
     assert (points["minimum"] < points["mean"]).all()
     assert "<b>" in points["hover"][0]
@@ -39,7 +39,7 @@ def test_points_levels_and_changes_are_in_the_frames() -> None:
     assert levels["level"].tolist() == pytest.approx([20.0, 24.0], rel=0.02)
     (change,) = series_chart.changes_frame(of).itertuples()
     assert change.place == 9.5
-    assert change.is_open
+    assert change.kind == series_chart.GOT_WORSE
     assert change.label.startswith("▲ +")
     assert change.label.endswith(", worse since 1.10")
 
@@ -50,7 +50,7 @@ def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
     assert levels["role"].tolist() == ["earlier", "old", "new"]
     assert series_chart.kind_of(of) == series_chart.BETTER
     changes = series_chart.changes_frame(of)
-    assert changes["is_open"].tolist() == [False, False]
+    assert changes["kind"].tolist() == [series_chart.DEALT_WITH, series_chart.GOT_BETTER]
     assert changes["label"].tolist()[0].endswith("worse since 1.20, fixed")
     assert changes["label"].tolist()[1].endswith("better since 1.40")
 
