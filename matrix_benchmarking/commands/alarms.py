@@ -13,20 +13,20 @@ from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action
+from ..runs.text import PrintedColumn, PrintedTable
 from .options import Command, CommandGroup, configuration, flag, option, together
-from .printing import answer_console, say, table
+from .printing import answer_console, say
 from .run import load_workload
 from .shared_options import Locate, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from rich.table import Table
-
     from ..analyze.handling import KPIsByName
     from ..analyze.verdict.lifecycle import Known
 
 LONGEST_AUTHOR = 200
+LEAST_FOLDED = 8
 
 
 @click.group("alarms", cls=CommandGroup)
@@ -191,14 +191,13 @@ def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs
     return found
 
 
-def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> Table:
+def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> PrintedTable:
     from ..analyze.handling import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]
-    fixed, folded = {"no_wrap": True}, {"overflow": "fold"}
-    columns: dict[str, Mapping[str, object]] = {"Alarm": fixed, **dict.fromkeys(folding, folded)}
-    columns |= {"Raised": fixed, "Status": folded}
+    columns = [PrintedColumn("Alarm"), *(PrintedColumn(title, folds_to=LEAST_FOLDED) for title in folding)]
+    columns += [PrintedColumn("Raised"), PrintedColumn("Status", folds_to=LEAST_FOLDED)]
     now = dt.datetime.now(dt.UTC)
     rows = []
     for each in alarms:
@@ -206,4 +205,4 @@ def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> Table:
         named = [each.id, *([subject.workload] if has_several else []), subject.kpi, subject.series, subject.first_bad]
         raised = f"{moment(each.raised_us):%Y-%m-%d}"
         rows.append([*named, levels(subject, kpis.get(subject.workload, {})), raised, standing(each, now)])
-    return table(columns, rows)
+    return PrintedTable.of(columns, rows)

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from .. import filters, lts
+from ..analyze.words import count_of
 from ..benchmark import campaign
 from ..benchmark import file as files
 from ..benchmark.plan import Plan, describe_point
@@ -249,7 +250,7 @@ def _settings(chosen: Mapping[str, Any]) -> list[str]:
 
 def _conclude(plan: Plan, report: Report, again: str) -> None:
     done = report.succeeded
-    parts = [f"{_points(done)} measured"]
+    parts = [f"{count_of(done, 'point')} measured"]
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
@@ -270,11 +271,7 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     if report.stopped_by:
         click.echo(f"Stopped: {report.stopped_by}; go on with: {again}", err=True)
     if report.not_started:
-        raise MatbenchError(f"{_points(report.not_started)} could not be started")
+        raise MatbenchError(f"{count_of(report.not_started, 'point')} could not be started")
     if report.failed or any("error" in found for found in report.searches):
         failed = report.failed or sum("error" in found for found in report.searches)
-        raise VerdictError(f"{_points(failed)} failed; they are run again with: {again}")
-
-
-def _points(count: int) -> str:
-    return f"{count} {'point' if count == 1 else 'points'}"
+        raise VerdictError(f"{count_of(failed, 'point')} failed; they are run again with: {again}")

@@ -76,8 +76,6 @@ def _row(plan: Plan, experiment: str) -> list[str]:
 
 
 class Lines:
-    """One line a point, with its place among all of them."""
-
     def __init__(self, plan: Plan) -> None:
         self._total, self._ended = len(plan.to_do()), 0
         self._searching, self._unit = bool(plan.searches), plan.driver.unit

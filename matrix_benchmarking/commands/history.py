@@ -13,19 +13,19 @@ from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
 from ..history import delivery, moment, open_history, transfer
 from ..history.delivery import Outbox
+from ..runs.text import PrintedColumn, PrintedTable
 from . import outcome
 from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
-from .printing import answer_console, printable, progress_bar, say, table, warn, write
+from .printing import answer_console, printable, progress_bar, say, warn, write
 from .run import outboxes, start
 from .shared_options import Locate, RunOptions, located, place, replace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.table import Table
-
     from ..history import History, Location, SeriesSummary, Span, Summary
 
+LEAST_FOLDED = 8
 SQLITE_HEADER = b"SQLite format 3\0"
 
 
@@ -204,13 +204,13 @@ def _alarms(history: History) -> str:
     return f"Alarms: {', '.join(parts)} ('matbench alarms' lists them)" if parts else ""
 
 
-_NUMBER = {"justify": "right"}
+_TIMES = [PrintedColumn("First run"), PrintedColumn("Last run")]
 
 
-def _workloads(summary: Summary) -> Table:
-    numbers = dict.fromkeys(["Runs", "KPIs by labels", "KPI values"], _NUMBER)
-    return table(
-        {"Workload": {"overflow": "fold"}, **numbers, "First run": {}, "Last run": {}},
+def _workloads(summary: Summary) -> PrintedTable:
+    numbers = [PrintedColumn(title, is_number=True) for title in ("Runs", "KPIs by labels", "KPI values")]
+    return PrintedTable.of(
+        [PrintedColumn("Workload", folds_to=LEAST_FOLDED), *numbers, *_TIMES],
         [
             [each.workload, f"{each.runs.count:,}", f"{each.series:,}", f"{each.values:,}", *_span(each.runs)]
             for each in summary.workloads
@@ -218,7 +218,7 @@ def _workloads(summary: Summary) -> Table:
     )
 
 
-def _series(found: Sequence[SeriesSummary]) -> Table:
+def _series(found: Sequence[SeriesSummary]) -> PrintedTable:
     constant: set[str] = set()  # labels that all share, in name, type and value
     if len(found) > 1:
         constant = set.intersection(*(set(map(repr, each.labels.items())) for each in found))
@@ -228,9 +228,8 @@ def _series(found: Sequence[SeriesSummary]) -> Table:
         labels = [f"{name}={filters.show(value)}" for name, value in differing]
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
         rows.append([name, ", ".join(labels), f"{each.span.count:,}", *_span(each.span)])
-    folded = {"overflow": "fold"}
-    columns = {"KPI": folded, "Labels that differ": folded, "Values": _NUMBER, "First run": {}, "Last run": {}}
-    return table(columns, rows)
+    folded = [PrintedColumn(title, folds_to=LEAST_FOLDED) for title in ("KPI", "Labels that differ")]
+    return PrintedTable.of([*folded, PrintedColumn("Values", is_number=True), *_TIMES], rows)
 
 
 def _span(of: Span) -> tuple[str, str]:
@@ -247,7 +246,7 @@ def _time(time_us: int | None) -> str:
 
 
 def _size(count: int) -> str:
-    size, units = float(count), ["bytes", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size, units = size / 1024, units[1:]
-    return f"{size:,.0f} {units[0]}" if units[0] == "bytes" else f"{size:,.1f} {units[0]}"
+    from rich.filesize import pick_unit_and_suffix
+
+    unit, name = pick_unit_and_suffix(count, ["bytes", "KiB", "MiB", "GiB"], 1024)
+    return f"{count / unit:,.{int(unit > 1)}f} {name}"

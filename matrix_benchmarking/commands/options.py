@@ -48,7 +48,6 @@ class CommandOption(click.Option):
         self.envvar = f"MATBENCH_{str(self.name).upper()}"
 
     def key_for(self, section: str) -> str:
-        """The option's dotted key below ``matbench:``, empty where it has none."""
         return f"{section}.{self.name}" if self.config_key is None else self.config_key
 
 
@@ -102,8 +101,6 @@ def flag(*flags: str, default: bool = False, **attributes: Any) -> Callable[[C],
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[C], C]:
-    """Several options as one decorator, in the order in which the help has them."""
-
     def decorate(function: Any) -> Any:
         for decorator in reversed(decorators):
             function = decorator(function)

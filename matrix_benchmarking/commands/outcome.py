@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..analyze.check.finding import said_of_twins
+from ..analyze.words import count_of
 from ..errors import VerdictError
 from ..history import delivery
 from ..history.delivery import UndeliveredError
@@ -47,13 +48,13 @@ def raise_for(
     others = [each for each in conflicts if not each.is_same_measurement]
     described = [each for each in conflicts if each.is_same_measurement]
     if others:
-        lines.append(f"{_runs(len(others))} not kept, since other contents are there under the same ids:")
+        lines.append(f"{count_of(len(others), 'run')} not kept, since other contents are there under the same ids:")
         lines += _few(_name(each.id, names) for each in others)
         if can_replace:
             lines.append("  --replace lets the new contents take their place")
     for refused, why in ((described, "the same measurements are there"), (rejected, "the history refuses them")):
         if refused:
-            lines.append(f"{_runs(len(refused))} not kept, since {why}:")
+            lines.append(f"{count_of(len(refused), 'run')} not kept, since {why}:")
             lines += _few(f"{_name(each.id, names)}: {each.reason}" for each in refused)
     if lines:
         raise VerdictError("\n".join(lines))
@@ -88,10 +89,10 @@ def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
             raise
         bad.append(str(error))
     if good.left_out:
-        lines = [f"{_runs(len(good.left_out))} left out, failed or unfinished:", *listed(good.left_out.items())]
-        say("\n".join(lines), err=err)
+        said = f"{count_of(len(good.left_out), 'run')} left out, failed or unfinished:"
+        say("\n".join([said, *listed(good.left_out.items())]), err=err)
     if good.broken:
-        bad.append(f"{_runs(len(good.broken))} not kept, whose payloads are not valid:")
+        bad.append(f"{count_of(len(good.broken), 'run')} not kept, whose payloads are not valid:")
         reasons = {}
         for name, problems in good.broken.items():
             of, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -124,7 +125,7 @@ def counts(pushed: Pushed) -> str:
         (len(pushed.conflicts), "in conflict"),
         (len(pushed.rejected), "refused"),
     )
-    return ", ".join([f"{_runs(pushed.added)} added", *others])
+    return ", ".join([f"{count_of(pushed.added, 'run')} added", *others])
 
 
 def _print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *, err: bool = False) -> None:
@@ -151,7 +152,3 @@ def _name(id: str, names: Mapping[str, str]) -> str:
 
 def _parts(*counted: tuple[int, str]) -> list[str]:
     return [f"{count} {what}" for count, what in counted if count]
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"

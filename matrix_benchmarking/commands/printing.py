@@ -9,9 +9,9 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -21,7 +21,6 @@ from ..runs import text
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from ..runs.text import Printable
 
@@ -54,7 +53,6 @@ def printable(sentence: str) -> str:
 
 
 def show(answer: Printable) -> None:
-    """Print an answer: sentences as they are, tables as wide as the terminal."""
     console = answer_console()
     for part in answer.said():
         if isinstance(part, str):
@@ -64,7 +62,6 @@ def show(answer: Printable) -> None:
 
 
 def say(sentence: str, *, err: bool = False) -> None:
-    """Print a sentence, in which names may come from anywhere."""
     click.echo(printable(sentence), err=err)
 
 
@@ -100,19 +97,6 @@ def answer_console() -> Console:
 
     width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
     return AnswerConsole(markup=False, emoji=False, highlight=False, width=width)
-
-
-def table(columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of texts that may hold anything; *columns* are rich's options by heading."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table()
-    for heading, options in columns.items():
-        made.add_column(heading, **options)
-    for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
-    return made
 
 
 @contextlib.contextmanager

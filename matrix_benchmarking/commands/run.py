@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def start(selection: RunOptions, locate: Locate | None = None) -> Study:
-    """Parse the results tree, or read the history, and apply the filters; see :func:`opened`."""
     return read(opened(configuration(), selection, locate))
 
 

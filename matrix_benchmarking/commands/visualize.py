@@ -219,7 +219,6 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
 
 
 def files_label(written: Written) -> str:
-    """How many files were written and how large they are together, as ``9 pages, 5.6 MB``."""
     counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
     parts = [f"{count} {plural(count, word)}" for count, word in counts if count]
     return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])

@@ -38,7 +38,6 @@ class BestAnswer(Printable):
 
     @property
     def best(self) -> Best:
-        """The ranking."""
         return self.study.best
 
     def said(self) -> Iterator[str | PrintedTable]:
@@ -56,7 +55,6 @@ class BestAnswer(Printable):
             yield PrintedTable(_best_columns(alone, scopes, (), alone[0].kpi, self._others(alone[0])), "One point each")
 
     def _others(self, group: Group) -> list[KPIDefinition]:
-        """The other KPIs that are shown beside the ranking of *group*."""
         kpis = self.study.workload.kpis.values()
         ranked = [one for one in kpis if one.applies(group.best.settings) and not one.ignored_for_regression]
         return [one for one in ranked if one.name != group.kpi.name]
@@ -251,7 +249,6 @@ def _alarm(verdict: SeriesVerdict) -> str:
 
 
 def _reasons(analysis: Analysis) -> list[str]:
-    """Why series were not analysed, each reason once."""
     counts: dict[str, int] = {}
     for one in analysis.not_analysed:
         counts[one.reason] = counts.get(one.reason, 0) + 1

@@ -159,14 +159,12 @@ def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analys
 
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
-    """Raise ConfigError for a pattern that matches no KPI."""
     for pattern in patterns:
         if not fnmatch.filter(workload.kpis, pattern):
             raise ConfigError(f"`kpis`: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
 
 def _question(study: Study, data: str) -> Question:
-    """What is asked of the runs, with what is known of the alarms."""
     return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()))
 
 

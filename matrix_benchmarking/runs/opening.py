@@ -49,65 +49,42 @@ def warn(sentences: Sequence[str]) -> None:
 class Opening:
     """Where runs are, and how they are read, as somebody says it; a mistake in it is an error once it is asked for.
 
-    Attributes:
-        of: whose runs they are: a workload, or the name of one.
-        directories: results trees, or directories of payloads, shown beside each other; none where the runs are those
-            of the history.
-        is_payloads: the directories hold LTS payloads; else artifacts, or payloads where there is no artifact.
-        history: gives the location of the history that is read, too; raises HistoryError where there is none.
-        is_required: a history that can't be read is an error, and no warning.
-        past: a directory of LTS payloads that are the past of the runs, in a history's place.
-        filters: which part of all that is meant.
-        order: of the versions: a file of them, or ``git:`` and the directory of a checkout.
-        prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
-        minimum_effects: by KPI, before those of the workload; a number is the relative one.
-        is_of_all: they are a configuration's for several workloads: a KPI that this one hasn't is a warning, no error.
-        settings_from: settings that names of directories and files say: ``results/{hw_type}/{engine}-{version}``.
-        options: what the workload's parsers are told.
-        options_of_all: the same for several workloads: what this one doesn't have is another's.
-        jobs: processes that parse; automatic for None.
-        headline: the KPI by which points are ranked; the workload's unless given.
-        is_strict: a filter that nothing has is an error, and no warning.
-        priced: hardware that has to be among the runs', since somebody gave a price for it.
-        warn: gets sentences on what isn't as it should be.
+    What is not explained here is as :func:`.open` has it.
     """
 
     of: str | Workload
-    directories: Sequence[Path] = ()
-    is_payloads: bool = False
-    history: Callable[[], Location] | None = None
-    is_required: bool = True
-    past: Path | None = None
+    directories: Sequence[Path] = ()  # results trees, or directories of payloads; none where all is in the history
+    is_payloads: bool = False  # the directories hold LTS payloads; else artifacts, or payloads where there is none
+    history: Callable[[], Location] | None = None  # of the one that is read, too; HistoryError where there is none
+    is_required: bool = True  # a history that can't be read is an error, and no warning
+    past: Path | None = None  # a directory of payloads in a history's place
     filters: str = ""
     order: str | None = None
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
     minimum_effects: Mapping[str, float | MinimumEffect | config.MinimumEffect] = dataclasses.field(
         default_factory=dict
     )
-    is_of_all: bool = False
+    is_of_all: bool = False  # these are for several workloads: a KPI that this one hasn't is a warning
     settings_from: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what this one hasn't is another's
     jobs: int | None = None
     headline: str | None = None
-    is_strict: bool = True
-    priced: Sequence[str] = ()
+    is_strict: bool = True  # a filter that nothing has is an error, and no warning
+    priced: Sequence[str] = ()  # hardware that has to be there, since somebody gave a price for it
     warn: Callable[[Sequence[str]], None] = warn
 
     @functools.cached_property
     def workload(self) -> Workload:
-        """Whose runs they are."""
         found = workloads.load(self.of) if isinstance(self.of, str) else self.of
         return found if self.headline is None else found.ranked_by(self.headline)
 
     @functools.cached_property
     def parsed_filters(self) -> Filters:
-        """The filters, read."""
         return filtering.parse(self.filters)
 
     @functools.cached_property
     def given(self) -> Given:
-        """What a study takes besides the runs."""
         return Given(
             self.place,
             self.data,
@@ -141,14 +118,12 @@ class Opening:
 
     @property
     def place(self) -> str:
-        """Where the runs are, as it was named."""
         if not self.directories and self.history is not None:
             return str(self.history())
         return " and ".join(map(str, self.directories))
 
     @property
     def data(self) -> str:
-        """The same, and what lies beside."""
         if self.past is not None:
             return f"{self.past} and {self.place}"
         return f"{self.place} and its history" if self.history is not None and self.directories else self.place
@@ -170,7 +145,6 @@ class Opening:
         _ = self.workload, self.given, self.parsed_filters, self.parser_options
 
     def trees(self, progress: Progress | None = None) -> Mapping[str, Matrix]:
-        """All runs of each directory by its name, without the filters."""
         return {name: self._read_directory(place, progress) for name, place in names_of(self.directories)}
 
     def read(self, progress: Progress | None = None) -> Matrix:
@@ -237,7 +211,6 @@ class Opening:
                 raise error from None
 
     def _effects(self) -> Mapping[str, MinimumEffect]:
-        """What is too small to matter, by KPI."""
         kpis, effects = self.workload.kpis, dict(self.workload.regression.minimum_effects)
         for name, value in self.minimum_effects.items():
             if name not in kpis:

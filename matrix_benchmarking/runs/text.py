@@ -18,25 +18,14 @@ NOTEBOOK_WIDTH = 160
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PrintedColumn:
-    """A column of a table.
-
-    Attributes:
-        title: its heading.
-        cells: one a row.
-        folds_to: its cells may be folded to so many characters; None for cells that stay in one line.
-        drop: where the table is too wide, columns go by this number, the largest first; 0 is never left out.
-        is_number: aligned to the right.
-    """
-
     title: str
-    cells: Sequence[str]
-    folds_to: int | None = None
-    drop: int = 0
-    is_number: bool = False
+    cells: Sequence[str] = ()
+    folds_to: int | None = None  # its cells may be folded to so many characters; None for those that stay in one line
+    drop: int = 0  # where the table is too wide, columns go by this number, the largest first; 0 is never left out
+    is_number: bool = False  # aligned to the right
 
     @property
     def least_width(self) -> int:
-        """With its border."""
         from rich.cells import cell_len
 
         widest = max(cell_len(line) for cell in (self.title, *self.cells) for line in cell.split("\n"))
@@ -49,6 +38,11 @@ class PrintedTable:
 
     columns: Sequence[PrintedColumn]
     title: str = ""
+
+    @classmethod
+    def of(cls, columns: Sequence[PrintedColumn], rows: Sequence[Sequence[str]]) -> PrintedTable:
+        """With a cell for each of *columns* in each of *rows*."""
+        return cls([dataclasses.replace(one, cells=[row[at] for row in rows]) for at, one in enumerate(columns)])
 
     def of_width(self, width: int) -> Sequence[PrintedColumn]:
         """The columns, without those that have to go for a terminal of *width* characters."""
@@ -91,7 +85,6 @@ class Printable:
     """Something that prints itself: as the command line says it, and as HTML in a notebook."""
 
     def said(self) -> Iterator[str | PrintedTable]:
-        """Sentences and tables, in their order."""
         raise NotImplementedError
 
     def __str__(self) -> str:

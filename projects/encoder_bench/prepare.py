@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from matrix_benchmarking.commands.options import FILE, Command, option
-from matrix_benchmarking.commands.printing import answer_console, say, table
+from matrix_benchmarking.commands.printing import answer_console, say
 from matrix_benchmarking.download import hub
 from matrix_benchmarking.errors import ConfigError, needing
 
@@ -159,8 +159,14 @@ def distributions(unit: str, before: Sequence[int], after: Sequence[int]) -> Tab
         width = len(f"{max(counts):,}")
         for row, count in zip(rows, counts, strict=True):
             row.append(f"{count:>{width},} {_bar(count / max(counts))}")
-    columns = {unit: {"justify": "right"}, f"before: {len(before):,}": {}, f"after: {len(after):,}": {}}
-    made = table({name: {"no_wrap": True, **options} for name, options in columns.items()}, rows)
+    from rich.table import Table
+
+    made = Table()
+    made.add_column(unit, justify="right", no_wrap=True)
+    for title in (f"before: {len(before):,}", f"after: {len(after):,}"):
+        made.add_column(title, no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
     made.add_section()
     pairs = zip(_summary(before).items(), _summary(after).values(), strict=True)
     for (name, was), now in pairs:
