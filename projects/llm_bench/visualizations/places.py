@@ -42,6 +42,7 @@ _NUMBERED = {
         "pp": r"pp[-_=]?(\d+)",
         "ep": r"ep[-_=]?(\d+)",
         "dp": r"dp[-_=]?(\d+)",
+        "gpus": r"gpus[-_=](\d+)|(\d+)[-_]?gpus",
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
         "input_length": r"isl[-_=]?(\d+k?)|itkns[-_=](\d+)|in[-_=]?(\d+)|input[-_=]?(?:len[-_=]?)?(\d+)|(\d+k)\d+k",
         "output_length": r"osl[-_=]?(\d+k?)|otkns[-_=](\d+)|out[-_=]?(\d+)|output[-_=]?(?:len[-_=]?)?(\d+)|\d+k(\d+k)",

@@ -172,10 +172,11 @@ def test_a_row_of_inferencex_is_per_gpu(tmp_path: Path, parsed: Parse, as_list: 
 
 def test_a_row_of_split_gpus_has_a_denominator_for_each_rate(tmp_path: Path, parsed: Parse) -> None:
     row = {**ROW, "disagg": "true", "is_multinode": True, "num_prefill_gpu": 4, "num_decode_gpu": 12, "power_valid": 0}
+    row["tput_per_gpu"] = 300.0
     (tmp_path / "agg_x.json").write_text(json.dumps(row))
     (entry,) = parsed(tmp_path)
     assert (entry.settings["gpus"], entry.settings["disaggregated"]) == (16, True)
-    approximately(entry, output_tokens_per_s=3600, input_tokens_per_s=1200, total_tokens_per_s=9600)
+    approximately(entry, output_tokens_per_s=3600, input_tokens_per_s=1200, total_tokens_per_s=4800)
     assert "gpu_power" not in entry.kpis  # the tool says that its power is not valid
 
 

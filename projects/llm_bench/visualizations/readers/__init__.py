@@ -6,6 +6,7 @@ A reader yields each point by :func:`point`; everything else that readers share 
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import json
 import math
 import re
@@ -126,9 +127,24 @@ def point(
     merged: dict[str, Scalar] = {"tool": tool}
     for source, given in {"the file": settings, **config}.items():
         for name, value in renamed(given).items():
-            if name not in merged and (known := scalar(value)) is not None:
+            if name not in merged and (known := scalar(model_name(value) if name == "model" else value)) is not None:
                 merged[name], sources[name] = known, [source.replace("__", "."), known]
     return part, merged, {**without_lies(results), "sources": sources}
+
+
+_IN_CACHE = re.compile(r".*/?models--([^/]+?)--([^/]+)/snapshots/[^/]+/?")
+
+
+def model_name(value: object) -> object:
+    """*value*, or of a model's directory in the cache of the Hugging Face Hub the name that it has there."""
+    match = _IN_CACHE.fullmatch(value) if isinstance(value, str) else None
+    return f"{match[1]}/{match[2]}" if match else value
+
+
+def moment(seconds: object) -> dt.datetime | None:
+    """The time *seconds* after 1970; None for what can't be one."""
+    known = number(seconds)
+    return dt.datetime.fromtimestamp(known, dt.UTC) if known is not None and 0 < known < 4e9 else None
 
 
 def without_lies(results: Mapping[str, Any]) -> dict[str, Any]:

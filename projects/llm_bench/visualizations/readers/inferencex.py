@@ -1,8 +1,8 @@
-"""InferenceX, once InferenceMAX: rows of its sweeps, ``agg_*.json``, and the files of its client, a fork of vLLM's.
+"""InferenceX, once InferenceMAX: rows of its sweeps, ``agg_*.json``, of its public API, and a client's files.
 
-Both have the keys of vLLM and another unit: ``median_ttft`` is in s. Rates of a row are per GPU: of input per GPU that
-prefills, of output per GPU that decodes. Source: SemiAnalysisAI/InferenceX, utils/process_result.py, docs/results-and-
-ingestion.md.
+All have the keys of vLLM and another unit: ``median_ttft`` is in s. Rates of a row are per GPU: of input per GPU that
+prefills, of output per GPU that decodes, or both per GPU. Agentic rows nest aiperf's measures in ``request_metrics``.
+Source: SemiAnalysisAI/InferenceX, utils/process_result.py, utils/agentic/aggregation, docs/results-and-ingestion.md.
 """
 
 from __future__ import annotations
@@ -13,25 +13,42 @@ from typing import Any
 
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import OF_COUNTS, Field, counted, documents, field, latencies, limit, measured, number, of_image, point, scalar
+from . import OF_COUNTS, Field, counted, documents, field, limit, measured, number, of_image, point, scalar
 
 TOOL = "inferencex"
-FORMAT = "InferenceX: agg_*.json, and its client's files"
-NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}
-TEMPLATE = {
-    "mean": "mean_{}",
-    "p50": "median_{}|p50_{}",
-    "p90": "p90_{}",
-    "p95": "p95_{}",
-    "p99": "p99_{}",
-}
+FORMAT = "InferenceX: agg_*.json, rows of its API, and its client's files"
+_STATISTICS = {"mean": "mean", "p50": "median|p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+
+
+def _paths(theirs: str, statistic: str) -> str:
+    flat = [f"{each}_{theirs}" for each in _STATISTICS[statistic].split("|")]
+    # aiperf's inter-token latency, which agentic rows call both itl and tpot, is the TPOT
+    return "|".join(flat if theirs == "itl" else [*flat, f"request_metrics.latency.{theirs}.{statistic}"])
+
+
+_THROUGHPUT = "request_metrics.throughput"
 FIELDS: Mapping[str, Field] = {
     "requests_per_s": field("request_throughput"),
-    "output_tokens_per_s": field("output_throughput"),
-    "input_tokens_per_s": field("input_throughput"),
-    "total_tokens_per_s": field("total_token_throughput"),
-    **latencies(TEMPLATE, NAMES, 1.0),
+    **{
+        f"{name}_tokens_per_s": field(*keys, f"{name}_tput_tps", f"{_THROUGHPUT}.{name}.tokens_per_second")
+        for name, keys in {
+            "output": ["output_throughput"],
+            "input": ["input_throughput"],
+            "total": ["total_token_throughput"],
+        }.items()
+    },
+    **{
+        f"{name}_{statistic}": Field(tuple(_paths(theirs, statistic).split("|")))
+        for name, theirs in {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}.items()
+        for statistic in _STATISTICS
+    },
     "goodput": field("request_goodput"),
+    "input_length_mean": field("request_metrics.tokens.input.mean"),
+    "output_length_mean": field("request_metrics.tokens.output_actual.mean"),
+    "cache_hit_share": field(
+        *("server_metrics.cache.overall_cache_hit_rate", "server_metrics.cache.gpu_cache_hit_rate"),
+        *("server_overall_cache_hit_rate", "server_gpu_cache_hit_rate"),
+    ),
     "gpu_power": field("avg_power_w"),
     "energy_per_output_token": field("joules_per_output_token"),
     "energy_per_total_token": field("joules_per_total_token"),
@@ -39,18 +56,20 @@ FIELDS: Mapping[str, Field] = {
 file_names = ("*.json", "*.jsonl", "*.ndjson")
 DERIVED: Sequence[str] = OF_COUNTS
 COUNTS = {
-    "requests": field("completed"),
-    "duration": field("duration"),
+    "requests": field("completed", "num_requests_successful"),
+    "failed_requests": field("failed", "request_accounting.records_error_dropped"),
+    "duration": field("duration", f"{_THROUGHPUT}.duration_seconds"),
     "input_tokens": field("total_input_tokens"),
     "output_tokens": field("total_output_tokens"),
 }
 POWER = ("gpu_power", "energy_per_output_token", "energy_per_total_token")
-_ENGINES = {"trt": "trtllm", "dynamo-trt": "trtllm", "dynamo-trtllm": "trtllm", "dynamo-vllm": "vllm"}
-_ENGINES |= {"dynamo-sglang": "sglang", "sglang-disagg": "sglang", "vllm-disagg": "vllm", "mori-sglang": "sglang"}
+_ENGINES = {"trt": "trtllm", "tensorrt": "trtllm", "tensorrt-llm": "trtllm"}
+_SPECULATIVE = {"none": False, "off": False, "false": False, "no": False, "on": "mtp", "true": True}
+ROUNDED = 0.01
 
 
 def recognises(head: bytes, name: str) -> bool:
-    is_row = b'"tput_per_gpu"' in head
+    is_row = b'"tput_per_gpu"' in head or (b'"infmax_model_prefix"' in head and b'"request_metrics"' in head)
     is_client = b'"median_ttft"' in head and b'"request_throughput"' in head
     return is_row or is_client
 
@@ -60,7 +79,9 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         rows = value if isinstance(value, list) else [value]
         for place, row in enumerate(rows):
             part = " ".join(filter(None, (line, f"row {place}" if isinstance(value, list) else ""))) or "run"
-            if isinstance(row, dict) and "tput_per_gpu" in row:
+            if isinstance(row, dict) and isinstance(row.get("metrics"), dict):  # as the API gives it
+                row = {**row["metrics"], **row}
+            if isinstance(row, dict) and ("tput_per_gpu" in row or "request_metrics" in row):
                 yield point(part, TOOL, _settings_of_row(row), _results_of_row(row))
             elif isinstance(row, dict) and "request_throughput" in row:
                 yield point(part, TOOL, _settings_of_client(row), counted(_measures(row)))
@@ -77,27 +98,33 @@ def _settings_of_client(row: Mapping[str, Any]) -> dict[str, object]:
 
 def _settings_of_row(row: Mapping[str, Any]) -> dict[str, object]:
     framework = str(row.get("framework") or "").lower()
-    speculative = row.get("spec_decoding", row.get("mtp"))
-    said = of_image(row.get("image"))
-    prefill, decode = _gpus_of(row)
+    core = framework.removeprefix("dynamo-").removeprefix("mori-").removesuffix("-disagg")
+    engine = _ENGINES.get(core, core) or None
+    image = str(row.get("image") or "")
+    said = of_image(image)
+    if "version" not in said and engine and ":" in image:  # such as rocm/sgl-dev:v0.5.6, which names no engine
+        said = of_image(f"{engine}:{image.rpartition(':')[2]}")
+    speculative = row.get("spec_decoding", row.get("spec_method", row.get("mtp")))
     topology = {
-        name: scalar(value)
+        name: _truth(value) if name.endswith("dp_attention") else scalar(value)
         for name, value in row.items()
-        if name.startswith(("prefill_", "decode_")) and not isinstance(value, (list, dict))
+        if name.startswith(("prefill_", "decode_", "kv_offload")) and not isinstance(value, (list, dict))
     }
     return {
         "model": row.get("model") or row.get("infmax_model_prefix"),
         "quantization": row.get("precision"),
-        "engine": _ENGINES.get(framework, said.get("engine") if framework.startswith("dynamo") else framework or None),
-        "framework": framework if framework in _ENGINES else None,
+        "engine": engine,
+        "framework": framework if framework != core else None,
         "version": said.get("version"),
         "image": row.get("image"),
-        "hw_type": row.get("hw"),
-        "gpus": (prefill if prefill == decode else prefill + decode) if prefill and decode else None,
-        **{name: row.get(name) for name in ("tp", "pp", "ep", "dp_attention", "dcp_size", "pcp_size")},
-        "speculative": False if speculative in ("none", "", "off", False) else speculative,
+        "hw_type": row.get("hw") or row.get("hardware") or row.get("device"),
+        "gpus": _gpus_of(row)[0],
+        **{name: row.get(name) for name in ("tp", "pp", "ep", "dcp_size", "pcp_size")},
+        "dp_attention": _truth(row.get("dp_attention")),
+        "speculative": None if speculative is None else _SPECULATIVE.get(str(speculative).lower(), speculative),
         "disaggregated": _truth(row.get("disagg")),
         "is_multinode": _truth(row.get("is_multinode")),
+        "dataset": row.get("scenario_type") if _is_agentic(row) else None,
         "input_length": row.get("isl"),
         "output_length": row.get("osl"),
         "concurrency": limit(row.get("conc")),
@@ -105,27 +132,51 @@ def _settings_of_row(row: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
+def _is_agentic(row: Mapping[str, Any]) -> bool:
+    return str(row.get("scenario_type")).startswith("agentic")
+
+
 def _truth(value: object) -> bool | None:
     return {"true": True, "false": False}.get(str(value).lower())
 
 
-def _gpus_of(row: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """How many GPUs prefill and how many decode; twice the same number where these are the same GPUs."""
-    counts = [_count(row.get(f"num_{role}_gpu")) for role in ("prefill", "decode")]
-    if None in counts:
-        of_workers = [
-            [_count(row.get(f"{role}_{name}")) for name in ("num_workers", "tp")] for role in ("prefill", "decode")
-        ]
-        counts = [None if None in each else math.prod(one for one in each if one) for each in of_workers]
-    if None not in counts:
-        return counts[0], counts[1]
-    tp = _count(row.get("tp"))
-    alike = None if tp is None else tp * (_count(row.get("pp")) or 1) * (_count(row.get("pcp_size")) or 1)
-    return alike, alike
+def _gpus_of(row: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """How many GPUs the rates of all, of input and of output tokens are divided by.
+
+    Which of the ways of old and new versions a row was written in shows where the rates add up.
+    """
+    prefill, decode = (_count(row, f"num_{role}_gpu") or _workers(row, role) for role in ("prefill", "decode"))
+    alike = _count(row, "num_gpus") or _product(row, "", 1)
+    ways = [(alike, alike, alike)] if alike else []
+    if prefill and decode:
+        split, shared = (prefill + decode, prefill, decode), (prefill, prefill, prefill)
+        is_shared = prefill == decode and _truth(row.get("disagg")) is False
+        ways = (
+            [shared, split] if is_shared else [split, (sum(split[1:]),) * 3, *([shared] if prefill == decode else [])]
+        )
+    elif prefill:  # one kind of worker does both
+        ways = [(prefill, prefill, prefill)]
+    rates = [number(row.get(key)) for key in ("tput_per_gpu", "input_tput_per_gpu", "output_tput_per_gpu")]
+    for way in ways:
+        whole, *parts = [rate * gpus if rate is not None else math.nan for rate, gpus in zip(rates, way, strict=True)]
+        if abs(sum(parts) - whole) <= ROUNDED * whole:
+            return way
+    return ways[0] if ways else (None, None, None)
 
 
-def _count(value: object) -> int | None:
-    known = number(value)
+def _workers(row: Mapping[str, Any], role: str) -> int | None:
+    workers = _count(row, f"{role}_num_workers")
+    return workers and _product(row, f"{role}_", workers)
+
+
+def _product(row: Mapping[str, Any], role: str, workers: int) -> int | None:
+    """Decode context parallelism shares the GPUs of the tensor parallelism, and so does expert parallelism."""
+    tp = _count(row, f"{role}tp")
+    return tp and math.prod([workers, tp, *(_count(row, f"{role}{name}") or 1 for name in ("pp", "pcp_size"))])
+
+
+def _count(row: Mapping[str, Any], name: str) -> int | None:
+    known = number(row.get(name))
     return int(known) if known and known > 0 else None
 
 
@@ -134,28 +185,23 @@ def _measures(row: Mapping[str, Any]) -> dict[str, Any]:
     if row.get("power_valid") in (0, False):
         for name in POWER:
             found.pop(name, None)
+    if _is_agentic(row):
+        for statistic in _STATISTICS:
+            found.pop(f"itl_{statistic}", None)
     asked = number(row.get("num_prompts"))
     if asked is not None and "requests" in found:
-        found["failed_requests"] = asked - found["requests"]
+        found.setdefault("failed_requests", asked - found["requests"])
     return found
 
 
 def _results_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     found = _measures(row)
-    prefill, decode = _gpus_of(row)
-    if prefill and decode:
-        everything = prefill if _are_alike(row) else prefill + decode
-        rates = {"output": ("output_tput_per_gpu", decode), "input": ("input_tput_per_gpu", prefill)}
-        for name, (key, gpus) in {**rates, "total": ("tput_per_gpu", everything)}.items():
-            rate = number(row.get(key))
-            if rate is not None:
-                found.setdefault(f"{name}_tokens_per_s", rate * gpus)
-        total, made = found.get("total_tokens_per_s"), found.get("output_tokens_per_s")
-        if total is not None and made is not None:
-            found.setdefault("input_tokens_per_s", total - made)
+    keys = {"total": "tput_per_gpu", "input": "input_tput_per_gpu", "output": "output_tput_per_gpu"}
+    for (name, key), gpus in zip(keys.items(), _gpus_of(row), strict=True):
+        rate = number(row.get(key))
+        if rate is not None and gpus:
+            found.setdefault(f"{name}_tokens_per_s", rate * gpus)
+    total, made = found.get("total_tokens_per_s"), found.get("output_tokens_per_s")
+    if total is not None and made is not None:
+        found.setdefault("input_tokens_per_s", total - made)
     return counted(found)
-
-
-def _are_alike(row: Mapping[str, Any]) -> bool:
-    """Whether the same GPUs prefill and decode."""
-    return _count(row.get("num_prefill_gpu")) is None and _count(row.get("prefill_num_workers")) is None

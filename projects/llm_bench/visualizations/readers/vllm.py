@@ -24,6 +24,7 @@ from . import (
     latencies,
     limit,
     measured,
+    moment,
     of_requests,
     point,
 )
@@ -59,6 +60,7 @@ COUNTS = {
 _KNOWN = {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
 _KNOWN |= {"burstiness", "max_concurrency", "run_number", "rtfx", "max_output_tokens_per_s", "max_concurrent_requests"}
 _KNOWN |= {"request_goodput", "request_goodput:", "spec_decode_acceptance_rate", "spec_decode_acceptance_length"}
+_KNOWN |= {"benchmark_start_time_unix", "benchmark_end_time_unix", "best_of"}
 _ENGINES = {"vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "deepspeed-mii", "scalellm", "llama.cpp"}
 _NOT_OURS = (b'"good_completed"', b'"input_throughput"', b'"dataset_name"', b'"median_ttft":', b'"extra_info"')
 
@@ -94,6 +96,7 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
         "concurrency": limit(one.get("max_concurrency", float("inf"))) or "unlimited",
         "label": one.get("label"),
         "input_length": _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed")),
+        "best_of": one.get("best_of") if one.get("best_of") != 1 else None,
         "burstiness": one.get("burstiness") if one.get("burstiness") != 1 else None,
         "repeat": one.get("run_number", _run_number(file.path.name)),
     }
@@ -125,6 +128,9 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     if "failed_requests" not in found and isinstance(one.get("num_prompts"), int) and "requests" in found:
         found["failed_requests"] = one["num_prompts"] - found["requests"]
     found["local_time"] = _local_time(one.get("date"))
+    for name in ("start", "end"):  # of InferenceX's fork
+        if (time := moment(one.get(f"benchmark_{name}_time_unix"))) is not None:
+            found[name] = time
     return counted(found)
 
 
