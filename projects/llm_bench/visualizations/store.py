@@ -19,8 +19,8 @@ from . import kpis, places
 from .readers.every import READERS
 from .vocabulary import COUNTS, LATENCIES, MEASURES
 
-GROUPS = ("model", "dataset", "input_length", "output_length", "tool")
-"""Other prompts, and tools that count tokens or warm-up differently, are not compared."""
+GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "purpose")
+"""Other prompts, tools that count tokens or warm-up differently, and MLPerf's compliance runs are not compared."""
 OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 """For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
 

@@ -1,7 +1,8 @@
 """MLPerf inference: a run is the two logs of LoadGen; what was tested stands in the tree and its system's description.
 
-Latencies are in ns. Which key holds a throughput depends on the scenario; a server's counts what was completed. Source:
-mlcommons/inference, loadgen/results.cc. The summary stands in where no detailed log lies beside it.
+Latencies are in ns. Which key holds a throughput depends on the scenario; of a server it is what was completed. The
+detailed log has more digits; the summary beside it adds what some rounds' details don't say: in 4.0 a server's tokens,
+in 0.5 everything. Accuracy runs measure no speed and aren't recognised. Source: mlcommons/inference, loadgen/results.cc
 """
 
 from __future__ import annotations
@@ -15,13 +16,20 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, load_json
 
-from . import NS, Field, as_number, field, measured, number, of_image, point
+from . import NS, Field, as_number, field, measured, number, point
 
 TOOL = "mlperf"
-FORMAT = "MLPerf inference: LoadGen's logs, system descriptions"
+FORMAT = "MLPerf inference 0.5 and later: LoadGen's logs, system descriptions"
 file_names = ("*mlperf_log_detail.txt", "*mlperf_log_summary.txt")
 _PERCENTS = {"p50": "50.00", "p90": "90.00", "p95": "95.00", "p99": "99.00"}
 _MARK = b":::MLLOG"
+_LINE = 1 << 16
+"""Longer lines list samples; they need not fit into memory."""
+_ACCURACY = re.compile(rb'_test_mode", ?"value": ?"Accuracy|Test mode : Accuracy|^Mode +: Accuracy', re.MULTILINE)
+_SCENARIOS = {
+    name.lower(): name
+    for name in ("Offline", "Server", "Interactive", "SingleStream", "MultiStream", "MultiStreamFree")
+}
 
 
 def _ns(name: str, mean: tuple[str, ...], percentile: tuple[str, ...]) -> dict[str, Field]:
@@ -33,43 +41,47 @@ def _ns(name: str, mean: tuple[str, ...], percentile: tuple[str, ...]) -> dict[s
 
 
 FIELDS: Mapping[str, Field] = {
+    # samples; a server's scheduled ones are the load, and no result
     "requests_per_s": field(
         *("result_completed_samples_per_sec", "Completed samples per second"),
-        *("result_samples_per_second", "Samples per second", "result_scheduled_samples_per_sec"),
-        *("Scheduled samples per second", "result_qps_with_loadgen_overhead", "QPS w/ loadgen overhead"),
+        *("result_samples_per_second", "Samples per second"),
+        *("result_qps_with_loadgen_overhead", "QPS w/ loadgen overhead"),
     ),
     # result_token_throughput of a server's log is out by 12 orders of magnitude in LoadGen 4.1, and never needed
     "output_tokens_per_s": field(
         *("result_completed_tokens_per_second", "Completed tokens per second"),
+        *("result_tokens_per_second", "Tokens per second", "TPS w/ loadgen overhead"),
         *("result_inferred_completed_tokens_per_second", "Completed tokens per second (inferred)"),
-        *("result_tokens_per_second", "Tokens per second"),
         *("result_inferred_tokens_per_second", "Tokens per second (inferred)"),
     ),
+    # of a query of several samples that are sent together, where there are such
     **_ns(
         "e2e",
-        ("result_mean_latency_ns", "Mean latency (ns)"),
-        ("result_{}_percentile_latency_ns", "{} percentile latency (ns)"),
+        ("result_mean_query_latency_ns", "result_mean_latency_ns", "Mean latency (ns)"),
+        ("result_{}_percentile_per_query_latency_ns", "result_{}_percentile_latency_ns", "{} percentile latency (ns)"),
     ),
     **_ns(
         "ttft",
         ("result_first_token_mean_latency_ns", "Mean First Token latency (ns)"),
         ("result_first_token_{}_percentile_latency_ns", "{} percentile first token latency (ns)"),
     ),
+    # LoadGen's time to an output token is that after the first one
     **_ns(
         "tpot",
         ("result_time_to_output_token_mean", "Mean Time to Output Token (ns)"),
         ("result_time_per_output_token_{}_percentile_ns", "{} percentile time to output token (ns)"),
     ),
 }
-DERIVED: Sequence[str] = ("requests", "request_rate_reached")
+DERIVED: Sequence[str] = ("requests", "request_rate_reached", "output_length_mean")
 _WANTED = re.compile(
-    rb'"key": ?"(result_|early_stopping|effective_(scenario|test_mode|target_qps|samples_per_query)|requested_(scenario'
-    rb"|test_mode)|loadgen_version|test_datetime|power_(begin|end)|generated_query_count|sut_name)"
+    rb'"key": ?"(result_|effective_(scenario|test_mode|target_qps|samples_per_query)|requested_(scenario|test_mode)'
+    rb"|power_(begin|end)|generated_samples_per_query)"
 )
 
 
 def recognises(head: bytes, name: str) -> bool:
-    return _MARK in head if name.endswith("detail.txt") else b"MLPerf Results Summary" in head
+    is_log = name.endswith("detail.txt") or b"MLPerf Results Summary" in head
+    return is_log and _ACCURACY.search(head) is None
 
 
 def belongs_to_another(name: str, names: Set[str]) -> bool:
@@ -78,24 +90,31 @@ def belongs_to_another(name: str, names: Set[str]) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     said = _detail(file) if file.path.name.endswith("detail.txt") else _summary(file)
-    if not said:
-        raise ArtifactError(file, "holds no result of LoadGen")
-    mode = str(said.get("effective_test_mode", said.get("requested_test_mode", said.get("Mode", "PerformanceOnly"))))
+    beside = file / f"../{file.path.name.replace('detail', 'summary')}"
+    if beside.path.name != file.path.name and beside.is_file():
+        said = {**_summary(beside), **said}
+    mode = str(said.get("effective_test_mode", said.get("requested_test_mode", said.get("Mode"))))
+    if mode.startswith("Accuracy"):
+        raise ArtifactError(file, "is the log of an accuracy run, which measures no speed")
+    if "result_validity" not in said and "Result is" not in said:
+        raise ArtifactError(file, "says not whether its result is valid: the run did not come to its end")
     settings, config = _of_tree(file)
-    settings["scenario"] = said.get("effective_scenario", said.get("requested_scenario", said.get("Scenario")))
-    settings["test_mode"] = None if mode == "PerformanceOnly" else mode
-    asked = number(said.get("effective_target_qps", as_number(said.get("target_qps"))))
-    if settings["scenario"] == "Server" and asked:
-        settings["request_rate"] = asked
-    yield point("run", TOOL, settings, _results(said, mode, asked), **config)
+    scenario = str(said.get("effective_scenario", said.get("requested_scenario", said.get("Scenario")))).replace(
+        " ", ""
+    )
+    if settings.get("scenario") != "Interactive":  # which LoadGen calls Server
+        settings["scenario"] = _SCENARIOS.get(scenario.lower(), scenario)
+    settings["test_mode"] = None if mode in ("PerformanceOnly", "Performance", "None") else mode
+    asked = number(said.get("effective_target_qps", said.get("target_qps"))) if scenario == "Server" else None
+    yield point("run", TOOL, {**settings, "request_rate": asked}, _results(said, scenario, asked), **config)
 
 
 def _detail(file: ArtifactPath) -> dict[str, Any]:
-    """The values of the keys that say something here; the log may be larger than memory, and end in the middle."""
+    """The values of the keys that say something; none in round 0.5, whose log is prose. It may end in the middle."""
     found: dict[str, Any] = {}
     with file.open("rb") as stream:
-        for line in stream:
-            if _WANTED.search(line[:120]) is None:
+        while line := stream.readline(_LINE):
+            if not line.startswith(_MARK) or _WANTED.search(line[:120]) is None:
                 continue
             try:
                 entry = json.loads(line[line.index(b"{") :])
@@ -103,40 +122,55 @@ def _detail(file: ArtifactPath) -> dict[str, Any]:
                 continue
             if isinstance(entry, dict):
                 found[str(entry.get("key"))] = entry.get("value")
-    if "result_validity" not in found:
-        raise ArtifactError(file, "has no result_validity: the run did not come to its end")
+    if found.get("effective_scenario", found.get("requested_scenario")) == "MultiStream":
+        # what counts is the query; latencies of its samples stand beside it
+        return {name: value for name, value in found.items() if not re.fullmatch(_OF_SAMPLES, name)}
     return found
+
+
+_OF_SAMPLES = r"result_(mean|\d+\.\d+_percentile)_latency_ns"
 
 
 def _summary(file: ArtifactPath) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    of_samples = False
     with file.open("r", encoding="utf-8", errors="replace") as stream:
-        for line in stream:
+        while line := stream.readline(_LINE):
             name, separator, value = line.partition(":")
-            if separator:
-                name = re.sub(r"(\d+\.\d)(th)? percentile", r"\g<1>0 percentile", name.strip())
-                found.setdefault(name, as_number(value.strip()))
-    if "Result is" not in found:
-        raise ArtifactError(file, "has no 'Result is': the run did not come to its end")
+            of_samples = not line.startswith("==") and (of_samples or line.startswith("Per-sample latency"))
+            if separator and not of_samples:
+                found.setdefault(name.strip(), _value(value.strip()))
     return found
 
 
-def _results(said: Mapping[str, Any], mode: str, asked: float | None) -> dict[str, Any]:
+def _value(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _results(said: Mapping[str, Any], scenario: str, asked: float | None) -> dict[str, Any]:
     found: dict[str, Any] = {**measured(said, FIELDS)}
-    validity = said.get("result_validity", said.get("Result is"))
-    found["validity"] = validity
-    if validity != "VALID" or mode == "AccuracyOnly":
-        found["exit_code"] = 1  # LoadGen's rules were not kept, so the numbers can't be compared; or none is a speed
-    queries = number(said.get("result_query_count", said.get("generated_query_count")))
-    per_query = number(said.get("effective_samples_per_query", said.get("samples_per_query"))) or 1
-    if queries:
+    found["validity"] = said.get("result_validity", said.get("Result is"))
+    found["invalid_reason"] = said.get("result_invalid_reason")
+    if found["validity"] != "VALID":
+        found["exit_code"] = 1  # a limit of the benchmark wasn't kept, so LoadGen says that the numbers don't count
+    # Offline sends all samples as one query; a MultiStream query is what is answered at once
+    queries = 1 if scenario == "Offline" else number(said.get("result_query_count"))
+    samples = said.get("generated_samples_per_query", said.get("effective_samples_per_query"))
+    per_query = number(samples) if scenario == "Offline" else 1
+    if queries and per_query:
         found["requests"] = queries * per_query
     sent = number(said.get("result_scheduled_samples_per_sec", said.get("Scheduled samples per second")))
     if sent is not None:
         found["request_rate_reached"], found["request_rate_asked"] = sent, asked
+    rates = [found.get(name) for name in ("output_tokens_per_s", "requests_per_s")]
+    is_counted = not any("inferred" in name for name in said)
+    if is_counted and rates[0] and rates[1]:
+        found["output_length_mean"] = rates[0] / rates[1]
     for name, key in (("start", "power_begin"), ("end", "power_end")):
-        if (moment := _moment(said.get(key))) is not None:
-            found[name] = moment
+        found[name] = _moment(said.get(key))
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -149,21 +183,34 @@ def _moment(value: object) -> dt.datetime | None:
 
 
 def _of_tree(file: ArtifactPath) -> tuple[dict[str, object], dict[str, Mapping[str, object]]]:
-    """What ``division/submitter/results/system/benchmark/scenario/performance/run_1`` says, and the description."""
+    """What ``division/submitter/results/system/benchmark/scenario/performance/run_1`` says, and the description.
+
+    Compliance runs lie in ``compliance``, before round 0.7 in ``audit``, with their test's name below the scenario.
+    """
     steps = file.path.parts[:-1]
-    if "results" not in steps[:-3]:
+    places = [
+        place
+        for place, step in enumerate(steps[:-3])
+        if step in ("results", "compliance", "audit") and steps[place + 3].lower() in _SCENARIOS
+    ]
+    if not places:
         return {}, {}
-    at = len(steps) - 1 - steps[::-1].index("results")
-    names = ("system", "model", "scenario")
-    found: dict[str, object] = dict(zip(names, steps[at + 1 : at + 4], strict=False))
+    at = places[-1]
     rest = steps[at + 4 :]
-    repeat = re.fullmatch(r"run_(\d+)", rest[-1]) if rest else None
-    if repeat is not None and int(repeat[1]) > 1:
-        found["repeat"] = int(repeat[1]) - 1
-    test = next((step for step in (*rest, *steps[:at]) if re.fullmatch(r"TEST\d+", step)), None)
-    found["compliance_test"] = test
-    found["submitter"] = steps[at - 1] if at else None
-    found["division"] = steps[at - 2] if at > 1 and steps[at - 2] in ("closed", "open", "network") else None
+    found: dict[str, object] = {
+        "system": steps[at + 1],
+        "model": steps[at + 2],
+        "scenario": _SCENARIOS[steps[at + 3].lower()],
+        "submitter": steps[at - 1] if at else None,
+        "division": steps[at - 2] if at > 1 and steps[at - 2] in ("closed", "open", "network") else None,
+    }
+    test = next((step for step in rest if step.startswith("TEST")), None)
+    if "ranging" in rest:
+        found["purpose"] = "ranging of the power meter"
+    elif test is not None or steps[at] != "results":
+        found["purpose"] = " ".join(filter(None, ("compliance", test)))
+    repeat = next((step for step in rest if re.fullmatch(r"run_\d+", step)), "run_1")
+    found["repeat"] = int(repeat.removeprefix("run_")) - 1 or None
     path = file / ("../" * (len(steps) - at + 1) + f"systems/{found['system']}.json")
     if not path.is_file():
         return found, {}
@@ -175,20 +222,45 @@ def _of_tree(file: ArtifactPath) -> tuple[dict[str, object], dict[str, Mapping[s
     return found, {"the system's description": _of_system(described)} if isinstance(described, dict) else {}
 
 
+_ENGINES = {
+    "trtllm": r"TensorRT[-_ ]LLM",
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt": "TensorRT",
+    "openvino": "OpenVINO",
+    "onnxruntime": r"ONNX ?Runtime|onnxruntime",
+    "deepsparse": "DeepSparse",
+    "tflite": "TFLite|TensorFlow Lite",
+    "jetstream": "JetStream",
+    "flax": "flax",
+    "pytorch": "PyTorch|torch",
+    "tensorflow": "TensorFlow",
+    "jax": "jax",
+}
+"""What serves, in the order in which it counts where several are named."""
+
+
 def _of_system(described: Mapping[str, Any]) -> dict[str, object]:
     per_node, nodes = (as_number(described.get(name)) for name in ("accelerators_per_node", "number_of_nodes"))
-    gpus = per_node * nodes if isinstance(per_node, int) and isinstance(nodes, int) else per_node
+    gpus = per_node * nodes if isinstance(per_node, int) and isinstance(nodes, int) and nodes > 0 else per_node
     framework = str(described.get("framework") or "")
-    found = re.search(
-        r"(TensorRT[- ]LLM|vLLM|SGLang|TensorRT|OpenVINO|ONNX ?Runtime)[ :]*v?(\d+[\w.]*)?", framework, re.I
-    )
-    hardware = described.get("accelerator_model_name") or described.get("host_processor_model_name")
-    engine = found[1].lower().replace(" ", "-") if found else None
+    hardware, processor = (_named(described.get(f"{name}_model_name")) for name in ("accelerator", "host_processor"))
     return {
-        "hw_type": hardware if hardware not in ("", "N/A", "NA", "-") else described.get("host_processor_model_name"),
+        "hw_type": hardware or processor,
         "gpus": gpus if isinstance(gpus, int) and gpus > 0 else None,
-        "engine": of_image(f"{engine}").get("engine", engine),
-        "version": found[2] if found else None,
+        **_engine(framework),
         "framework": framework or None,
-        "processor": described.get("host_processor_model_name"),
+        "processor": processor,
     }
+
+
+def _named(value: object) -> object:
+    return None if str(value).strip().lower() in ("", "n/a", "na", "-", "none", "0", "undefined") else value
+
+
+def _engine(framework: str) -> dict[str, object]:
+    for engine, names in _ENGINES.items():
+        found = re.search(rf"(?<![A-Za-z])(?:{names})(?![A-Za-z])[-_ :=]*v?(\d+(?:\.\w+)*)?", framework, re.IGNORECASE)
+        if found is not None:
+            return {"engine": engine, "version": found[1]}
+    return {}
