@@ -19,8 +19,9 @@ from . import kpis, places
 from .readers.every import READERS
 from .vocabulary import COUNTS, LATENCIES, MEASURES
 
-GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "purpose")
-"""Other prompts, tools that count tokens or warm-up differently, and MLPerf's compliance runs are not compared."""
+GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "load_tool", "purpose")
+"""Other prompts, tools that count tokens or warm-up differently (load_tool is the one behind a Benchmark Report), and
+MLPerf's compliance runs are not compared."""
 OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 """For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
 
@@ -159,6 +160,11 @@ def implausible(lts_payload: Payload) -> list[str]:
         there = [value for value in order if value is not None]
         if there != sorted(there):
             found.append(f"the percentiles of the {what[0].lower()}{what[1:]} are not in their order")
+    first, whole = known.get("ttft_mean"), known.get("e2e_mean")
+    if first is not None and whole is not None and whole < 0.99 * first:
+        found.append(
+            f"a whole answer takes {whole:.3g} s, the mean, and its first token {first:.3g} s: a unit is wrong"
+        )
     shares = ("error_share", "cache_hit_share", "acceptance_rate", "gpu_utilization")
     found += plausible.shares(**{name: known.get(name) for name in shares})
     return found

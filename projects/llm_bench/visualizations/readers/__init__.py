@@ -105,11 +105,10 @@ def limit(value: object) -> Scalar:
             value = float(value)
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        return None
-    if math.isinf(value):
+    if isinstance(value, float) and math.isinf(value):
         return UNLIMITED
-    return int(value) if value == int(value) else value
+    known = number(value)
+    return int(known) if known is not None and known == int(known) else known
 
 
 def point(

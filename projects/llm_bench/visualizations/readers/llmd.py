@@ -1,18 +1,22 @@
 """llm-d's Benchmark Report 0.1, 0.2 and 0.2.1, YAML or JSON: each statistic names its unit, which is believed.
 
-Source: llm-d/llm-d-benchmark, the report's JSON Schemas.
+What a report calls inter-token latency is what the tool which sent the load calls so: guidellm's and aiperf's is TPOT,
+and guidellm's time per output token counts the first one, so it is neither. Source: llm-d/llm-d-benchmark, the JSON
+Schemas, native_to_br0_1.py and native_to_br0_2.py.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
+from ..vocabulary import COUNTS, MEASURES
 from . import OF_COUNTS, Field, at, counted, documents, field, limit, number, of_image, point
 
 TOOL = "llm-d"
@@ -25,9 +29,9 @@ NAMES = {
     "itl": "inter_token_latency",
     "e2e": "request_latency",
 }
-UNITS = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "ns": 1e-9, "ms/token": 1e-3, "s/token": 1.0, "seconds": 1.0}
-UNITS |= {"count": 1.0, "tokens/s": 1.0, "queries/s": 1.0, "requests/s": 1.0, "percent": 0.01, "fraction": 1.0}
-UNITS |= {"ratio": 1.0, "Watts": 1.0, "W": 1.0}
+TIMES = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "ns": 1e-9, "ms/token": 1e-3, "s/token": 1.0, "seconds": 1.0}
+PER_SECOND = {"tokens/s": 1.0, "queries/s": 1.0, "requests/s": 1.0}
+COUNT, SHARE, WATTS = {"count": 1.0}, {"percent": 0.01, "fraction": 1.0}, {"Watts": 1.0, "W": 1.0}
 RATES = {
     "requests_per_s": ("throughput.request_rate", "throughput.requests_per_sec"),
     "output_tokens_per_s": ("throughput.output_token_rate", "throughput.output_tokens_per_sec"),
@@ -40,14 +44,20 @@ FIELDS: Mapping[str, Field] = {
     **{name: field(*paths) for name, paths in RATES.items()},
     **{f"{name}_{each}": field(f"latency.{path}.{each}") for name, path in NAMES.items() for each in STATISTICS},
 }
-DERIVED: Sequence[str] = [*OF_COUNTS, "gpu_power", "gpu_utilization"]
+OBSERVED: Mapping[str, tuple[str, Mapping[str, float]]] = {
+    "gpu_power": ("power_consumption", WATTS),
+    "gpu_utilization": ("gpu_utilization", SHARE),
+    "cache_hit_share": ("cache_hit_rate", SHARE),
+}
+DERIVED: Sequence[str] = [*OF_COUNTS, *OBSERVED]
 
 
 def recognises(head: bytes, name: str) -> bool:
     if b"$defs" in head or b"$schema" in head:
         return False
     is_old = all(key in head for key in (b"scenario", b"metrics", b"units", b"time_to_first_token"))
-    return is_old or b"request_performance" in head or (b"scenario" in head and b"standardized" in head)
+    is_watched = b"component_label" in head and b"units" in head  # whose observations may fill the first 64 KiB
+    return is_old or is_watched or b"request_performance" in head or (b"scenario" in head and b"standardized" in head)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
@@ -61,34 +71,45 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings, results = _of_0_2(document)
     else:
         raise ArtifactError(file, f"is a Benchmark Report of version {version}; 0.1 to 0.2.1 are known")
-    yield point("run", str(settings.pop("tool", TOOL)), settings, counted(results))
+    if settings.get("load_tool") == "nop":
+        raise ArtifactError(file, "measured how a server starts, and sent no request")
+    if not results.keys() & {"requests", "failed_requests", *FIELDS}:
+        raise ArtifactError(file, "is a report without the performance of requests")
+    # the duration is that of the tool with all its stages, so no rate can be made of it
+    duration = {name: results.pop(name) for name in ("duration",) if name in results}
+    yield point("run", str(settings.pop("tool", TOOL)), settings, counted(results) | duration)
 
 
-def statistic(found: object, name: str = "mean") -> float | None:
-    """One number of a statistic, or a plain number, in s, tokens/s, or a share; None in a unit that nobody knows."""
-    if not isinstance(found, dict):
-        return number(found)
-    factor = UNITS.get(str(found.get("units")))
-    return None if factor is None else number(found.get(name), factor)
+def statistic(found: object, units: Mapping[str, float], name: str = "mean") -> float | None:
+    """One number of a statistic, in s, tokens/s, or a share; None in a unit that is none of *units*."""
+    factor = units.get(str(at(found, "units")))
+    return None if factor is None else number(at(found, name), factor)
 
 
-def _measures(aggregate: object) -> dict[str, Any]:
+def _measures(aggregate: object, tool: object) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, paths in RATES.items():
-        known = next((value for path in paths if (value := statistic(at(aggregate, path))) is not None), None)
-        if known is not None:
-            found[name] = known
+        units = COUNT if name.endswith("length_mean") else PER_SECOND
+        values = [at(aggregate, path) for path in paths]  # in 0.1 rates are plain numbers
+        known = [statistic(value, units) if isinstance(value, dict) else number(value) for value in values]
+        found[name] = next((value for value in known if value is not None), None)
     for name, path in NAMES.items():
+        theirs = _THEIRS.get((str(tool), name), path)
         for each in STATISTICS:
-            value = statistic(at(aggregate, f"latency.{path}"), each)
-            if value is not None and isinstance(at(aggregate, f"latency.{path}"), dict):
-                found[f"{name}_{each}"] = value
+            found[f"{name}_{each}"] = statistic(at(aggregate, f"latency.{theirs}"), TIMES, each)
     total, failed = (number(at(aggregate, f"requests.{name}")) for name in ("total", "failures"))
-    if total is not None:
-        found["requests"] = total - (failed or 0.0) - (number(at(aggregate, "requests.incomplete")) or 0.0)
-    if failed is not None:
-        found["failed_requests"] = failed
+    incomplete = number(at(aggregate, "requests.incomplete")) or 0.0
+    if total is not None and tool == "aiperf":
+        found["requests"] = total  # the successful ones; failures are how many kinds of errors there were
+    elif total is not None:
+        found["requests"], found["failed_requests"] = total - (failed or 0.0) - incomplete, failed
     return found
+
+
+_THEIRS = {
+    **{(tool, "tpot"): "inter_token_latency" for tool in ("guidellm", "aiperf")},
+    **{(tool, "itl"): "" for tool in ("guidellm", "aiperf")},
+}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -98,15 +119,16 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, Any]]:
     metrics = document.get("metrics")
-    results = _measures(metrics)
+    tool = at(document, "scenario.load.name")
+    results = _measures(metrics, tool)
     results["duration"] = number(at(metrics, "time.duration"))
     start, end = number(at(metrics, "time.start")), number(at(metrics, "time.stop"))
     if start is not None and end is not None and 0 < start <= end < 4e9:
         results["start"], results["end"] = (dt.datetime.fromtimestamp(each, dt.UTC) for each in (start, end))
     devices = at(metrics, "resources.accelerator")
     devices = devices if isinstance(devices, list) else []
-    results["gpu_power"] = _mean([statistic(at(each, "power")) for each in devices])
-    results["gpu_utilization"] = _mean([statistic(at(each, "compute.utilization")) for each in devices])
+    results["gpu_power"] = _mean([statistic(at(each, "power"), WATTS) for each in devices])
+    results["gpu_utilization"] = _mean([statistic(at(each, "compute.utilization"), SHARE) for each in devices])
     hosts = at(document, "scenario.host.accelerator")
     hosts = [each for each in hosts if isinstance(each, dict)] if isinstance(hosts, list) else []
     kinds = at(document, "scenario.host.type")
@@ -116,17 +138,19 @@ def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "model": at(document, "scenario.model.name"),
         "quantization": at(document, "scenario.model.quantization"),
         **_engine(at(engine, "name"), at(engine, "version")),
-        **_accelerators(hosts, [number(at(each, "count")) or 1 for each in hosts]),
-        "disaggregated": {"prefill", "decode"} <= {*kinds} if isinstance(kinds, list) else None,
-        "load_tool": at(document, "scenario.load.name"),
-        "request_rate": limit(at(document, "scenario.load.args.qps_values")),
+        **_accelerators(hosts, [number(at(each, "count")) for each in hosts]),
+        "disaggregated": {"prefill", "decode"} <= {*map(str, kinds)} if isinstance(kinds, list) else None,
+        "load_tool": tool,
+        "request_rate": _first(limit, at(document, "scenario.load.args"), "qps_values", "request_rate"),
+        "concurrency": _first(limit, at(document, "scenario.load.args"), "max_concurrency", "concurrency"),
         "dataset": at(document, "scenario.load.type"),
     }
     return settings, {name: value for name, value in results.items() if value is not None}
 
 
 def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, Any]]:
-    results = _measures(at(document, "results.request_performance.aggregate"))
+    load = at(document, "scenario.load.standardized")
+    results = _measures(at(document, "results.request_performance.aggregate"), at(load, "tool"))
     results["duration"] = _seconds(at(document, "run.time.duration"))
     for name in ("start", "end"):
         try:
@@ -137,20 +161,17 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
             results[name] = moment
     components = at(document, "results.observability.components")
     watched = [at(each, "aggregate") for each in components] if isinstance(components, list) else []
-    results["gpu_power"] = _mean([statistic(at(each, "power_consumption")) for each in watched if each])
-    results["gpu_utilization"] = _mean([statistic(at(each, "gpu_utilization")) for each in watched if each])
+    for name, (theirs, units) in OBSERVED.items():
+        results[name] = _mean([statistic(at(each, theirs), units) for each in watched])
     stack = at(document, "scenario.stack")
     parts = [at(each, "standardized") for each in stack] if isinstance(stack, list) else []
     engines = [each for each in parts if isinstance(each, dict) and each.get("kind") == "inference_engine"]
     first = engines[0] if engines else {}
     devices = [each["accelerator"] for each in engines if isinstance(each.get("accelerator"), dict)]
     counts = [
-        (number(at(each, "accelerator.count")) or 1) * (number(each.get("replicas")) or 1)
-        for each in engines
-        if isinstance(each.get("accelerator"), dict)
+        _times(at(each, "accelerator.count"), each.get("replicas", 1)) for each in engines if "accelerator" in each
     ]
-    load = at(document, "scenario.load.standardized")
-    roles = {each.get("role") for each in engines}
+    roles = {str(each.get("role")) for each in engines}
     settings: dict[str, object] = {
         "model": at(first, "model.name"),
         **_engine(first.get("tool"), first.get("tool_version")),
@@ -159,28 +180,45 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "load_tool": at(load, "tool"),
         "request_rate": limit(at(load, "rate_qps")),
         "concurrency": limit(at(load, "concurrency")),
-        "input_length": at(load, "input_seq_len.value"),
-        "output_length": at(load, "output_seq_len.value"),
-        "dataset": at(load, "source"),
+        "input_length": _asked(at(load, "input_seq_len")),
+        "output_length": _asked(at(load, "output_seq_len")),
+        "dataset": at(load, "source") if at(load, "source") != "unknown" else None,
     }
     native = at(document, "scenario.stack.0.native.config")
     if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):  # what benchmark_report wrote
         settings = dict(native["settings"])
-        known = at(native, "measures")
-        results |= {name: number(value) for name, value in known.items()} if isinstance(known, dict) else {}
+        results |= {name: number(at(native, f"measures.{name}")) for name in (*MEASURES, *COUNTS)}
     return settings, {name: value for name, value in results.items() if value is not None}
+
+
+def _first(read: Callable[[object], Scalar], document: object, *names: str) -> Scalar:
+    return next((known for name in names if (known := read(at(document, name))) is not None), None)
+
+
+def _times(count: object, replicas: object) -> float | None:
+    counts = [number(count), number(replicas)]
+    return None if counts[0] is None or counts[1] is None else counts[0] * counts[1]
+
+
+def _asked(length: object) -> object:
+    """The length that was asked for; converters write the mean that was measured where they don't know it."""
+    value = number(at(length, "value"))
+    return None if value is None or value != int(value) or at(length, "distribution") == "other" else value or None
 
 
 def _engine(name: object, version: object) -> dict[str, object]:
     """The engine and its version, of which the latter may be an image."""
     of_version = of_image(version) if isinstance(version, str) and "/" in version else {}
-    return {"engine": of_version.get("engine", name), "version": of_version.get("version", version)}
+    plain = version[1:] if isinstance(version, str) and re.match(r"v\d", version) else version
+    return {"engine": of_version.get("engine", name), "version": of_version.get("version", plain)}
 
 
-def _accelerators(devices: Sequence[Mapping[str, Any]], counts: Sequence[float]) -> dict[str, object]:
+def _accelerators(devices: Sequence[Mapping[str, Any]], counts: Sequence[float | None]) -> dict[str, object]:
     names = {str(each["model"]) for each in devices if each.get("model")}
     sizes = devices[-1].get("parallelism") if devices else None
-    found: dict[str, object] = {"hw_type": " + ".join(sorted(names)) or None, "gpus": int(sum(counts)) or None}
+    known = [count for count in counts if count is not None]
+    gpus = int(sum(known)) or None if len(known) == len(counts) else None
+    found: dict[str, object] = {"hw_type": " + ".join(sorted(names)) or None, "gpus": gpus}
     return found | {name: at(sizes, name) for name in ("tp", "pp", "dp", "ep")}
 
 
