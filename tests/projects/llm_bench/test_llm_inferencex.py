@@ -210,6 +210,63 @@ def test_an_agentic_row_nests_what_aiperf_measured(tmp_path: Path, parsed: Parse
     assert {name: entry.settings.get(name) for name in settings} == settings
 
 
+EARLY: dict[str, Any] = {
+    "hw": "b200",
+    "users": 256,
+    "image": "vllm/vllm-openai:v0.19.1",
+    "model": "nvidia/DeepSeek-R1-0528-FP4",
+    "infmax_model_prefix": "dsr1",
+    "framework": "vllm",
+    "precision": "fp4",
+    "scenario_type": "agentic-coding",
+    "is_multinode": False,
+    "tp": 4,
+    "ep": 4,
+    "dp_attention": "false",
+    "offload_mode": "off",
+    "num_requests_total": 519,
+    "num_requests_successful": 82,
+    "median_ttft": 335.23864209651947,
+    "p90_ttlt": 763.0446459293366,
+    "mean_itl": 0.10539936126670732,
+    "mean_input_tokens": 59100.41463414634,
+    "mean_output_tokens_actual": 2511.756097560976,
+    "server_gpu_cache_hit_rate": 0.019489938570018572,
+    "server_cpu_cache_hit_rate": None,
+    "kv_offload_bytes_gpu_to_cpu": 12.0,
+    "total_generation_tokens": 674861,
+    "output_tput_tps": 195.36992983948713,
+    "total_tput_tps": 4792.33054706258,
+    "duration_seconds": 1054.225694656372,
+    "tput_per_gpu": 1198.082636765645,
+}
+
+
+def test_early_agentic_rows_are_flat(tmp_path: Path, parsed: Parse) -> None:
+    entry = parse_row(tmp_path, parsed, EARLY)
+    expected = {
+        "ttft_p50": 335.238642,
+        "e2e_p90": 763.044646,
+        "tpot_mean": 0.10539936,
+        "input_length_mean": 59100.4146,
+        "output_tokens_per_s": 195.36993,
+        "requests": 82,
+        "error_share": 437 / 519,
+        "cache_hit_share": 0.01948994,
+        "output_length_mean": 2511.756098,
+        "requests_per_s": 82 / 1054.2256947,
+    }
+    assert {name: entry.kpis[name] for name in expected} == pytest.approx(expected)
+    assert "itl_mean" not in entry.kpis
+    settings = {"concurrency": 256, "offload_mode": "off", "gpus": 4, "version": "0.19.1", "dataset": "agentic-coding"}
+    assert {name: entry.settings.get(name) for name in settings} == settings
+    assert "kv_offload_bytes_gpu_to_cpu" not in entry.settings
+    assert "speculative" not in entry.settings
+    offloaded = parse_row(tmp_path, parsed, {**EARLY, "offload_mode": "on", "server_cpu_cache_hit_rate": 0.77})
+    assert offloaded.settings["offload_mode"] == "on"
+    assert "cache_hit_share" not in offloaded.kpis  # the share of both caches together isn't said
+
+
 def test_rows_of_the_public_api_keep_their_measures_apart(tmp_path: Path, parsed: Parse) -> None:
     row = {
         "hardware": "b300",

@@ -22,7 +22,8 @@ _STATISTICS = {"mean": "mean", "p50": "median|p50", "p90": "p90", "p95": "p95", 
 
 def _paths(theirs: str, statistic: str) -> str:
     flat = [f"{each}_{theirs}" for each in _STATISTICS[statistic].split("|")]
-    # aiperf's inter-token latency, which agentic rows call both itl and tpot, is the TPOT
+    if theirs == "e2el":
+        flat += [each.replace("e2el", "ttlt") for each in flat]
     return "|".join(flat if theirs == "itl" else [*flat, f"request_metrics.latency.{theirs}.{statistic}"])
 
 
@@ -43,8 +44,8 @@ FIELDS: Mapping[str, Field] = {
         for statistic in _STATISTICS
     },
     "goodput": field("request_goodput"),
-    "input_length_mean": field("request_metrics.tokens.input.mean"),
-    "output_length_mean": field("request_metrics.tokens.output_actual.mean"),
+    "input_length_mean": field("request_metrics.tokens.input.mean", "mean_input_tokens"),
+    "output_length_mean": field("request_metrics.tokens.output_actual.mean", "mean_output_tokens_actual"),
     "cache_hit_share": field(
         *("server_metrics.cache.overall_cache_hit_rate", "server_metrics.cache.gpu_cache_hit_rate"),
         *("server_overall_cache_hit_rate", "server_gpu_cache_hit_rate"),
@@ -58,13 +59,14 @@ DERIVED: Sequence[str] = OF_COUNTS
 COUNTS = {
     "requests": field("completed", "num_requests_successful"),
     "failed_requests": field("failed", "request_accounting.records_error_dropped"),
-    "duration": field("duration", f"{_THROUGHPUT}.duration_seconds"),
+    "duration": field("duration", f"{_THROUGHPUT}.duration_seconds", "duration_seconds"),
     "input_tokens": field("total_input_tokens"),
     "output_tokens": field("total_output_tokens"),
 }
 POWER = ("gpu_power", "energy_per_output_token", "energy_per_total_token")
 _ENGINES = {"trt": "trtllm", "tensorrt": "trtllm", "tensorrt-llm": "trtllm"}
 _SPECULATIVE = {"none": False, "off": False, "false": False, "no": False, "on": "mtp", "true": True}
+_OFFLOADING = ("offload_mode", "offloading", "kv_offloading", "kv_offload_backend")
 ROUNDED = 0.01
 
 
@@ -108,7 +110,7 @@ def _settings_of_row(row: Mapping[str, Any]) -> dict[str, object]:
     topology = {
         name: _truth(value) if name.endswith("dp_attention") else scalar(value)
         for name, value in row.items()
-        if name.startswith(("prefill_", "decode_", "kv_offload")) and not isinstance(value, (list, dict))
+        if name.startswith(("prefill_", "decode_")) or name in _OFFLOADING
     }
     return {
         "model": row.get("model") or row.get("infmax_model_prefix"),
@@ -127,7 +129,7 @@ def _settings_of_row(row: Mapping[str, Any]) -> dict[str, object]:
         "dataset": row.get("scenario_type") if _is_agentic(row) else None,
         "input_length": row.get("isl"),
         "output_length": row.get("osl"),
-        "concurrency": limit(row.get("conc")),
+        "concurrency": limit(row.get("conc", row.get("users"))),
         **topology,
     }
 
@@ -186,8 +188,13 @@ def _measures(row: Mapping[str, Any]) -> dict[str, Any]:
         for name in POWER:
             found.pop(name, None)
     if _is_agentic(row):
-        for statistic in _STATISTICS:
-            found.pop(f"itl_{statistic}", None)
+        for statistic in _STATISTICS:  # what these rows call itl is of a request, as is aiperf's: the TPOT
+            if (value := found.pop(f"itl_{statistic}", None)) is not None:
+                found.setdefault(f"tpot_{statistic}", value)
+        if number(row.get("server_cpu_cache_hit_rate")):  # of what the GPU's cache didn't know
+            found.pop("cache_hit_share", None)
+        if "request_accounting" not in row and (total := number(row.get("num_requests_total"))) is not None:
+            found["failed_requests"] = total - found.get("requests", 0.0)
     asked = number(row.get("num_prompts"))
     if asked is not None and "requests" in found:
         found.setdefault("failed_requests", asked - found["requests"])
