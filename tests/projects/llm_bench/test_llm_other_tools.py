@@ -198,6 +198,13 @@ def test_aiperf_of_each_schema(formats: Path, tmp_path: Path, parsed: Parse) -> 
     assert trimmed.settings["concurrency"] == 2  # of the phase that counts, not of the warm-up
 
 
+def test_slices_of_a_run_of_aiperf_are_no_run(formats: Path, tmp_path: Path, parsed: Parse) -> None:
+    export = json.loads((formats / "aiperf" / "0.13" / "profile_export_aiperf.json").read_text())
+    (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(export))
+    (tmp_path / "profile_export_aiperf_timeslices.json").write_text(json.dumps({"timeslices": [export, export]}))
+    assert [entry.location.name for entry in parsed(tmp_path)] == ["profile_export_aiperf.json"]
+
+
 def test_runs_of_a_multi_run_directory_are_repeats_and_the_aggregate_is_none(
     formats: Path, tmp_path: Path, parsed: Parse
 ) -> None:

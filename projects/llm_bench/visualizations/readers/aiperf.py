@@ -68,7 +68,8 @@ def recognises(head: bytes, name: str) -> bool:
     if name.endswith(".csv"):
         return head.startswith(b"Metric,") and b"Request Throughput" in head
     is_export = b'"request_throughput"' in head and (b'"input_config"' in head or b'"avg"' in head)
-    return (is_export and b'"unit"' in head) or b'"aggregation_type"' in head
+    is_of_slices = b'"timeslices"' in head  # of the run that the file beside it sums up
+    return (is_export and b'"unit"' in head and not is_of_slices) or b'"aggregation_type"' in head
 
 
 def belongs_to_another(name: str, names: Set[str]) -> bool:
