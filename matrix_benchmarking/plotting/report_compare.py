@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -120,10 +121,7 @@ def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candid
 
 
 def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
-    counts = {typed(value): 0 for value in values}
-    for entry in matrix:
-        if name in entry.settings:
-            counts[typed(entry.settings[name])] += 1
+    counts = collections.Counter(typed(entry.settings[name]) for entry in matrix if name in entry.settings)
     return max(values, key=lambda value: counts[typed(value)])
 
 

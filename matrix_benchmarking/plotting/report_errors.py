@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,6 +26,20 @@ _QUESTIONS = {
     AnswerKind.HISTORY: "the history",
     AnswerKind.PAIR: "a comparison",
 }
+MOST_READ = 300
+"""Of how many tests the logs are read."""
+MOST_SHOWN = 25
+PRONE_SHOWN = 6
+NAMES = ("*.log", "stdout", "stdout.*", "stderr", "stderr.*", "*.stdout", "*.stderr", "*.out", "*.err")
+LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
+FILES, LISTED, DEPTH = 4, 500, 2
+"""Of one test: how many logs are read, how many directory entries are looked at, how deep."""
+_NUMBER_OR_ID = r"\b[0-9a-f]{8,}\b|\d+"
+
+Logs = Mapping[str, Sequence[str]]
+"""The last lines of the logs of a test, by their paths in its directory."""
+Failure = tuple[Entry, Logs | None]
+"""A failed or unfinished test and its logs; None where they were not read."""
 
 
 class ErrorReport(Report):
@@ -53,7 +66,7 @@ class ErrorReport(Report):
             lines.append(html.P(f"{numbers} doubtful by the workload's own checks."))
         sections = [
             html.Div(lines, className="verdict"),
-            *failure_sections(matrix, self.link, self._list),
+            *self._why(),
             self._tests("Failed tests", "Exit code", failed),
             self._tests("Tests without results", "Reason", without),
             self._tests("Damaged artifacts", "Problem", damaged),
@@ -101,6 +114,67 @@ class ErrorReport(Report):
             return "all tests"
         listed = bullets(map(self.link, entries[:_TESTS_LISTED]), len(entries) - _TESTS_LISTED)
         return html.Details([html.Summary(f"{len(entries)} tests"), listed])
+
+    def _why(self) -> list[Node]:
+        """What the failed and unfinished tests have in common, their causes, and the ends of their logs."""
+        matrix = self.matrix
+        failed = [*(entry for entry in matrix if entry.failed), *matrix.unfinished]
+        if not failed:
+            return []
+        groups: dict[tuple[object, ...], list[Failure]] = {}
+        for at, entry in enumerate(failed):
+            logs = tails(entry.location) if at < MOST_READ else None
+            same = None if logs is None else re.sub(_NUMBER_OR_ID, "#", cause(logs))
+            groups.setdefault((entry.finished, entry.exit_code, same), []).append((entry, logs))
+        largest = sorted(groups.values(), key=len, reverse=True)
+        prone = prone_values([*matrix.entries, *matrix.unfinished])
+        note = "No value of a setting is among the failed tests more often than chance explains."
+        if prone:
+            note = (
+                "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"
+            )
+        parts: list[Node] = [html.H2("Why tests failed"), html.P(note)]
+        parts += [bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)] if prone else []
+        parts.append(self._causes(largest))
+        if len(failed) > MOST_READ:
+            parts.append(html.P(f"The logs of the first {MOST_READ} of {len(failed)} tests were read."))
+        return [html.Section(parts), *self._logs(largest)]
+
+    def _causes(self, groups: Sequence[Sequence[Failure]]) -> Node:
+        said = "of the first such test; tests whose lines differ in numbers only are one"
+        columns: Columns = [
+            "Exit code",
+            Column("Last line of its log", help=said),
+            Column("Tests", numeric=True),
+            "Which",
+        ]
+        rows: list[Row] = []
+        for group in groups:
+            first, logs = group[0]
+            line = "not read" if logs is None else cause(logs) or "no log"
+            code = "can't be read" if first.is_unreadable else DID_NOT_FINISH
+            code = show(first.exit_code) if first.finished else code
+            rows.append([code, line, count_cell(len(group)), Cell(self._list([entry for entry, _ in group]))])
+        return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
+
+    def _logs(self, groups: Sequence[Sequence[Failure]]) -> list[Node]:
+        ordered = [*(group[0] for group in groups), *(failure for group in groups for failure in group[1:])]
+        with_logs = [(entry, logs) for entry, logs in ordered if logs]
+        if not with_logs:
+            return []
+        parts: list[Node] = [html.H2("Ends of their logs")]
+        for entry, logs in with_logs[:MOST_SHOWN]:
+            ends = [
+                part
+                for file, lines in logs.items()
+                for part in (html.P(html.Code(file)), html.Pre(html.Code("\n".join(lines))))
+            ]
+            title = html.Summary(f"{entry.name}: {cause(logs)}")
+            parts.append(html.Details([title, html.P(self.link(entry)), *ends]))
+        rest = len(with_logs) - MOST_SHOWN
+        if rest > 0:
+            parts.append(html.P(f"And those of {rest} more {plural(rest, 'test')}, in their directories."))
+        return [html.Section(parts)]
 
 
 def overview(matrix: Matrix) -> str:
@@ -165,113 +239,16 @@ def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = 
     return html.P([said, *link], className="warning" if is_warning else "note")
 
 
-MOST_READ = 300
-"""Of how many tests the logs are read."""
-MOST_SHOWN = 25
-PRONE_SHOWN = 6
-NAMES = ("*.log", "stdout", "stdout.*", "stderr", "stderr.*", "*.stdout", "*.stderr", "*.out", "*.err")
-LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
-FILES, LISTED, DEPTH = 4, 500, 2
-"""Of one test: how many logs are read, how many directory entries are looked at, how deep."""
-
-Which = Callable[[Sequence[Entry]], Node]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Failure:
-    """A failed or unfinished test and the ends of its logs; None where they were not read."""
-
-    entry: Entry
-    logs: list[Tail] | None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What tests with the same cause have in common."""
-        return self.entry.finished, self.entry.exit_code, None if self.logs is None else same_cause(cause(self.logs))
-
-
-def failure_sections(matrix: Matrix, link: Callable[[Entry], Node], which: Which) -> list[Node]:
-    """What the failed and unfinished tests have in common, their causes, and the ends of their logs."""
-    failed = [*(entry for entry in matrix if entry.failed), *matrix.unfinished]
-    if not failed:
-        return []
-    found = [Failure(entry, tails(entry.location) if at < MOST_READ else None) for at, entry in enumerate(failed)]
-    groups: dict[tuple[object, ...], list[Failure]] = {}
-    for failure in found:
-        groups.setdefault(failure.key, []).append(failure)
-    largest = sorted(groups.values(), key=len, reverse=True)
-    prone = prone_values([*matrix.entries, *matrix.unfinished])
-    note = "No value of a setting is among the failed tests more often than chance explains."
-    if prone:
-        note = "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"
-    parts: list[Node] = [html.H2("Why tests failed"), html.P(note)]
-    parts += [bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)] if prone else []
-    parts.append(_causes(largest, which))
-    if len(failed) > MOST_READ:
-        parts.append(html.P(f"The logs of the first {MOST_READ} of {len(failed)} tests were read."))
-    return [html.Section(parts), *_log_section(largest, link)]
-
-
-def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Node:
-    said = "of the first such test; tests whose lines differ in numbers only are one"
-    columns: Columns = ["Exit code", Column("Last line of its log", help=said), Column("Tests", numeric=True), "Which"]
-    rows: list[Row] = []
-    for group in groups:
-        first, logs = group[0].entry, group[0].logs
-        line = "not read" if logs is None else cause(logs) or "no log"
-        code = "can't be read" if first.is_unreadable else DID_NOT_FINISH
-        code = show(first.exit_code) if first.finished else code
-        rows.append([code, line, count_cell(len(group)), Cell(which([failure.entry for failure in group]))])
-    return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
-
-
-def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Node]) -> list[Node]:
-    ordered = [*(group[0] for group in groups), *(failure for group in groups for failure in group[1:])]
-    with_logs = [failure for failure in ordered if failure.logs]
-    if not with_logs:
-        return []
-    parts: list[Node] = [html.H2("Ends of their logs")]
-    for failure in with_logs[:MOST_SHOWN]:
-        logs = [
-            part
-            for tail in failure.logs or ()
-            for part in (html.P(html.Code(tail.file)), html.Pre(html.Code("\n".join(tail.lines))))
-        ]
-        title = html.Summary(f"{failure.entry.name}: {cause(failure.logs or [])}")
-        parts.append(html.Details([title, html.P(link(failure.entry)), *logs]))
-    rest = len(with_logs) - MOST_SHOWN
-    if rest > 0:
-        parts.append(html.P(f"And those of {rest} more {plural(rest, 'test')}, in their directories."))
-    return [html.Section(parts)]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tail:
-    """The last lines of a log; *file* is relative to the test directory."""
-
-    file: str
-    lines: tuple[str, ...]
-
-    @property
-    def last_line(self) -> str:
-        return next((line.strip() for line in reversed(self.lines) if line.strip()), "")
-
-
-def tails(location: Path) -> list[Tail]:
+def tails(location: Path) -> Logs:
     """The ends of the logs of the test directory *location*, what most likely names a cause first."""
     names = sorted(_names(location, "", DEPTH), reverse=True)  # the last of the numbered directories first
     names.sort(key=lambda name: "err" not in os.path.basename(name).lower())
-    read = (_tail(location, name) for name in names[:FILES])
-    return [tail for tail in read if tail is not None and tail.lines]
+    return {name: lines for name in names[:FILES] if (lines := _tail(location, name))}
 
 
-def cause(found: list[Tail]) -> str:
-    return next((tail.last_line for tail in found if tail.last_line), "")
-
-
-def same_cause(line: str) -> str:
-    """*line* without its numbers and ids, by which causes are the same."""
-    return re.sub(r"\b[0-9a-f]{8,}\b|\d+", "#", line)
+def cause(logs: Logs) -> str:
+    """The last line with something in it; empty for none."""
+    return next((line.strip() for lines in logs.values() for line in reversed(lines) if line.strip()), "")
 
 
 def _names(location: Path, below: str, depth: int) -> Iterator[str]:
@@ -289,21 +266,21 @@ def _names(location: Path, below: str, depth: int) -> Iterator[str]:
             yield name
 
 
-def _tail(location: Path, name: str) -> Tail | None:
+def _tail(location: Path, name: str) -> Sequence[str]:
     try:
         descriptor = os.open(location / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return None
+        return ()
     with open(descriptor, "rb", buffering=0) as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return None
+            return ()
         try:
             stream.seek(max(0, status.st_size - TAIL_BYTES))
             content = stream.read(TAIL_BYTES) or b""
         except OSError:
-            return None
+            return ()
     lines = content.decode("utf-8", "backslashreplace").splitlines()
     if status.st_size > TAIL_BYTES and len(lines) > 1:
         del lines[0]  # it begins somewhere in a line
-    return Tail(name, tuple(short(line, LONGEST_LINE + 1) for line in lines[-LINES:]))
+    return [short(line, LONGEST_LINE + 1) for line in lines[-LINES:]]

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
-from ..analyze.wording.verdicts import WithVerdict, conclusions, counts, judged_series
+from ..analyze.wording.verdicts import conclusions, counts, judged_series
 from ..analyze.words import cut_inside
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
@@ -42,10 +42,7 @@ class HistoryReport(Report):
         if why_nothing(self.study):
             return "There is no history to compare with."
         found = find(self.study, View([], {}, [], {}, {}))
-        return conclusions(found, self._judged(found))[0]
-
-    def _judged(self, found: KPISeries) -> list[WithVerdict]:
-        return judged_series(found, self.study.analysis)
+        return conclusions(found, judged_series(found, self.study.analysis))[0]
 
     def _kpis(self, view: View) -> Node:
         columns: Columns = [
@@ -56,7 +53,7 @@ class HistoryReport(Report):
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
-            judged = self._judged(find(self.study, view.choosing(kpi=name)))
+            judged = judged_series(find(self.study, view.choosing(kpi=name)), self.study.analysis)
             number = counts(judged)
             cells = [count_cell(each) for each in (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))]
             bad = (Outcome.REGRESSION, Outcome.SUSPECTED)
@@ -76,7 +73,7 @@ class HistoryReport(Report):
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
             *("Newest at", "Newest runs"),
         ]
-        rows = [self._row(*one) for one in self._judged(found)]
+        rows = [self._row(*one) for one in judged_series(found, self.study.analysis)]
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
 
     def _row(self, series: Series, verdict: SeriesVerdict | None) -> Row:

@@ -59,21 +59,8 @@ _SECTIONS = {"h2", "h3"}
 """Headings that an address can lead to."""
 _VOID = {"br", "col", "hr", "img", "wbr"}
 _ATTRIBUTES = {
-    "className": "class",
-    "id": "id",
-    "title": "title",
-    "role": "role",
-    "tabIndex": "tabindex",
-    "colSpan": "colspan",
-    "rowSpan": "rowspan",
-    "scope": "scope",
-    "dateTime": "datetime",
-    "lang": "lang",
-    "dir": "dir",
-    "alt": "alt",
-    "open": "open",
-    "hidden": "hidden",
-    "start": "start",
+    *("id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "alt", "open"),
+    *("hidden", "start"),
 }
 _ADDRESSES = ("href", "src")
 _SAFE_SCHEMES = {"http", "https", "file"}
@@ -229,7 +216,7 @@ def attributes(properties: Mapping[str, object]) -> str:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    attribute = _ATTRIBUTES.get(name)
+    attribute = "class" if name == "className" else name.lower() if name in _ATTRIBUTES else None
     if name in _ADDRESSES:
         attribute, value = name, safe_address(str(value))
     elif name == "style" and isinstance(value, Mapping):

@@ -74,9 +74,9 @@ def test_a_log_is_text_whatever_is_in_it(workload: Workload, tmp_path: Path) -> 
 def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
     lines = "".join(f"line {number}\n" for number in range(100_000))
     entry = failed(tmp_path, "a", run__log=lines.encode(), long__log=b"x" * 1_000_000)
-    by_file = {tail.file: tail for tail in report_errors.tails(entry.location)}
-    assert by_file["run.log"].lines == tuple(f"line {number}" for number in range(99_980, 100_000))
-    assert [len(line) for line in by_file["long.log"].lines] == [report_errors.LONGEST_LINE + 1]
+    by_file = report_errors.tails(entry.location)
+    assert by_file["run.log"] == [f"line {number}" for number in range(99_980, 100_000)]
+    assert [len(line) for line in by_file["long.log"]] == [report_errors.LONGEST_LINE + 1]
 
 
 def test_nothing_but_regular_files_in_the_test_directory_is_read(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_nothing_but_regular_files_in_the_test_directory_is_read(tmp_path: Path)
     os.mkfifo(location / "pipe.log")
     (location / "folder.log").mkdir()
     (location / "notes.txt").write_text("not a log")
-    assert report_errors.tails(location) == []
-    assert report_errors.tails(location / "missing") == []
+    assert report_errors.tails(location) == {}
+    assert report_errors.tails(location / "missing") == {}
 
 
 def test_errors_come_first_then_the_last_artifact_directory(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_errors_come_first_then_the_last_artifact_directory(tmp_path: Path) -> N
     for directory in ("000__server", "002__k6__run"):
         (location / directory).mkdir()
         (location / directory / "x.log").write_text(directory)
-    assert [tail.file for tail in report_errors.tails(location)] == [
+    assert [*report_errors.tails(location)] == [
         "stderr.log",
         "stdout.log",
         "002__k6__run/x.log",
