@@ -35,7 +35,7 @@ from .options import (
 )
 from .printing import warn, write
 from .run import load_workload
-from .shared_options import PRICE, NamedValue
+from .shared_options import PRICE, named
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     "--setting",
     config_key="",
     multiple=True,
-    type=NamedValue("NAME=VALUE", "version=1.4.0"),
+    type=named("NAME=VALUE", "version=1.4.0"),
     metavar="NAME=VALUE",
     help="Another value for one of the file's common_settings: version=1.4.0. May be given several times.",
 )

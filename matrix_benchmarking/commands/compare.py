@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
 from .options import Command, configuration, is_typed, option
-from .shared_options import Names, headline_option, kpi_filter, order_option, place, reports, selection
+from .shared_options import NAMES, headline_option, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @kpi_filter
 @option(
     "--ignored-keys",
-    type=Names(),
+    type=NAMES,
     default=(),
     metavar="NAMES",
     help="Settings in which A and B may differ, beside the workload's own: image,engine.",

@@ -16,7 +16,7 @@ from ..files import atomic_write
 from ..store.readers import field_name, is_no_number, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
-from .shared_options import Names
+from .shared_options import NAMES, Read
 
 if TYPE_CHECKING:
     from ..store import ArtifactPath
@@ -42,23 +42,20 @@ workload = Workload(
 '''
 
 
-class KPIColumn(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    name = "kpi"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, str]:
-        column, better, unit = (*str(value).split(":", 2), "", "")[:3]
-        if not column or better not in _BETTER:
-            self.fail(f"'{value}' is not COLUMN:higher, :lower or :neither with :UNIT, as in p95:lower:ms", param, ctx)
-        return column, better, unit
+def kpi_column(text: str) -> tuple[str, str, str]:
+    column, better, unit = (*text.split(":", 2), "", "")[:3]
+    if not column or better not in _BETTER:
+        raise ValueError(f"'{text}' is not COLUMN:higher, :lower or :neither with :UNIT, as in p95:lower:ms")
+    return column, better, unit
 
 
 @click.command("import", cls=Command)
 @click.argument("table", type=PATH, metavar="FILE")
-@option("--settings", config_key="", type=Names(), default=(), metavar="COLUMNS", help="The columns that are settings.")
+@option("--settings", config_key="", type=NAMES, default=(), metavar="COLUMNS", help="The columns that are settings.")
 @option(
     "--kpi",
     config_key="",
-    type=KPIColumn(),
+    type=Read("kpi", kpi_column),
     multiple=True,
     metavar="COLUMN:BETTER[:UNIT]",
     help="A KPI's column, what is better (higher, lower or neither), and the unit; once for each.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -25,25 +26,37 @@ Locate = Callable[[], Location]
 """Gives the location of the history; warnings about it go to stderr."""
 
 
-class NamedValue(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``NAME=VALUE``, where *form* is more precise about both, as a pair of the name and *kind* of the value."""
+class Read(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """What *read* makes of a text; its ValueError is the sentence about one that means nothing.
 
-    name = "pair"
+    Several in an environment variable are separated by commas.
+    """
+
     envvar_list_splitter: ClassVar[str] = ","
 
-    def __init__(self, form: str, example: str, kind: Callable[[str], Any] = str.strip) -> None:
-        self.form, self.example, self.kind = form, example, kind
+    def __init__(self, name: str, read: Callable[[Any], Any]) -> None:
+        self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
-        name, equals, text = str(value).partition("=")
         try:
-            if not (equals and all(name.strip().split("/", 1))):
-                raise ValueError
-            return name.strip(), self.kind(text)
-        except ValueError:
-            self.fail(f"'{value}' is not {self.form}, as in {self.example}", param, ctx)
+            return self.read(value if isinstance(value, list) else str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def named(form: str, example: str, kind: Callable[[str], Any] = str.strip) -> Read:
+    """``NAME=VALUE``, where *form* is more precise about both, as a pair of the name and *kind* of the value."""
+
+    def pair(text: str) -> tuple[str, Any]:
+        name, equals, value = text.partition("=")
+        with contextlib.suppress(ValueError):
+            if equals and all(name.strip().split("/", 1)):
+                return name.strip(), kind(value)
+        raise ValueError(f"'{text}' is not {form}, as in {example}")
+
+    return Read("pair", pair)
 
 
 def _usd(text: str) -> float:
@@ -53,20 +66,16 @@ def _usd(text: str) -> float:
     return price
 
 
-PRICE = NamedValue("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
+def _names(value: str | list[object]) -> tuple[str, ...]:
+    texts = value if isinstance(value, list) else value.split(",")
+    names = tuple(name for text in texts if (name := str(text).strip()))
+    if texts and not names:
+        raise ValueError(f"{value!r} holds no name; leave the option out for all")
+    return names
 
 
-class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        texts = value if isinstance(value, list) else str(value).split(",")
-        names = tuple(name for text in texts if (name := str(text).strip()))
-        if texts and not names:
-            self.fail(f"{value!r} holds no name; leave the option out for all", param, ctx)
-        return names
+PRICE = named("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
+NAMES = Read("names", _names)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ since_option = option(
 )
 kpi_filter = option(
     "--kpi-filter",
-    type=Names(),
+    type=NAMES,
     default=(),
     metavar="NAMES",
     help="Only these KPIs, separated by commas; * stands for any characters: throughput,*_latency.",
@@ -163,7 +172,7 @@ selection = gathered(
     option(
         "--workload-option",
         config_key="workload_options",
-        type=NamedValue("NAME=VALUE", "warm_up_epochs=3"),
+        type=named("NAME=VALUE", "warm_up_epochs=3"),
         multiple=True,
         metavar="NAME=VALUE",
         help="Tell the workload something, such as warm_up_epochs=3; can be given several times.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,7 @@ from ..plotting import plots_file as plots
 from . import run
 from .options import DIR, FILE, Command, configuration, flag, option
 from .printing import say
-from .shared_options import NamedValue, against, headline_option, lts_results, order_option, place, selection
+from .shared_options import Read, against, headline_option, lts_results, named, order_option, place, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,26 +29,14 @@ EVERYTHING = ""
 FORMATS = ("html", "png", "svg", "pdf")
 
 
-class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """The name of a report; several in an environment variable are separated by commas."""
-
-    name = "report"
-    envvar_list_splitter: ClassVar[str] = ","
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return str(value).strip()
+REPORT_NAME = Read("report", str.strip)
 
 
-class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``640x400``: a width and a height, each between 100 and 10,000."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        width, _, height = str(value).strip().lower().partition("x")
-        if not all(side.isdecimal() and 100 <= int(side) <= 10_000 for side in (width, height)):
-            self.fail("expected a width and a height between 100 and 10,000, such as 640x400", param, ctx)
-        return int(width), int(height)
+def size(text: str) -> tuple[int, int]:
+    width, _, height = text.strip().lower().partition("x")
+    if not all(side.isdecimal() and 100 <= int(side) <= 10_000 for side in (width, height)):
+        raise ValueError("expected a width and a height between 100 and 10,000, such as 640x400")
+    return int(width), int(height)
 
 
 @click.command("visualize", cls=Command)
@@ -60,7 +48,7 @@ class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
 @headline_option
 @option(
     "--generate",
-    type=ReportName(),
+    type=REPORT_NAME,
     multiple=True,
     is_flag=False,
     flag_value=EVERYTHING,
@@ -70,7 +58,7 @@ class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
 )
 @option(
     "--generate-id",
-    type=ReportName(),
+    type=REPORT_NAME,
     multiple=True,
     metavar="ID",
     help="Write the reports that the plots file lists under this id.",
@@ -110,14 +98,14 @@ class Size(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
 )
 @option(
     "--cfg",
-    type=NamedValue("KEY=VALUE", "quantile=p95"),
+    type=named("KEY=VALUE", "quantile=p95"),
     multiple=True,
     metavar="KEY=VALUE",
     help="What to choose of a page's or a figure's controls, as in the application; can be given several times.",
 )
 @option(
     "--figure-size",
-    type=Size(),
+    type=Read("size", size),
     metavar="WxH",
     help="The width and height of each such figure in CSS pixels (96 an inch; a PNG has two dots for each), "
     "such as 640x400.",
