@@ -13,8 +13,7 @@ from .plot_history import KPIHistory
 from .report_best import BestReport
 from .report_compare import CompareReport
 from .report_errors import CheckReport, ErrorReport
-from .report_history import HistoryReport
-from .report_kpis import KPIReport
+from .report_kpis import HistoryReport, KPIReport
 from .report_regression import RegressionReport
 
 BUILT_IN = (BestReport, CheckReport, CompareReport, KPIReport, RegressionReport, HistoryReport, ErrorReport)

@@ -18,9 +18,10 @@ from ...recorded import Environment
 from .. import problems
 from ..controls import find_run
 from ..environments import circumstances, recorded
-from ..tables import Cell, Column, Node, Row, dcc, html, kpi_cell, table
+from ..tables import Cell, Column, Node, Row, html, kpi_cell, table
 from . import artifacts, view
 from .data import Snapshot
+from .sidebar import typed_field
 from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
@@ -123,15 +124,7 @@ def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repea
         for other, text in named
         if other.test_uuid is not None and other.test_uuid in ids
     ]
-    field = dcc.Input(
-        id={"type": "field", "name": "beside", "shown": ""},
-        type="text",
-        debounce=True,
-        placeholder="id or name",
-        className="field",
-        value="",
-        autoComplete="off",
-    )
+    field = typed_field("beside", "", placeholder="id or name")
     label = html.Label([html.Span("Another run, by its id or its name ", className="facet-name"), field])
     return [html.H2("Put another run beside it"), html.Ul(links, className="inline"), label]
 

@@ -162,19 +162,20 @@ def selectors(facets: Facets, current: View) -> list[Node]:
 
 def _filter_field(current: View) -> Node:
     text = filter_language.written(current.filters)
-    field = dcc.Input(
-        id={"type": "field", "name": "filters", "shown": text},
-        value=text,
-        type="text",
-        debounce=True,
-        placeholder="hw_type=cpu-1:cpu-2,vus=8",
-        spellCheck=False,
-        autoComplete="off",
-        className="field",
-    )
+    field = typed_field("filters", text, placeholder="hw_type=cpu-1:cpu-2,vus=8", spellCheck=False)
     clear = html.A("Clear", href=view.write(dataclasses.replace(current, filters={})), className="clear")
     label = html.Label([html.Span("Filter", className="facet-name"), field])
     return html.Div([label, *([clear] if text else [])], className="filter")
+
+
+def field_id(name: str, shown: str) -> dict[str, str]:
+    """By this the page's script knows what was typed anew."""
+    return {"type": "field", "name": name, "shown": shown}
+
+
+def typed_field(name: str, shown: str, **look: object) -> Node:
+    looks = {"type": "text", "debounce": True, "className": "field", "autoComplete": "off", **look}
+    return dcc.Input(id=field_id(name, shown), value=shown, **looks)
 
 
 def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None) -> Node:
@@ -280,7 +281,7 @@ def _input(control: Control, current: View, without: View) -> Node:
         case RunChoice():
             default = "" if control.default is None else (control.default.test_uuid or "")[: controls.SHORT_ID]
     chosen = current.cfg.get(control.name, default)
-    identity = {"type": "field", "name": f"cfg.{control.name}", "shown": chosen}
+    name = f"{view.CFG}{control.name}"
     if len(labels) <= MANY_OPTIONS and (labels or isinstance(control, Choice)):
         links = [
             html.A(
@@ -296,7 +297,6 @@ def _input(control: Control, current: View, without: View) -> Node:
     if isinstance(control, Choice):
         options = [{"label": label, "value": text} for text, label in labels.items()]
         value = None if control.default is None and not chosen else chosen
-        return dcc.Dropdown(id=identity, options=options, value=value, clearable=control.default is None)
-    kind = "number" if isinstance(control, Number) else "text"
-    field = dcc.Input(id=identity, value=chosen, type=kind, debounce=True, className="field", autoComplete="off")
+        return dcc.Dropdown(id=field_id(name, chosen), options=options, value=value, clearable=control.default is None)
+    field = typed_field(name, chosen, type="number" if isinstance(control, Number) else "text")
     return html.Label([html.Span(control.label, className="unseen"), field])
