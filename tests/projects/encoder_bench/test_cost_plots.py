@@ -16,7 +16,7 @@ from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import maps
+from projects.encoder_bench.visualizations.plotting import maps, savings
 from projects.encoder_bench.visualizations.plotting.points import points_frame
 
 
@@ -62,7 +62,7 @@ def test_the_cheapest_image_of_each_load_and_its_saving_are_found(encoder_bench:
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
     best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
-    frame = maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
+    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert frame[["hardware", "batch size", "virtual users", "image", "other", "images"]].values.tolist() == [
         ["cpu-1", "8", 1, "int8", "fp32", 3],
         ["cpu-1", "8", 2, "fp32", "int8", 2],
@@ -124,7 +124,7 @@ def test_it_is_sure_where_every_other_image_is_told_apart_and_not_every_other_po
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
     best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
-    frame = maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
+    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert dict(zip(frame["virtual users"], frame["is sure"], strict=True)) == {1: True, 2: False, 4: True}
     assert frame["images"].tolist() == [2, 3, 2]
     assert frame["image"].tolist() == ["a"] * 3

@@ -8,8 +8,10 @@ from matrix_benchmarking.plotting import PlotsReport, View
 from matrix_benchmarking.plotting.report_best import BestReport
 
 from .cost import CostAgainstLatency, CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
-from .maps import BestImageBySavings, CostMap
-from .sanity import AccuracyDistribution, AnswerShapes, EnoughVUs, FailedRequests, FidelityDistribution
+from .enough import EnoughVUs
+from .maps import CostMap
+from .sanity import AccuracyDistribution, AnswerShapes, FailedRequests, FidelityDistribution
+from .savings import BestImageBySavings
 from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
 
 if TYPE_CHECKING:

@@ -112,7 +112,6 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
 
 
 def load_conclusion(frame: pandas.DataFrame, kpi: KPIDefinition, condition: str) -> str:
-    """Where the mean of each variant is lowest, or highest, of those under a *condition*: it says nothing of chance."""
     if frame.empty:
         return f"No point gave right answers{condition}."
     ends = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
@@ -126,7 +125,6 @@ LATENCIES = {"p95_latency": "95th percentile", "avg_latency": "mean"}
 
 
 def latency_choice() -> Choice:
-    """Which latency a plot shows, by the name of its KPI."""
     return Choice(LATENCY, "Latency", tuple(LATENCIES), default="p95_latency", labels=LATENCIES)
 
 
@@ -181,7 +179,6 @@ def latency_against_throughput(
 def latency_conclusion(
     frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition, condition: str
 ) -> str:
-    """The latency at the highest throughput, of the points under a *condition*, and what half of that leaves."""
     if frame.empty:
         return f"No point gave right answers{condition}."
     peak = frame.iloc[int(frame[throughput.name].argmax())]

@@ -93,7 +93,6 @@ def variant_names(matrix: Matrix, workload: Workload) -> list[str]:
 
 
 def point_of(runs: Sequence[Entry]) -> int:
-    """What tells a point from the others of its matrix."""
     return id(runs[0])
 
 
@@ -111,7 +110,6 @@ def compared(best: Best, frame: pandas.DataFrame) -> Group:
 
 
 def listed(rows: Sequence[str]) -> str:
-    """The first few of *rows*, and how many more there are."""
     more = [f"and {len(rows) - NAMED} more"] if len(rows) > NAMED else []
     return "; ".join([*rows[:NAMED], *more])
 
@@ -155,7 +153,6 @@ def _beyond(study: Study) -> set[int]:
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
-    """The labels of all variants, in a fixed order, so that their colours are the same on all pages."""
     return sorted({label_of(entry, names) for entry in matrix})
 
 

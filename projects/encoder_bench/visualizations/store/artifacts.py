@@ -1,25 +1,4 @@
-"""What k6, the monitor and the encoder-analysis study wrote: decoded JSON in, numbers out.
-
-k6 writes its end-of-test summary in several shapes:
-
-* ``handleSummary``: ``metrics.NAME.values.STATISTIC``, with ``state`` and ``options``;
-* ``--summary-export``: ``metrics.NAME.STATISTIC``; a rate's share is called ``value``;
-* the machine-readable summary (k6 1.5 and later): ``results.metrics`` is a list.
-
-``http_req_failed`` is a rate of failures: its ``passes`` (machine-readable: ``matches``) are the
-requests that failed. Failed requests count in ``http_reqs`` and in the plain ``http_req_duration``.
-
-The monitor's ``cpus_load``, ``gpus_load`` and ``gpus_memory`` have one list a sample with one fraction a device;
-``main_memory`` and ``time`` (seconds since the epoch) have one number a sample. An empty list says
-that the device is not there or was not measured: unknown, not zero. ``gpus`` has the numbers of the GPUs where only
-those of the server were kept.
-
-The public encoder-analysis study is a flat tree of one JSON file a run, nothing else:
-``results/<task>/<hw>/<vendor>_<hw>_<image>_<engine>_<batch>_<vus>.json``; any folder of it can be
-given. It has no times, ids or exit codes. Its k6 script derived ``successful_requests`` from a field
-that k6's rates don't have, so failed requests are not told there. Answers of the wrong shape are, for vision
-embeddings: how many inputs were answered wrong is at least that.
-"""
+"""What k6, the monitor and the encoder-analysis study wrote: decoded JSON in, numbers out."""
 
 from __future__ import annotations
 
@@ -57,12 +36,9 @@ def parse_summary(content: object) -> types.SimpleNamespace:
     """What a k6 run did.
 
     Returns:
-        ``requests`` and ``failed_requests`` (counts), ``duration_s``, ``avg_latency_ms`` and
-        ``p95_latency_ms`` of the answered requests (None if there were none), ``latency_quantiles_ms`` (by percent,
-        those that the summary holds), ``latency_range_ms`` (lowest and highest, None where the
-        summary doesn't hold them), ``dropped_iterations``,
-        ``schedule_lag_p95_ms`` (how late requests of the open model were sent; None for the closed one),
-        and, where the script counts them, ``sent_inputs`` and ``answered_inputs`` (else None).
+        Counts, a duration, and latencies of the answered requests: quantiles by percent, those that the summary holds,
+        and the lowest and the highest. ``schedule_lag_p95_ms`` is how late requests of the open model were sent. None
+        is what isn't known, or wasn't counted by the script.
 
     Raises:
         ValueError: it is not a k6 summary, or one of a run without HTTP requests.
@@ -78,11 +54,16 @@ def parse_summary(content: object) -> types.SimpleNamespace:
     latency = metrics.get(_ANSWERED)
     if latency is None and failed == 0:
         latency = metrics.get("http_req_duration")
+    if not duration_s:
+        rate = _statistic(metrics["http_reqs"], "rate")
+        if not rate:
+            raise ValueError("is a k6 summary that doesn't tell how long the run was")
+        duration_s = requests / rate
     counted = "answered_inputs" in metrics or "sent_inputs" in metrics
     return types.SimpleNamespace(
         requests=requests,
         failed_requests=failed,
-        duration_s=duration_s or _duration_from_rate(metrics["http_reqs"], requests),
+        duration_s=duration_s,
         avg_latency_ms=_statistic(latency, "avg"),
         p95_latency_ms=_statistic(latency, "p(95)", "p95"),
         latency_quantiles_ms=_quantiles(latency),
@@ -95,7 +76,11 @@ def parse_summary(content: object) -> types.SimpleNamespace:
 
 
 def _metrics(content: object) -> tuple[dict[str, Values], float | None]:
-    """The statistics of each metric by its name, and the run's duration in seconds where it is told."""
+    """The statistics of each metric by its name, and the run's duration in seconds where it is told.
+
+    k6 has three forms: ``handleSummary`` (``metrics.NAME.values``), ``--summary-export`` (``metrics.NAME``) and the
+    machine-readable one of k6 1.5 and later (``results.metrics``, a list).
+    """
     if not isinstance(content, dict):
         raise ValueError("is not a k6 summary: it is no JSON object")
     if isinstance(content.get("results"), dict):
@@ -115,7 +100,7 @@ def _metrics(content: object) -> tuple[dict[str, Values], float | None]:
 
 
 def _failed_requests(metrics: Mapping[str, Values], requests: int) -> int:
-    rate = metrics.get("http_req_failed", {})
+    rate = metrics.get("http_req_failed", {})  # of failures; failed requests count in http_reqs, too
     for name in ("passes", "matches"):
         failed = _number(rate.get(name))
         if failed is not None:
@@ -127,22 +112,11 @@ def _failed_requests(metrics: Mapping[str, Values], requests: int) -> int:
 
 
 def _count(metrics: Mapping[str, Values], name: str) -> int:
-    """The value of a counter; k6 leaves out counters that were never added to: 0.
-
-    Raises:
-        ValueError: it is there and no number of 0 or more: unknown is not zero.
-    """
+    """The value of a counter; k6 leaves out counters that were never added to: 0, which unknown is not."""
     count = _number((metrics.get(name) or {}).get("count", 0))
     if count is None or count < 0:
         raise ValueError(f"is a k6 summary whose count of '{name}' is no number of 0 or more")
     return int(count)
-
-
-def _duration_from_rate(requests_metric: Values, requests: int) -> float:
-    rate = _statistic(requests_metric, "rate")
-    if not rate:
-        raise ValueError("is a k6 summary that doesn't tell how long the run was")
-    return requests / rate
 
 
 def _statistic(values: Values | None, *names: str) -> float | None:
@@ -195,7 +169,7 @@ Samples = Sequence[Sequence[float]]
 
 
 def parse_utilization(content: object, server_cpus: Sequence[int] | None = None) -> types.SimpleNamespace:
-    """The samples, and what they say of the load window.
+    """The samples, and what they say of the load window; an empty list is a device that was not measured.
 
     Args:
         content: the decoded ``utilization.json``.
@@ -210,7 +184,12 @@ def parse_utilization(content: object, server_cpus: Sequence[int] | None = None)
     processes = content.get("processes") or {}
     if not isinstance(processes, dict):
         raise ValueError("'processes' is not a mapping")
-    _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
+    parts = series | {f"processes.{name}": values for name, values in processes.items()}
+    for name, values in parts.items():
+        if not isinstance(values, list):
+            raise ValueError(f"'{name}' is not a list")
+        if values and len(values) != len(content["time"]):
+            raise ValueError(f"'{name}' has {len(values)} samples where 'time' has {len(content['time'])}")
     log = types.SimpleNamespace(time=content["time"], **series, processes=processes)
     log.load_window, gpus = content.get("load_window"), content.get("gpus")
     log.gpus = gpus if isinstance(gpus, list) and all(type(gpu) is int and 0 <= gpu < 1000 for gpu in gpus) else None
@@ -226,8 +205,8 @@ def parse_utilization(content: object, server_cpus: Sequence[int] | None = None)
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
         log.other_cores = _other_cores(_pick(series["cpus_load"], inside), log.process_cores)
     except (TypeError, IndexError, OverflowError) as error:
-        parts = series | {f"processes.{name}": values for name, values in processes.items()} | {"time": content["time"]}
-        odd = next((name for name, values in parts.items() if not _holds_numbers(values)), "load_window")
+        there = {**parts, "time": content["time"]}
+        odd = next((name for name, values in there.items() if not _holds_numbers(values)), "load_window")
         raise ValueError(f"holds something else than numbers: '{odd}'") from error
     return log
 
@@ -239,16 +218,11 @@ def _holds_numbers(values: object) -> bool:
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean; None of nothing."""
     return sum(values) / len(values) if values else None
 
 
 def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> float | None:
-    """Mean over samples and *devices* (all where None); None without a sample.
-
-    Raises:
-        ValueError: the samples are of different numbers of devices.
-    """
+    """Mean over samples and *devices* (all where None); None without a sample."""
     if not samples or not samples[0]:
         return None
     count, flat = len(samples[0]), list(itertools.chain.from_iterable(samples))
@@ -286,14 +260,6 @@ def _pick(values: Sequence[T], inside: Sequence[int]) -> Sequence[T]:
     return values if not values or len(inside) == len(values) else [values[index] for index in inside]
 
 
-def _check_lengths(times: Sequence[float], series: dict[str, object]) -> None:
-    for name, values in series.items():
-        if not isinstance(values, list):
-            raise ValueError(f"'{name}' is not a list")
-        if values and len(values) != len(times):
-            raise ValueError(f"'{name}' has {len(values)} samples where 'time' has {len(times)}")
-
-
 _FILE_NAME = re.compile(r".+_[0-9]+_[0-9]+\.json")
 _TASK_FIELDS = {
     "accuracy_percentage": "classification",
@@ -309,7 +275,7 @@ _STUDY_NUMBERS = ("total_requests", "successful_requests", "test_duration_sec")
 
 
 class EncoderAnalysisLayout:
-    """Recognises the study's files by their names and reads settings from their content."""
+    """A flat tree of one JSON file a run, nothing else: no times, ids or exit codes. Any folder of it can be given."""
 
     looks_for = "files <vendor>_<hw>_<image>_<engine>_<batch>_<vus>.json"
 
@@ -335,11 +301,7 @@ class EncoderAnalysisLayout:
 
 
 def settings_of(content: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a run, from its result fields.
-
-    Raises:
-        SettingsError: the fields are not those of the study.
-    """
+    """The settings of a run, from its result fields; SettingsError where they are not those of the study."""
     tasks = [task for field, task in _TASK_FIELDS.items() if field in content]
     absent = [field for field in (*_STUDY_SETTINGS[1:], *_STUDY_NUMBERS) if field not in content and field != "image"]
     if not tasks or absent:
@@ -407,21 +369,18 @@ def _rows(batch: RecordBatch) -> list[dict[str, object]]:
 
 @ignore_file_not_found
 def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
-    """One run, of the file that it has to itself."""
     return run_of(read_json(test_file), test_file)
 
 
 def run_of(content: dict[str, Any], test_file: ArtifactPath) -> types.SimpleNamespace:
-    """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown).
-
-    ``counts_failures`` is False where all requests are said to have succeeded only because the study's
-    script could not tell; ``counts_wrong`` is False where no wrong answer was seen then.
-    """
+    """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown)."""
     for name in _STUDY_NUMBERS:
         if not is_number(content.get(name)) or content[name] < 0:
             raise ArtifactError(test_file, f"'{name}' is {content.get(name)!r}, not a number of at least 0")
     invalid = content.get("invalid_embeddings") or 0
     accuracy = content.get("accuracy_percentage")
+    # The study's script asked k6 for a field that it doesn't have: where all requests are said to have succeeded, it
+    # could not tell. Answers of the wrong shape are known for vision embeddings, of at least so many inputs.
     counts_failures = content["successful_requests"] != content["total_requests"]
     return types.SimpleNamespace(
         requests=content["total_requests"],

@@ -1,0 +1,196 @@
+"""Whether loads were driven far enough: what would have been found with fewer users."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.plotting import Plot, View, clicks, template
+
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    VARIANT,
+    VUS,
+    batch_sizes,
+    not_shown,
+    points_frame,
+    variant_names,
+    variants,
+)
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+    from matrix_benchmarking.plotting import Drawn
+
+
+STILL_RISING = 0.03
+"""By how much the last step has to gain for a series to count as rising still; repeats differ by more than less."""
+LISTED = 2
+"""How many series the sentence above the bars names."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peak:
+    """Where the mean of a series is highest, and what the last step gained, as a fraction: None for a single point."""
+
+    line: str
+    highest_vus: float
+    highest: float
+    last_vus: float
+    rises: bool
+    gain: float | None
+
+    @property
+    def is_open(self) -> bool:
+        """True if more users might have done better: the highest point is the last, and was still rising."""
+        return self.highest_vus == self.last_vus and (self.gain is None or self.gain > STILL_RISING)
+
+
+class EnoughVUs(Plot):
+    """Highest mean throughput of each series if the load had stopped at N users; a slider chooses N."""
+
+    name: ClassVar[str] = "Did we try enough VUs?"
+    kpis = ("throughput",)
+    how_to_read: ClassVar[str] = (
+        "The bars are the highest mean throughput of each variant and batch size; the percentage is the share of what "
+        "was found in the end. Move the slider to see what fewer users would have found, in the bars and in the "
+        "sentence above them."
+    )
+
+    def draw(self, view: View) -> Drawn:
+        (kpi,) = view.kpis
+        names = variant_names(self.study.read, self.workload)
+        runs = view.runs
+        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
+        if frame.empty:
+            return None, "No successful run has both a throughput and a number of virtual users."
+        said = [*peaks_conclusion(peaks(frame, kpi), kpi), *not_shown(runs, frame, [kpi])]
+        return stopped_at(frame, kpi, variants(self.study.read, names)), said
+
+
+def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:
+    found = []
+    for (variant, size), series in frame.groupby([VARIANT, BATCH_SIZE], sort=True):
+        ordered = series.sort_values(VUS)
+        values, users = list(ordered[kpi.name]), list(ordered[VUS])
+        at = max(range(len(values)), key=values.__getitem__)
+        gain = values[-1] / values[-2] - 1 if len(values) > 1 and values[-2] > 0 else None
+        rises = len(values) > 1 and all(later > earlier for earlier, later in itertools.pairwise(values))
+        found.append(Peak(f"{variant}, batch size {size}", users[at], values[at], users[-1], rises, gain))
+    return found
+
+
+def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequence[str] | None = None) -> go.Figure:
+    """A bar for each series with its highest mean throughput up to N users, and a slider for N."""
+    import plotly.graph_objects as go
+
+    users = sorted(set(frame[VUS]))
+    lines = frame[VARIANT] + ", batch size " + frame[BATCH_SIZE]
+    sizes = {size: place for place, size in enumerate(batch_sizes(frame))}
+    places = {
+        line: (variant, sizes[size])
+        for line, variant, size in zip(lines, frame[VARIANT], frame[BATCH_SIZE], strict=True)
+    }
+    order = sorted(places, key=places.__getitem__, reverse=True)
+    colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
+    by_limit = [_highest_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
+    final = by_limit[-1][kpi.name]
+    said = [missed(found[kpi.name], final, limit, users[-1]) for limit, found in zip(users, by_limit, strict=True)]
+    figure = go.Figure()
+    for limit, found in zip(users, by_limit, strict=True):
+        highest = found[kpi.name]
+        present = [line for line in order if line in highest.index]
+        figure.add_bar(
+            x=[float(highest[line]) for line in present],
+            y=present,
+            orientation="h",
+            visible=bool(limit == users[-1]),
+            marker_color=[colours[places[line][0]] for line in present],
+            customdata=clicks.marks(found.loc[present, FIRST_RUN]),
+            text=[as_percent(highest[line] / final[line]) if final[line] else "" for line in present],
+            hovertext=list(found.loc[present, "hover"]),
+            hovertemplate=f"highest up to {limit:g} virtual users (%{{text}} of what was found in the end):<br>"
+            "%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_layout(
+        sliders=[
+            {
+                "active": len(users) - 1,
+                "currentvalue": {"prefix": "If we had stopped at ", "suffix": " virtual users"},
+                "pad": {"t": 45},
+                "steps": [
+                    {
+                        "label": f"{limit:g}",
+                        "method": "update",
+                        "args": [
+                            {"visible": [number == at for number in range(len(users))]},
+                            {"annotations[0].text": said[at]},
+                        ],
+                    }
+                    for at, limit in enumerate(users)
+                ],
+            }
+        ]
+    )
+    figure.add_annotation(
+        text=said[-1], x=0, y=1, xref="paper", yref="paper", yanchor="bottom", align="left", showarrow=False
+    )
+    figure.update_xaxes(title=f"highest mean {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
+    figure.update_yaxes(categoryorder="array", categoryarray=order)
+    figure.update_layout(margin_t=75)
+    return template.apply(figure, height=260 + 26 * len(order))
+
+
+def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: float, last: float) -> str:
+    """What stopping at *limit* of *last* users would have missed of each *final* mean, for plotly to write."""
+    shares = {line: highest.get(line, 0.0) / final[line] for line in final.index if final[line]}
+    short = sorted((share, line) for line, share in shares.items() if share < 1)
+    if limit == last:
+        return f"Up to {limit:g} virtual users, the most that were tried."
+    if not short:
+        return f"Up to {limit:g} virtual users: the highest mean of all {len(final)} series was found."
+    named = [
+        f"{line} ({as_percent(share, digits=1)})" if share else f"{line} (not measured)"
+        for share, line in short[:LISTED]
+    ]
+    more = [f"{len(short) - LISTED} more"] if len(short) > LISTED else []
+    count = f"the highest mean of {len(short)} of {len(final)} series was still to come:"
+    return f"Up to {limit:g} virtual users: {count}<br>{'; '.join([*named, *more])}."
+
+
+def _highest_of_each(frame: pandas.DataFrame, lines: pandas.Series[str], kpi: KPIDefinition) -> pandas.DataFrame:
+    """The point with the highest throughput of each of the *lines*, by their names."""
+    highest = frame.groupby(lines)[kpi.name].idxmax()
+    return frame.loc[highest].set_axis(highest.index)
+
+
+def peaks_conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
+    last = [peak for peak in found if peak.highest_vus == peak.last_vus]
+    if not last:
+        return [f"In the end all {len(found)} series passed their highest mean: enough users were tried."]
+    still = [peak for peak in last if peak.is_open]
+    flat = f"{len(last)} of {len(found)} series have their highest mean at the most users that were tried"
+    if not still:
+        return [
+            f"{flat}, and the last step gained less than {as_percent(STILL_RISING)} in each: they have levelled off."
+        ]
+    rising = sum(peak.rises for peak in still)
+    shown = "; ".join(_open(peak, kpi) for peak in sorted(still, key=lambda peak: -(peak.gain or 1))[:5])
+    more = f"; and {len(still) - 5} more" if len(still) > 5 else ""
+    return [
+        f"{flat}. More may do better in {len(still)} of them, {rising} of which rose at every step: {shown}{more}.",
+    ]
+
+
+def _open(peak: Peak, kpi: KPIDefinition) -> str:
+    if peak.gain is None:
+        return f"{peak.line} (only {peak.last_vus:g} was tried)"
+    return f"{peak.line} ({kpi.show(peak.highest)} at {peak.last_vus:g}, the last step gained {as_percent(peak.gain)})"
