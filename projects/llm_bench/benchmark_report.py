@@ -36,6 +36,8 @@ def report(
     *,
     start: dt.datetime | None = None,
     end: dt.datetime | None = None,
+    repeat: int = 0,
+    campaign: str | None = None,
 ) -> dict[str, Any]:
     """The report of one run, valid by the schema.
 
@@ -43,6 +45,8 @@ def report(
         uid: an id of this report.
         settings: in the names of ``llm_bench``: ``model``, ``engine``, ``hw_type`` …
         measures: by the names and in the units of the vocabulary of ``llm_bench``: s, tokens/s, shares.
+        repeat: index among the runs at the same settings.
+        campaign: the same text for what was measured together.
     """
     aggregate = {"requests": _requests(measures), "latency": _latency(measures), "throughput": _throughput(measures)}
     time = {"start": start and start.isoformat(), "end": end and end.isoformat(), "duration": _duration(measures)}
@@ -53,7 +57,9 @@ def report(
     run: dict[str, Any] = {"uid": uid, "eid": _digest(settings)}
     if any(time.values()):
         run["time"] = _known(time)
-    scenario = {"stack": [_component(settings, measures)], "load": _load(settings, measures)}
+    native = {"tool": "matbench", "settings": dict(settings), "measures": dict(measures)}
+    native |= _known({"repeat": repeat or None, "campaign": campaign})
+    scenario = {"stack": [_component(settings, native)], "load": _load(settings, measures)}
     return {"version": VERSION, "run": run, "scenario": _known(scenario), "results": results}
 
 
@@ -111,7 +117,7 @@ def _observed(measures: Mapping[str, float]) -> dict[str, Any]:
     }
 
 
-def _component(settings: Mapping[str, Any], measures: Mapping[str, float]) -> dict[str, Any]:
+def _component(settings: Mapping[str, Any], native: Mapping[str, Any]) -> dict[str, Any]:
     """The server: an inference engine where all is known that the schema asks of one, since a guess would be read as
     known; else a generic component.
     """
@@ -137,11 +143,10 @@ def _component(settings: Mapping[str, Any], measures: Mapping[str, float]) -> di
             "tool_version": str(version or UNKNOWN),
             **_known(known),
         }
-    native = {"tool": "matbench", "settings": dict(settings), "measures": dict(measures)}
     return {
         "metadata": {"label": "server", "cfg_id": _digest(standardized)},
         "standardized": standardized,
-        "native": {"config": native},
+        "native": {"config": dict(native)},
     }
 
 

@@ -120,8 +120,9 @@ def exchange(lts_payload: Payload) -> dict[str, dict[str, Any]]:
     if not measures:
         return {}
     settings = {name: value for name, value in metadata.settings.items() if value is not None}
-    start, end = metadata.start, metadata.end
-    return {"": report(str(metadata.test_uuid), settings, measures, start=start, end=end)}
+    times, campaign = {"start": metadata.start, "end": metadata.end}, getattr(metadata, "campaign", None)
+    uid, repeat = str(metadata.test_uuid), metadata.repeat
+    return {"": report(uid, settings, measures, repeat=repeat, campaign=campaign, **times)}
 
 
 UNLIKE = {"input_length_mean": 1.25, "output_length_mean": 1.25, "requests": 20.0}

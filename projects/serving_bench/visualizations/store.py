@@ -152,7 +152,9 @@ def exchange(lts_payload: models.Payload) -> dict[str, dict[str, Any]]:
         measures["requests"] = float(count) if is_number(count) else None
         known = {name: value for name, value in measures.items() if value is not None}
         name = f"-concurrency-{at.concurrency}"
-        found[name] = report(f"{metadata.test_uuid}{name}", settings, known)
+        campaign = getattr(metadata, "campaign", None)
+        uid = f"{metadata.test_uuid}{name}"
+        found[name] = report(uid, settings, known, repeat=metadata.repeat, campaign=campaign)
     return found
 
 

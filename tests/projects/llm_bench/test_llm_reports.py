@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
+import llm_points
 import pytest
 import yaml
 
@@ -39,7 +40,18 @@ def test_every_run_of_every_tool_is_the_same_after_a_round_trip(
         known = before[uid]
         assert dict(entry.settings) == {name: value for name, value in known.settings.items() if value is not None}
         assert entry.kpis == pytest.approx(known.kpis)
+        together, apart = entry.lts.metadata, known.lts.metadata
+        assert together.repeat == apart.repeat
+        assert getattr(together, "campaign", None) == getattr(apart, "campaign", None)
+        assert (together.start, together.end) == (apart.start, apart.end)
     assert "no report, since it failed" in capsys.readouterr().err
+
+
+def test_repeats_keep_their_numbers(tmp_path: Path, parsed: Callable[..., Matrix]) -> None:
+    for number in range(3):
+        llm_points.write(tmp_path / "sweep", f"run={number}.json", {**llm_points.POINT, "duration": 10.0 + number})
+    assert write(WORKLOAD, tmp_path / "sweep", tmp_path / "reports") == 0
+    assert sorted(entry.repeat for entry in parsed(tmp_path / "reports")) == [0, 1, 2]
 
 
 def test_a_curve_of_serving_bench_is_a_report_for_each_concurrency(

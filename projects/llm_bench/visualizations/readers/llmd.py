@@ -186,9 +186,15 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
     }
     native = at(document, "scenario.stack.0.native.config")
     if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):  # what benchmark_report wrote
-        settings = dict(native["settings"])
+        settings = {**native["settings"], "repeat": _count(at(native, "repeat"))}
+        campaign = at(native, "campaign")
+        results["campaign"] = campaign if isinstance(campaign, str) else None
         results |= {name: number(at(native, f"measures.{name}")) for name in (*MEASURES, *COUNTS)}
     return settings, {name: value for name, value in results.items() if value is not None}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _first(read: Callable[[object], Scalar], document: object, *names: str) -> Scalar:
