@@ -135,13 +135,7 @@ def check_outputs(outputs: Iterable[Path | None]) -> None:
 
 
 def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
-    """Let *writer* write to *path*. If it raises, the file is as before and nothing is printed.
-
-    A link stays a link; a device or a pipe is written to, not replaced.
-
-    Raises:
-        OutputError: *path* can't be written.
-    """
+    """Let *writer* write to *path*. If it raises, the file is as before and nothing is printed."""
     if path != STDOUT and (path.is_file() or path.is_dir() or not path.exists()):
         with atomic_write(Path(os.path.realpath(path))) as stream:
             writer(stream)

@@ -34,17 +34,7 @@ def judge(
     keep_in: Location | None = None,
     warn: Callable[[Sequence[str]], None] = lambda sentences: None,
 ) -> Analysis:
-    """The verdict on the newest runs of *study* against their history, with what is known of earlier alarms.
-
-    Args:
-        kpi_filter: only KPIs whose names match one of these patterns; all for none.
-        since_us: only runs from this time on, in microseconds since 1970.
-        keep_in: the history that keeps the alarms that were raised, fixed or retired.
-        warn: is told that they can't be kept.
-
-    Raises:
-        MatbenchError: there is no order of versions, or the alarms can't be read.
-    """
+    """The verdict on the newest runs of *study* against their history; what became of alarms is kept in *keep_in*."""
     workload, given = study.workload, study.given
     now = dt.datetime.now(dt.UTC)
     events = list(given.events())
@@ -77,11 +67,7 @@ def judge(
 
 
 def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:
-    """The newest version of *study* against the version *baseline*, as :func:`compare` has it.
-
-    Raises:
-        ConfigError: no run is of that version, or the versions have no order.
-    """
+    """The newest version of *study* against the version *baseline*, as :func:`compare` has it."""
     now_us = time.time_ns() // 1000
     selected = select(
         study.runs, study.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
@@ -100,18 +86,9 @@ def compare(
     *,
     kpi_filter: Sequence[str] = (),
     ignored: Sequence[str] = (),
-    is_tolerant: bool = False,
+    is_tolerant: bool = False,  # a setting to ignore that no run has is a note, and no error
 ) -> Analysis:
-    """Whether the version *new* of the runs of *study* is worse than *old*.
-
-    Args:
-        kpi_filter: as :func:`judge` has it.
-        ignored: settings in which both may differ, beside the workload's own.
-        is_tolerant: such a setting that no run has is a note, and no error.
-
-    Raises:
-        ConfigError: no run is of one of both, both are the same, or nothing tells versions apart.
-    """
+    """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*."""
     own = study.workload
     study = study.of_workload(ignoring(own, ignored))  # compare_builds ignores by itself: it gets the workload's own
     workload, order = study.workload, study.order
@@ -146,13 +123,7 @@ def compare(
 
 
 def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:
-    """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first.
-
-    *asked* is as :func:`compare` has it.
-
-    Raises:
-        ConfigError: a setting to ignore that no run has.
-    """
+    """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first."""
     old, new = builds
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
     return compare_builds(old, new, study.workload, _question(study, data), **asked)

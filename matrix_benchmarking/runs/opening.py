@@ -47,10 +47,7 @@ def warn(sentences: Sequence[str]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Opening:
-    """Where runs are, and how they are read, as somebody says it; a mistake in it is an error once it is asked for.
-
-    What is not explained here is as :func:`.open` has it.
-    """
+    """Where runs are and how they are read, as :func:`.open` has it; a mistake is an error once it is asked for."""
 
     of: str | Workload
     directories: Sequence[Path] = ()  # results trees, or directories of payloads; none where all is in the history
@@ -97,12 +94,7 @@ class Opening:
 
     @functools.cached_property
     def parser_options(self) -> Mapping[str, Any]:
-        """What the parsers get as ``test_dir.options``.
-
-        Raises:
-            ConfigError: an option that the workload doesn't have, a value of another kind than its default, or a
-                pattern that names no settings.
-        """
+        """What the parsers get as ``test_dir.options``."""
         known = self.workload.options
         told: dict[str, Any] = {"prices": self.prices, **known}
         if self.settings_from:
@@ -129,11 +121,7 @@ class Opening:
         return f"{self.place} and its history" if self.history is not None and self.directories else self.place
 
     def study(self, progress: Progress | None = None) -> Study:
-        """Read all of it.
-
-        Raises:
-            MatbenchError: a place can't be used; a filter or a price that names nothing; nothing is selected.
-        """
+        """Read all of it."""
         self.validate()
         read = self.read(progress)
         past = self.read_past(read)
@@ -277,11 +265,7 @@ def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str]) -> No
 
 
 def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:
-    """The *directories*, each with a name of its own: the last parts that tell them apart.
-
-    Raises:
-        ConfigError: one is there twice.
-    """
+    """The *directories*, each with a name of its own: the last parts that tell them apart."""
     if len(set(map(os.path.realpath, directories))) < len(directories):
         raise ConfigError(f"{' and '.join(map(str, directories))}: a directory is there twice")
     parts = [Path(os.path.abspath(place)).parts for place in directories]

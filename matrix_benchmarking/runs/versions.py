@@ -20,11 +20,7 @@ _DESCRIBED = re.compile("-g([0-9a-f]{4,64})(?:-dirty)?$")
 
 
 def read_order(text: str | None) -> Explicit | None:
-    """The order that *text*, a file or ``git:`` and a directory, names; None for none.
-
-    Raises:
-        ConfigError: it can't be read, or holds no version.
-    """
+    """The order that *text*, a file or ``git:`` and a directory, names; None for none."""
     if not text:
         return None
     return of_git(Path(text.removeprefix(GIT))) if text.startswith(GIT) else of_file(Path(text))
