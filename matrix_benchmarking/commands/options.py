@@ -37,14 +37,11 @@ class Invocation:
 
 
 class CommandOption(click.Option):
-    """An option with an environment variable of its name, and a key in config.yaml.
-
-    *config_key* is dotted, below ``matbench:``; None for one in the command's own section, empty for none.
-    """
+    """An option with an environment variable of its name, and a key in config.yaml."""
 
     def __init__(self, *args: Any, config_key: str | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.config_key = config_key
+        self.config_key = config_key  # dotted, below matbench:; None: in the command's own section; empty: none
         self.envvar = f"MATBENCH_{str(self.name).upper()}"
 
     def key_for(self, section: str) -> str:

@@ -1,8 +1,4 @@
-"""One HTML page: header, navigation, body and footer around what a report gives, and links to what lies beside it.
-
-A page loads nothing but the plotly file beside it; its content security policy says so to the browser,
-and lets no script run but the page's own.
-"""
+"""One HTML page: header, navigation, body and footer around what a report gives, and links to what lies beside it."""
 
 from __future__ import annotations
 

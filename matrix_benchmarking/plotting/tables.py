@@ -1,6 +1,4 @@
-"""What pages are made of: Dash's elements, text, parts that may fail, and tables, which static pages show as HTML and
-the application as a grid.
-"""
+"""What pages are made of: Dash's elements, text, parts that may fail, and tables."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ Node: TypeAlias = "Component | Part | Table | str | Sequence[Node] | None"
 
 
 class _Elements:
-    """A module of Dash's elements, imported when the first is made (.4 s), without the types of their attributes, which
-    know no ``data-…`` and no ``aria-…``.
-    """
+    """A module of Dash's elements, imported when the first is made (.4 s); its types know no ``data-…``."""
 
     def __init__(self, module: str) -> None:
         self._module = module

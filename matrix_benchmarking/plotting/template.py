@@ -1,7 +1,4 @@
-"""How every figure looks: one plotly template for light and dark, and colours that stay with a category.
-
-The template leaves background and text colours to the page, which sets them from its own style.
-"""
+"""How every figure looks: one plotly template for light and dark, and colours that stay with a category."""
 
 from __future__ import annotations
 

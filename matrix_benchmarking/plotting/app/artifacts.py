@@ -1,7 +1,4 @@
-"""The files of a test directory: listed, shown and served, only from inside the results directory.
-
-A file is never interpreted by the browser: text is sent as plain text, everything else as a download.
-"""
+"""The files of a test directory: listed, shown and served, only from inside the results directory."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""What a report gives, made into elements of the application: tables become grids, figures get their tools.
-
-Parts that cost something are deferred: their place is there at once, and they are made when they come into view.
-A cell's text is data: the grid writes it as text. Links go to a run of the application by its id, or to a relative
-address; the page's script makes the elements.
-"""
+"""What a report gives, made into elements of the application: tables become grids, figures get their tools."""
 
 from __future__ import annotations
 

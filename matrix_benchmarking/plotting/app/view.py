@@ -1,8 +1,4 @@
-"""What a page of the application shows, and the address that says so; both ways, in one place.
-
-An address such as ``?show=cost-analysis&filters=hw_type=cpu-1:cpu-2,vus=8&cfg.minimum_vus=21`` is short and can be
-edited by hand: the filters are written as on the command line, a run by the first digits of its id.
-"""
+"""What a page of the application shows, and the address that says so; both ways, in one place."""
 
 from __future__ import annotations
 
