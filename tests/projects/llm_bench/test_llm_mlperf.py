@@ -196,6 +196,26 @@ def test_the_description_says_engine_and_hardware(tmp_path: Path, parsed: Parse)
     assert {(e.settings["scenario"], e.repeat) for e in parsed(tmp_path)} == {("Offline", 1)}
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "measurements/S1/bert-99/Offline/S1.json",
+        "measurements/S1/bert-99/Offline/S1_TRT_Offline.json",
+        "results/S1/bert-99/Offline/measurements.json",
+    ],
+)
+def test_what_describes_the_weights_says_the_quantisation(tmp_path: Path, parsed: Parse, place: str) -> None:
+    write_log(tmp_path / "closed/ACME/results/S1/bert-99/Offline/performance/run_1", detail("Offline"))
+    path = tmp_path / "closed/ACME" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"input_data_types": "int32", "weight_data_types": "FP8"}))
+    assert run_of(tmp_path, parsed).settings["quantization"] == "fp8"
+    path.write_text("{")
+    matrix = parsed(tmp_path)
+    assert ["quantization" in entry.settings for entry in matrix] == [False]
+    assert "is not valid JSON" in str([each.reason for entry in matrix.unfinished for each in entry.problems])
+
+
 def test_compliance_and_ranging_are_compared_with_nothing(tmp_path: Path, parsed: Parse) -> None:
     base = tmp_path / "closed/ACME"
     for place in (

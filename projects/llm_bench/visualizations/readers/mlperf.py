@@ -8,6 +8,7 @@ in 0.5 everything. Accuracy runs measure no speed and aren't recognised. Source:
 from __future__ import annotations
 
 import datetime as dt
+import glob
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -211,15 +212,29 @@ def _of_tree(file: ArtifactPath) -> tuple[dict[str, object], dict[str, Mapping[s
         found["purpose"] = " ".join(filter(None, ("compliance", test)))
     repeat = next((step for step in rest if re.fullmatch(r"run_\d+", step)), "run_1")
     found["repeat"] = int(repeat.removeprefix("run_")) - 1 or None
-    path = file / ("../" * (len(steps) - at + 1) + f"systems/{found['system']}.json")
+    submission = file / ("../" * (len(steps) - at + 1))
+    scenario = file / ("../" * (len(steps) - at - 3))  # with measurements.json since round 5.0
+    own = f"measurements/{'/'.join(steps[at + 1 : at + 4])}/{glob.escape(steps[at + 1])}*.json"
+    config: dict[str, Mapping[str, object]] = {}
+    if (described := _described(submission / f"systems/{steps[at + 1]}.json")) is not None:
+        config["the system's description"] = _of_system(described)
+    for path in (scenario / "measurements.json", *submission.glob(own)):
+        weights = (_described(path) or {}).get("weight_data_types")
+        if isinstance(weights, str):
+            config["the weights' description"] = {"quantization": weights.lower()}
+            break
+    return found, config
+
+
+def _described(path: ArtifactPath) -> Mapping[str, Any] | None:
     if not path.is_file():
-        return found, {}
+        return None
     try:
         described = load_json(path.read_bytes())
     except ValueError as error:
         path.note_problem(f"is not valid JSON: {error}")
-        return found, {}
-    return found, {"the system's description": _of_system(described)} if isinstance(described, dict) else {}
+        return None
+    return described if isinstance(described, dict) else None
 
 
 _ENGINES = {
