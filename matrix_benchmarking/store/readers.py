@@ -32,6 +32,9 @@ from .find import NativeLayout
 
 HEAD_BYTES = 1 << 16
 _OURS = {SETTINGS_FILE, EXIT_CODE_FILE, BLOCK_FILE, ENVIRONMENT_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE, "skip"}
+_OURS |= {"outcome.json"}
+_OUR_STEPS = re.compile(r"\d{3}__(script|server|monitor)")
+"""What matbench keeps of a run beside its settings: no tool wrote it."""
 
 _WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 
@@ -42,8 +45,8 @@ class Reader(Protocol):
     """One kind of result file.
 
     A reader may have ``file_names``, globs: then files of other names are none of its, and aren't opened. It may have
-    ``belongs_to_another(name, names)``, which says of a file in a directory with these *names* that it repeats what
-    another one holds; then it is no test.
+    ``belongs_to_another(path, names)``, which says of a file in a directory with these *names* that it repeats what
+    another one holds, or belongs to it; then it is no test.
     """
 
     def recognises(self, head: bytes, name: str) -> bool:
@@ -82,13 +85,15 @@ class ReaderLayout:
         self.complete = complete
 
     def find(self, listing: Listing) -> Sequence[FoundTest]:
+        if _OUR_STEPS.fullmatch(listing.path.name):
+            return []
         names = [name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS]
         others = [each for each in map(_belongs_to_another, self._readers.values()) if each is not None]
         return [
             FoundTest(listing.path / name)
             for name in names
             if any(map(_may_read(name), self._readers.values()))
-            and not any(is_another(name, listing.files) for is_another in others)
+            and not any(is_another(listing.path / name, listing.files) for is_another in others)
         ]
 
     def settings_files(self, test: Path, root: Path) -> Sequence[str]:
@@ -133,7 +138,7 @@ def _may_read(name: str) -> Callable[[Reader], bool]:
     return lambda reader: any(fnmatch.fnmatchcase(name, glob) for glob in getattr(reader, "file_names", "*"))
 
 
-def _belongs_to_another(reader: Reader) -> Callable[[str, Set[str]], bool] | None:
+def _belongs_to_another(reader: Reader) -> Callable[[Path, Set[str]], bool] | None:
     return getattr(reader, "belongs_to_another", None)
 
 

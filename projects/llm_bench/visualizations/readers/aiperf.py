@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
@@ -62,6 +63,7 @@ UNITS |= dict.fromkeys(("", "tokens", "requests", "count", "ratio", "tokens/sec"
 UNITS |= dict.fromkeys(("requests/s", "tokens/sec/user", "tokens/s/user", "request", "token"), 1.0)
 UNITS |= {"%": 0.01, "percent": 0.01, "W": 1.0, "mW": 1e-3, "kW": 1e3, "J": 1.0, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6}
 _BESIDE = ("inputs.json", "profile_export.jsonl", "profile_export_raw.jsonl", "server_metrics_export.json")
+_BESIDE += ("phase_manifest.json", "gpu_telemetry_export.jsonl", "server_metrics_export.jsonl")
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -72,9 +74,12 @@ def recognises(head: bytes, name: str) -> bool:
     return (is_export and b'"unit"' in head and not is_of_slices) or b'"aggregation_type"' in head
 
 
-def belongs_to_another(name: str, names: Set[str]) -> bool:
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
     is_export = "profile_export_aiperf.json" in names
-    return name.removesuffix(".csv") + ".json" in names or (is_export and name in _BESIDE)
+    of_phase = (
+        path.parent.parent.name == "phases" and (path.parent.parent.parent / "profile_export_aiperf.json").is_file()
+    )
+    return of_phase or path.name.removesuffix(".csv") + ".json" in names or (is_export and path.name in _BESIDE)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -65,9 +66,9 @@ def _is_part(name: str) -> bool:
     return any(word in name.rpartition("/")[2] for word in ("prometheus", "session", "per_request"))
 
 
-def belongs_to_another(name: str, names: Set[str]) -> bool:
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
     stages = any(re.match(r"stage_\d+_lifecycle_metrics\.", each) for each in names)
-    return _is_part(name) or (stages and name.startswith("summary_lifecycle_metrics."))
+    return _is_part(path.name) or (stages and path.name.startswith("summary_lifecycle_metrics."))
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:

@@ -12,6 +12,7 @@ import glob
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
@@ -85,8 +86,8 @@ def recognises(head: bytes, name: str) -> bool:
     return is_log and _ACCURACY.search(head) is None
 
 
-def belongs_to_another(name: str, names: Set[str]) -> bool:
-    return name.endswith("mlperf_log_summary.txt") and name.replace("summary", "detail") in names
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
+    return path.name.endswith("mlperf_log_summary.txt") and path.name.replace("summary", "detail") in names
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence, Set
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from matrix_benchmarking.store import ArtifactPath, Part
@@ -71,10 +71,10 @@ def recognises(head: bytes, name: str) -> bool:
     return ours and not any(key in head for key in _NOT_OURS)
 
 
-def belongs_to_another(name: str, names: Set[str]) -> bool:
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
     """PyTorch's form of the same point, and a sweep's summary beside its runs."""
     runs = any(each.startswith("run=") for each in names)
-    return name.endswith(".pytorch.json") or (name == "summary.json" and runs)
+    return path.name.endswith(".pytorch.json") or (path.name == "summary.json" and runs)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
