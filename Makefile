@@ -18,7 +18,7 @@ RELEASES = data/samples/encoder_history/history.jsonl.gz
 # What `make app` shows of the past: the history that `make demo` filled, if it did.
 PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
 
-.PHONY: demo app unpacked demo-live screenshots test collected lint format typecheck pytest bench opensearch system-packages clean
+.PHONY: demo app unpacked demo-live demo-llm aiperf screenshots test collected lint format typecheck pytest bench opensearch system-packages clean
 
 demo: $(VENV)/installed unpacked
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
@@ -44,7 +44,14 @@ demo-live: $(VENV)/installed-for-live
 	$(BIN)/matbench parse --results-dirname=$(LIVE) --workload=$(WORKLOAD)
 	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate --report-dest=report/live
 
-test: $(VENV)/installed-for-tests system-packages opensearch
+# Result files of a server of language models, measured by aiperf: which load costs least, and what the newer release did.
+LLM = data/samples/llm_bench
+demo-llm: $(VENV)/installed
+	$(BIN)/matbench parse --results-dirname=$(LLM) --workload=llm_bench --price=cpu-1=0.05
+	$(BIN)/matbench visualize --results-dirname=$(LLM) --workload=llm_bench --price=cpu-1=0.05 --generate --report-dest=report/llm
+	$(BIN)/matbench compare --results-dirname=$(LLM) --workload=llm_bench 0.2.0 0.3.0 || test $$? = 1
+
+test: $(VENV)/installed-for-tests system-packages opensearch aiperf
 	$(MAKE) --jobs=2 lint collected
 	$(MAKE) pytest
 
@@ -89,6 +96,13 @@ system-packages:
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 		&& DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 	} || echo "some parts are missing; install them for the tests that need them: apt-get install" $$missing
+
+# A load generator for language models, in an environment of its own, since it pins what it needs.
+aiperf: $(VENV)/aiperf/installed
+$(VENV)/aiperf/installed: $(VENV)/bin/uv
+	@$(BIN)/python -m uv venv --quiet --allow-existing $(VENV)/aiperf && \
+		$(BIN)/python -m uv pip install --quiet --python $(VENV)/aiperf/bin/python aiperf==0.13.0 && touch $@ \
+		|| echo "aiperf could not be installed; its test is skipped"
 
 opensearch: $(VENV)/opensearch/collected
 $(VENV)/opensearch/collected: tests/history_support/opensearch_pom.xml | $(VENV)/bin/python system-packages

@@ -1,13 +1,13 @@
 """Releases that the server can play, so that a history of it can be recorded: one made it slower.
 
-From release 0.3.0 on, a step reads keys and values in pages of 256 tokens, used or not, instead of those that are used.
+From release 0.3.0 on, a step reads the keys and values of the whole window, instead of those that are used.
 """
 
 from __future__ import annotations
 
 CURRENT = "0.2.0"
 PAGES_FROM = (0, 3, 0)
-PAGE = 256
+PAGE = 512
 
 
 def page_of(release: str) -> int:

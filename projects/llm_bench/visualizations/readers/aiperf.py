@@ -62,8 +62,10 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, 
 UNITS |= dict.fromkeys(("", "tokens", "requests", "count", "ratio", "tokens/sec", "tokens/s", "requests/sec"), 1.0)
 UNITS |= dict.fromkeys(("requests/s", "tokens/sec/user", "tokens/s/user", "request", "token"), 1.0)
 UNITS |= {"%": 0.01, "percent": 0.01, "W": 1.0, "mW": 1e-3, "kW": 1e3, "J": 1.0, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6}
-_BESIDE: tuple[str, ...] = ("inputs.json", "profile_export.jsonl", "profile_export_raw.jsonl", "server_metrics_export.json")
-_BESIDE += ("phase_manifest.json", "gpu_telemetry_export.jsonl", "server_metrics_export.jsonl")
+_BESIDE = (
+    *("inputs.json", "phase_manifest.json", "profile_export.jsonl", "profile_export_raw.jsonl"),
+    *("server_metrics_export.json", "server_metrics_export.jsonl", "gpu_telemetry_export.jsonl"),
+)
 
 
 def recognises(head: bytes, name: str) -> bool:
