@@ -27,6 +27,7 @@ from . import (
     moment,
     of_requests,
     point,
+    scalar,
 )
 
 TOOL = "vllm"
@@ -87,7 +88,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
 
 
 def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
-    backend = one.get("backend") or one.get("endpoint_type")
+    backend = scalar(one.get("backend") or one.get("endpoint_type"))
     settings = {
         "model": one.get("model_id"),
         "engine": backend if backend in _ENGINES else None,
@@ -115,8 +116,9 @@ def _run_number(name: str) -> int | None:
 
 def _same(lengths: Sequence[int] | None, total: object, count: object) -> int | None:
     """The length that all prompts have, which then was asked for."""
-    if lengths:
-        return lengths[0] if min(lengths) == max(lengths) else None
+    if isinstance(lengths, list) and lengths:
+        first = lengths[0]
+        return first if isinstance(first, int) and all(length == first for length in lengths) else None
     if not isinstance(total, int) or not isinstance(count, int) or count <= 0 or total <= 0 or total % count:
         return None
     length = total // count
