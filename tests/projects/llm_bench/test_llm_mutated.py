@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -46,7 +47,7 @@ def mutate(content: Any, draw: random.Random) -> None:
         try:
             for key in way:
                 inner = inner[key]
-            inner[last] = draw.choice(INSTEAD)
+            inner[last] = copy.deepcopy(draw.choice(INSTEAD))
         except (TypeError, KeyError, IndexError):
             continue  # something above was replaced just now
 
