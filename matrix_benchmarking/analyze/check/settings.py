@@ -228,9 +228,13 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 
 
 def _is_priced(entry: Entry, name: str) -> bool:
-    """Whether the settings name the hardware of the price *name*: ``vendor/hw_type`` or ``hw_type``."""
+    """Whether the settings name the hardware of the price *name*: ``vendor/hw_type`` or ``hw_type``.
+
+    Where they name no vendor, any may be meant.
+    """
     values = {exact(value) for value in entry.settings.values()}
-    return all(part in values for part in name.split("/", 1))
+    vendor, _, hardware = name.partition("/")
+    return name in values or (hardware in values and ("vendor" not in entry.settings or vendor in values))
 
 
 def _listed(names: Iterable[str]) -> str:

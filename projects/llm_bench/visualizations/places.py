@@ -60,6 +60,17 @@ _SWEEP = re.compile(r"([A-Za-z_][\w.]*)=([^=]+?)(?=-(?:BENCH--)?[A-Za-z_][\w.]*=
 _DATE = re.compile(r"[-_]\d{8}(?:[-_]\d{4,6})?$")
 
 
+def offers(settings: Mapping[str, object], prices: Mapping[str, float]) -> dict[str, float]:
+    """The *prices* of the hardware that *settings* name, by their names: its vendor's, else any vendor's; those of all
+    vendors where the settings name none.
+    """
+    hardware = str(settings.get("hw_type"))
+    if "vendor" in settings:
+        name = next((each for each in (f"{settings['vendor']}/{hardware}", hardware) if each in prices), None)
+        return {} if name is None else {name: prices[name]}
+    return {name: price for name, price in prices.items() if name == hardware or name.partition("/")[2] == hardware}
+
+
 def complete(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
     """All settings of a point: what a person says of it (*above*), else its file (*own*), else names do."""
     said = {name: value for name, value in renamed(above).items() if name != "repeat" or value or "repeat" not in own}

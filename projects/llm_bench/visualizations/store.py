@@ -34,9 +34,9 @@ SHORT = 0.9
 
 def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settings: Mapping[str, Scalar]) -> None:
     """Add the price of one accelerator and hour, the mix that a blend is of, and where each setting comes from."""
-    prices: Mapping[str, float] = test_dir.options.get("prices") or {}
-    hardware, vendor = settings.get("hw_type"), settings.get("vendor")
-    results.usd_per_hour = prices.get(f"{vendor}/{hardware}", prices.get(str(hardware)))
+    offers = places.offers(settings, test_dir.options.get("prices") or {})
+    results.price = min(offers, key=offers.__getitem__, default=None)
+    results.usd_per_hour = None if results.price is None else offers[results.price]
     for name, default in OPTIONS.items():
         setattr(results, name, test_dir.options.get(name, default))
     own: dict[str, list[Scalar]] = getattr(results, "sources", {})

@@ -16,7 +16,13 @@ from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.workload import load
 from projects.llm_bench.visualizations.plotting.limits import highest_loads, limits_conclusion, reliability
 from projects.llm_bench.visualizations.plotting.pareto import at_speed, best_within, fronts_of, pareto_figure
-from projects.llm_bench.visualizations.plotting.prices import cheapest_points, dial_conclusion, dial_figure, ranking
+from projects.llm_bench.visualizations.plotting.prices import (
+    cheapest_points,
+    dial_conclusion,
+    dial_figure,
+    ranking,
+    with_offers,
+)
 from projects.llm_bench.visualizations.plotting.spots import (
     all_variants,
     groups_of,
@@ -167,3 +173,16 @@ def test_all_pages_are_written_whatever_is_unknown(tmp_path: Path, change: dict[
     assert {"serving", "prices", "reliability", "best-configuration"} <= set(pages)
     assert not any("went wrong" in page or "Traceback" in page for page in pages.values())
     assert status in (0, 1)
+
+
+def test_the_offers_of_several_vendors_are_bars_of_their_own(study: Study, tmp_path: Path, parsed: Parse) -> None:
+    given = {"near/h100": 3.0, "far/h100": 2.5, "mi300x": 1.5}
+    found, prices = with_offers(cheapest_points(spots_of(study, study.matrix), 3.0, 4.0), {}, given)
+    labels = [(one.vendor, one.hardware) for one, _ in ranking(found, prices)]
+    assert labels.count(("far", "far/h100")) == labels.count(("near", "near/h100")) == 2
+    assert ("", "mi300x") in labels
+    assert "far" in ranking(found, {**prices, "mi300x": 9.0})[0][0].label
+    (tmp_path / "other").mkdir()
+    priced = parsed(sweep(tmp_path / "other"), prices=given, settings_from="{hw_type}/{engine}-{version}")
+    entry = next(entry for entry in priced if entry.settings["hw_type"] == "h100")
+    assert (entry.results.price, entry.results.usd_per_hour) == ("far/h100", 2.5)  # the cheapest offer, by its name

@@ -10,6 +10,7 @@ from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 
+from ..places import offers
 from .spots import GROUP, Spot, all_variants, group_choice, not_shown, on_repeats, prices_of, spots_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ class Priced:
     spot: Spot
     hardware: str
     tokens: float
+    vendor: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.variant} · {self.vendor}" if self.vendor else self.variant
 
     def cost(self, usd_per_hour: float) -> float:
         """USD for a million tokens of the mix."""
@@ -95,15 +101,33 @@ class PriceDial(Plot):
         if not found:
             return None, "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
         hardware = str(view.option(HARDWARE))
-        prices = {**prices_of(runs)}
+        prices: dict[str, float] = {**prices_of(runs)}
         if view.cfg.get(PRICE) is not None:
             prices[hardware] = float(view.cfg[PRICE])
+        else:
+            found, prices = with_offers(found, prices, self.study.given.prices)
         figure = dial_figure(found, hardware, prices, all_variants(self.study))
         shown = [one.spot for one in found]
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
         mix = f"A mix of {ratio:g} input tokens to one output token, worth {weight:g} input tokens."
         return figure, [dial_conclusion(found, hardware, prices), mix, *filter(None, [on_repeats(shown)]), *untold]
+
+
+def with_offers(
+    found: Sequence[Priced], prices: Mapping[str, float], given: Mapping[str, float]
+) -> tuple[list[Priced], dict[str, float]]:
+    """Each variant once for each vendor whose price of its hardware was *given*, and prices by ``vendor/hardware``."""
+    every, known = [], dict(prices)
+    for one in found:
+        names = [name for name in offers(one.spot.runs[0].settings, given) if name != one.hardware]
+        for name in names:
+            every.append(dataclasses.replace(one, hardware=name, vendor=name.partition("/")[0]))
+            known[name] = given[name]
+        if not names or one.hardware in given:
+            every.append(one)
+            known.update({one.hardware: given[one.hardware]} if one.hardware in given else {})
+    return every, known
 
 
 def _number(value: object, default: float) -> float:
@@ -149,10 +173,10 @@ def _bars(order: Sequence[tuple[Priced, float]], colours: Mapping[str, str]) -> 
     reversed_order = order[::-1]  # plotly draws from below
     return {
         "x": [cost for _, cost in reversed_order],
-        "y": [template.wrapped(one.variant, 60) for one, _ in reversed_order],
+        "y": [template.wrapped(one.label, 60) for one, _ in reversed_order],
         "text": [f"{cost:,.3g}" for _, cost in reversed_order],
         "hovertext": [
-            clicks.hover(one.spot.runs, template.text(one.variant), f"{cost:,.4g} USD a million tokens")
+            clicks.hover(one.spot.runs, template.text(one.label), f"{cost:,.4g} USD a million tokens")
             for one, cost in reversed_order
         ],
         "customdata": clicks.marks([run_of(one.spot.runs) for one, _ in reversed_order]),
@@ -168,7 +192,7 @@ def dial_conclusion(found: Sequence[Priced], hardware: str, prices: Mapping[str,
     if not order:
         return f"Nothing has a price.{more}"
     best, cost = order[0]
-    said = f"Cheapest is {best.variant} at {best.spot.load or 'its load'}: {cost:,.4g} USD a million tokens."
+    said = f"Cheapest is {best.label} at {best.spot.load or 'its load'}: {cost:,.4g} USD a million tokens."
     own = [(one, each) for one, each in order if one.hardware == hardware]
     others = [(one, each) for one, each in order if one.hardware != hardware]
     if own and others and own[0][0].hardware in prices:
