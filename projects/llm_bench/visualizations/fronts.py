@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -67,15 +68,26 @@ def within(points: Sequence[Measured[T]], limit: float, *, lower_x: bool) -> lis
 
 
 def round_values(low: float, high: float, most: int = 12) -> list[float]:
-    """Up to *most* round numbers from *low* to *high*: 1, 2 and 5 times powers of ten, and what lies between them."""
+    """Up to *most* round numbers from *low* to *high*.
+
+    In even steps up to a factor of ten between them, else 1, 2 and 5 times powers of ten and the like; *low* itself where
+    none lies between.
+    """
     if not 0 < low <= high:
         return []
-    for between in ((1, 1.5, 2, 3, 4, 5, 6, 8), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        found = []
-        power = -12
-        while 10.0**power <= high:
-            found += [number for part in between if low <= (number := round(part * 10.0**power, 12 - power)) <= high]
-            power += 1
+    found: list[float] = []
+    if low < high <= 10 * low:
+        least = math.floor(math.log10((high - low) / most)) - 1
+        for step in (part * 10.0**power for power in range(least, least + 4) for part in (1, 2, 5)):
+            first, last = math.ceil(low / step), math.floor(high / step)
+            if last - first + 1 <= most:
+                found = [float(f"{place * step:.6g}") for place in range(first, last + 1)]
+                break
+        return [number for number in found if low <= number <= high] or [low]
+    for between in ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
+        every = [float(f"{part * 10.0**power:.6g}") for power in powers for part in between]
+        found = [number for number in every if low <= number <= high]
         if len(found) <= most:
             break
     return found[:most] or [low]

@@ -92,7 +92,9 @@ def _usd_per_hour(lts_payload: Payload) -> float:
         hardware = lts_payload.metadata.settings.get("hw_type")
         if hardware is None:
             raise UnknownKPI("no price is known: nothing says on which hardware (hw_type) it ran")
-        raise UnknownKPI(f"no price is known for {hardware}; give one of a single GPU: --price {hardware}=USD_PER_HOUR")
+        raise UnknownKPI(
+            f"no price is known for {hardware}; give one of a single GPU: --price '{hardware}=USD_PER_HOUR'"
+        )
     return float(price) * _gpus(lts_payload)
 
 

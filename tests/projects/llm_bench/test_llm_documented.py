@@ -21,7 +21,7 @@ def test_the_table_of_formats_is_that_of_the_readers(repository: Path) -> None:
     assert page.count("|●|") > 20
 
 
-@pytest.mark.parametrize(("name", "points"), [("llm_aiperf", 18), ("llm_vllm", 12), ("llm_guidellm", 12)])
+@pytest.mark.parametrize(("name", "points"), [("llm_aiperf", 24), ("llm_vllm", 12), ("llm_guidellm", 12)])
 def test_each_example_is_a_plan(
     repository: Path, name: str, points: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

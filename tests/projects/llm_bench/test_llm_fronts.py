@@ -69,4 +69,6 @@ def test_round_values_are_few_ascending_and_within(low: float, times: float) -> 
 def test_nothing_is_round_below_zero() -> None:
     assert round_values(-1, 3) == []
     assert round_values(0, 0) == []
-    assert round_values(12, 95) == [15, 20, 30, 40, 50, 60, 80]
+    assert round_values(12, 95) == [20, 30, 40, 50, 60, 70, 80, 90]
+    assert round_values(3, 700) == [5, 10, 20, 50, 100, 200, 500]
+    assert round_values(104, 290) == [120, 140, 160, 180, 200, 220, 240, 260, 280]

@@ -76,7 +76,7 @@ def study(tmp_path: Path, parsed: Parse) -> Study:
 def test_each_variant_has_its_points_with_their_repeats(study: Study) -> None:
     spots = spots_of(study, study.matrix)
     assert len(spots) == 9
-    assert {spot.variant for spot in spots} == set(all_variants(study))
+    assert {spot.variant for spot in spots} == set(all_variants(spots_of(study, study.matrix)))
     assert {len(spot.runs) for spot in spots} == {3}
     assert on_repeats(spots) == ""
     assert prices_of(study.matrix) == pytest.approx({"h100": 2.0, "mi300x": 1.5})
@@ -104,7 +104,7 @@ def test_the_front_says_who_is_best_at_a_users_speed(study: Study) -> None:
 def test_the_figure_has_a_line_a_variant_lines_of_cost_and_a_limit_to_drag(study: Study) -> None:
     x, y = (study.workload.kpis[name] for name in ("tokens_per_s_per_user", "output_tokens_per_s_per_gpu"))
     fronts, there = fronts_of(spots_of(study, study.matrix), x, y)
-    figure = pareto_figure(fronts, there, x, y, all_variants(study), {"h100": 2.0})
+    figure = pareto_figure(fronts, there, x, y, all_variants(spots_of(study, study.matrix)), {"h100": 2.0})
     assert len(figure.data) == 3
     assert all(trace.error_y.visible for trace in figure.data)
     costs = {note.text: shape.y0 for note, shape in zip(figure.layout.annotations, figure.layout.shapes, strict=True)}
@@ -118,7 +118,11 @@ def test_the_highest_load_under_limits_is_that_of_a_point_which_keeps_both(study
     workload = study.workload
     limits = [(workload.kpis["ttft_p99"], 0.5), (workload.kpis["tpot_p99"], 0.02)]
     rows = highest_loads(
-        study.of_all.groups, limits, workload.kpis["output_tokens_per_s"], None, names_of_variants(study.read, workload)
+        study.of_all.groups,
+        limits,
+        workload.kpis["output_tokens_per_s"],
+        None,
+        names_of_variants(study.read.entries, workload),
     )
     assert len(rows) == 3
     assert [round(row.load or 0) for row in rows] == [900, 600, 550]
@@ -138,7 +142,7 @@ def test_the_price_dial_puts_the_variants_in_the_order_of_each_price(study: Stud
     assert order[0][0] == "h100"  # 2 / 2700 is less than 1.5 / 1800
     assert ranking(found, {**prices, "h100": 3.0})[0][0].hardware == "mi300x"
     assert "h100 is cheapest at less than 2.2" in dial_conclusion(found, "h100", prices)
-    figure = dial_figure(found, "h100", prices, all_variants(study))
+    figure = dial_figure(found, "h100", prices, all_variants(spots_of(study, study.matrix)))
     dear = next(step for step in figure.layout.sliders[0].steps if step.label == "10")
     assert "mi300x" in dear.args[1]["yaxis.categoryarray"][-1]
     assert "No price is known for mi300x" in dial_conclusion(found, "h100", {"h100": 2.0})

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Bounded, Group, bounded, keeps
-from matrix_benchmarking.analyze.words import as_percent, count_of, variant_label
+from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, table
 
-from .spots import GROUP, group_choice, groups_of, known, names_of_variants
+from .spots import GROUP, group_choice, groups_of, known, label_of, names_of_variants
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
@@ -72,11 +72,10 @@ class HighestLoad(Plot):
             (view.kpi(view.option(name)), float(view.option(limit)))
             for name, limit in ((FIRST, FIRST_LIMIT), (SECOND, SECOND_LIMIT))
         ]
-        group = view.option(GROUP) if GROUP in names else None
-        wanted = {id(run) for run in groups_of(self.matrix, self.workload)[group]} if group is not None else None
-        rows = highest_loads(
-            self.study.of_all.groups, limits, load, wanted, names_of_variants(self.study.read, self.workload)
-        )
+        groups = groups_of(self.matrix, self.workload)
+        runs = groups[view.option(GROUP)] if GROUP in names else self.matrix.entries
+        wanted = {id(run) for run in runs}
+        rows = highest_loads(self.study.of_all.groups, limits, load, wanted, names_of_variants(runs, self.workload))
         if not rows:
             return None, f"No point can be ranked, so none has a load and {limits[0][0].name}."
         return None, [limits_conclusion(rows, limits, load), self.table(rows, load, limits)]
@@ -142,7 +141,7 @@ def highest_loads(
                 continue
             sure = all(keeps(kpi, one.limit, limit) for one, (kpi, limit) in zip(row, limits, strict=True))
             means = all(keeps(kpi, one.mean, limit) for one, (kpi, limit) in zip(row, limits, strict=True))
-            of = variants.setdefault(variant_label(runs[0].settings, names) or "all", [])
+            of = variants.setdefault(label_of(runs[0].settings, names), [])
             of.append((row[0], math.fsum(values) / len(values), sure and means, means))
         for variant, points in variants.items():
             sure_ones = max((one for one in points if one[2]), key=lambda one: one[1], default=None)
@@ -185,7 +184,7 @@ class Reliability(Plot):
         return 220
 
     def draw(self, view: View) -> Drawn:
-        names = names_of_variants(self.study.read, self.workload)
+        names = names_of_variants(view.runs, self.workload)
         rows = reliability([*view.runs, *self.matrix.unfinished], names)
         if not rows:
             return None, "No run is selected."
@@ -216,7 +215,7 @@ def reliability(runs: Sequence[Entry], names: Sequence[str]) -> list[Reliable]:
     """Variant by variant, the least reliable first."""
     variants: dict[str, list[Entry]] = {}
     for run in runs:
-        variants.setdefault(variant_label(run.settings, names) or "all", []).append(run)
+        variants.setdefault(label_of(run.settings, names), []).append(run)
     found = []
     for variant, ones in variants.items():
         counts = [pair for run in ones if (pair := _requests(run)) is not None]

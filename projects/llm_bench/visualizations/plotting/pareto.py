@@ -97,7 +97,7 @@ class ParetoFront(_Trade):
         if not there:
             return None, f"No point of these runs has both {x.name} and {y.name}."
         prices = prices_of(run for spot in there for run in spot.runs) if y.name == PER_GPU else {}
-        figure = pareto_figure(fronts, there, x, y, all_variants(self.study), prices)
+        figure = pareto_figure(fronts, there, x, y, all_variants(spots), prices)
         missing = not_shown(view.runs, there, lambda run: f"without {x.name} or {y.name}, or of other prompts")
         return figure, [front_conclusion(fronts, x, y), *filter(None, [on_repeats(there)]), *missing]
 

@@ -106,7 +106,7 @@ class PriceDial(Plot):
             prices[hardware] = float(view.cfg[PRICE])
         else:
             found, prices = with_offers(found, prices, self.study.given.prices)
-        figure = dial_figure(found, hardware, prices, all_variants(self.study))
+        figure = dial_figure(found, hardware, prices, all_variants(spots))
         shown = [one.spot for one in found]
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")

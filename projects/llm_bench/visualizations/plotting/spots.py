@@ -50,10 +50,18 @@ class Spot:
         return clicks.hover(self.runs, text(self.variant), *said)
 
 
-def names_of_variants(matrix: Matrix, workload: Workload) -> list[str]:
-    """The settings that tell variants apart, of those that vary in the whole matrix."""
-    differing = varying(entry.settings for entry in matrix)
-    return [name for name in workload.variant_keys if name in differing]
+def names_of_variants(runs: Iterable[Entry], workload: Workload) -> list[str]:
+    """The settings that tell variants of *runs* apart; where none does, those that name one."""
+    everything = list(runs)
+    differing = varying(entry.settings for entry in everything)
+    present = {name for entry in everything for name in entry.settings}
+    names = [name for name in workload.variant_keys if name in differing]
+    return names or [name for name in ("engine", "version", "hw_type") if name in present]
+
+
+def label_of(settings: Mapping[str, object], names: Sequence[str]) -> str:
+    """The variant by what is known of it."""
+    return variant_label(settings, [name for name in names if name in settings]) or "all"
 
 
 def groups_of(matrix: Matrix, workload: Workload) -> dict[str, list[Entry]]:
@@ -77,19 +85,19 @@ def group_choice(matrix: Matrix, workload: Workload) -> list[Choice]:
 
 def spots_of(study: Study, runs: Iterable[Entry], group: str | None = None) -> list[Spot]:
     """The points of *runs*; of a group alone, if one is named, and of those that keep the limit that is in force."""
-    workload, whole = study.workload, study.read
-    names = names_of_variants(whole, workload)
+    workload = study.workload
     wanted = {id(entry) for entry in groups_of(study.matrix, workload).get(group, ())} if group is not None else None
     chosen = [run for run in runs if wanted is None or id(run) in wanted]
     if study.limited is not None:
         within = {id(run) for one in study.best.groups for each in one.standings for run in each.point.runs}
         chosen = [run for run in chosen if id(run) in within]
+    names = names_of_variants(chosen, workload)
     differing = varying(run.settings for run in chosen)
     loads = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
     return [
         Spot(
             group or ALL_ALIKE,
-            variant_label(ones[0].settings, names) or "all",
+            label_of(ones[0].settings, names),
             tuning_label(ones[0].settings, loads),
             ones,
         )
@@ -104,10 +112,9 @@ def by_variant(spots: Iterable[Spot]) -> dict[str, list[Spot]]:
     return dict(sorted(found.items()))
 
 
-def all_variants(study: Study) -> list[str]:
-    """The labels of all variants that were read, so that their colours are the same on all pages."""
-    names = names_of_variants(study.read, study.workload)
-    return sorted({variant_label(entry.settings, names) or "all" for entry in study.read})
+def all_variants(spots: Iterable[Spot]) -> list[str]:
+    """The labels of all variants, in the order of their colours."""
+    return sorted({spot.variant for spot in spots})
 
 
 def known(workload: Workload, runs: Iterable[Entry], names: Sequence[str]) -> list[str]:
