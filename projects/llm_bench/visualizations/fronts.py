@@ -70,8 +70,8 @@ def within(points: Sequence[Measured[T]], limit: float, *, lower_x: bool) -> lis
 def round_values(low: float, high: float, most: int = 12) -> list[float]:
     """Up to *most* round numbers from *low* to *high*.
 
-    In even steps up to a factor of ten between them, else 1, 2 and 5 times powers of ten and the like; *low* itself where
-    none lies between.
+    In even steps up to a factor of ten between them, else 1, 2 and 5 times powers of ten and the like; *low* itself
+    where none lies between.
     """
     if not 0 < low <= high:
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking import kpi, plausible
@@ -13,6 +14,7 @@ from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import TestDirectory, reader_store
+from matrix_benchmarking.store.settings_from import PATTERN, settings_from
 
 from ..benchmark_report import report
 from . import kpis, places
@@ -25,6 +27,7 @@ MLPerf's compliance runs are not compared."""
 OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 """For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
 
+_NONE = object()
 FEW_REQUESTS = 100
 LATE_SHARE = 0.1
 BEHIND = 0.95
@@ -41,14 +44,19 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settin
         setattr(results, name, test_dir.options.get(name, default))
     own: dict[str, list[Scalar]] = getattr(results, "sources", {})
     named = places.guessed(test_dir.path, {name: value for name, (_, value) in own.items()})
+    pattern = test_dir.options.get(PATTERN)
+    of_path = pattern and settings_from(str(pattern), Path("/"), test_dir.path, is_file=True)
+    said = places.renamed(of_path or {})
     results.settings_from = {}
     for name, value in settings.items():
-        if name in own and own[name][1] == value:
+        if said.get(name, _NONE) == value:
+            results.settings_from[name] = "--settings-from"
+        elif name in own and own[name][1] == value:
             results.settings_from[name] = own[name][0]
-        elif name in named and named[name] == value:
+        elif named.get(name, _NONE) == value:
             results.settings_from[name] = "a name"
         elif name != "tool":
-            results.settings_from[name] = "settings.yaml, or --settings-from"
+            results.settings_from[name] = "settings.yaml"
     results.contradicted = {
         name: value for name, (_, value) in own.items() if name in settings and settings[name] != value
     }

@@ -23,6 +23,7 @@ from projects.llm_bench.visualizations.plotting.prices import (
     ranking,
     with_offers,
 )
+from projects.llm_bench.visualizations.plotting.sources import sources_of
 from projects.llm_bench.visualizations.plotting.spots import (
     all_variants,
     groups_of,
@@ -190,3 +191,11 @@ def test_the_offers_of_several_vendors_are_bars_of_their_own(study: Study, tmp_p
     priced = parsed(sweep(tmp_path / "other"), prices=given, settings_from="{hw_type}/{engine}-{version}")
     entry = next(entry for entry in priced if entry.settings["hw_type"] == "h100")
     assert (entry.results.price, entry.results.usd_per_hour) == ("far/h100", 2.5)  # the cheapest offer, by its name
+
+
+def test_each_setting_says_its_source_with_its_count(study: Study) -> None:
+    rows = {(name, source): (count, values) for name, source, count, values in sources_of(study.matrix)}
+    assert rows["hw_type", "--settings-from"] == (27, "h100, mi300x")
+    assert rows["concurrency", "the file"][0] == 27
+    assert rows["gpus", "settings.yaml"] == (27, "1, 2")
+    assert ("version", "a name") not in rows  # a person's pattern says it

@@ -67,8 +67,8 @@ def test_a_person_goes_before_the_file_and_a_name_comes_last(tmp_path: Path, par
     assert entry.settings["engine"] == "vllm"  # the file, by its backend
     assert entry.settings["version"] == "0.4.1"  # a name alone says it
     assert entry.results.settings_from == {
-        "model": "settings.yaml, or --settings-from",
-        "hw_type": "settings.yaml, or --settings-from",
+        "model": "settings.yaml",
+        "hw_type": "settings.yaml",
         **dict.fromkeys(("tp", "concurrency", "engine", "backend", "request_rate", "input_length"), "the file"),
         "version": "a name",
     }

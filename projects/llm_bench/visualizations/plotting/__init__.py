@@ -10,6 +10,7 @@ from matrix_benchmarking.plotting.report_best import BestReport
 from .limits import HighestLoad, Reliability
 from .pareto import AtAUsersSpeed, ParetoFront
 from .prices import PriceDial
+from .sources import WhereSettingsComeFrom
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting.tables import Node
@@ -47,8 +48,10 @@ class ReliabilityReport(PlotsReport):
     """Whether requests are answered."""
 
     name: ClassVar[str] = "report: Reliability"
-    description: ClassVar[str] = "Which share of the runs, and of their requests, succeeded with each variant."
-    plots = (Reliability,)
+    description: ClassVar[str] = (
+        "Which share of the runs, and of their requests, succeeded with each variant, and where settings come from."
+    )
+    plots = (Reliability, WhereSettingsComeFrom)
 
 
 REPORTS = (BestConfiguration, Serving, Prices, ReliabilityReport)
