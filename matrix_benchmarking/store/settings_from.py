@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from ..errors import ConfigError
@@ -51,15 +51,17 @@ def settings_from(pattern: str, root: Path, test: Path, *, is_file: bool) -> dic
     file goes without its suffix. Values have the types of ``key=value`` lines.
     """
     names = [root.name, *test.relative_to(root).parts]
-    if is_file:
-        names[-1] = PurePath(names[-1]).stem
+    return next(matches(pattern, [*names[:-1], PurePath(names[-1]).stem] if is_file else names), None)
+
+
+def matches(pattern: str, names: Sequence[str]) -> Iterator[dict[str, Scalar]]:
+    """The settings wherever the pattern fits some of *names*, the first of which is looked at last."""
     expressions = steps(pattern)
     for start in (*range(1, len(names) - len(expressions) + 1), 0):
-        matches = [each.fullmatch(name) for each, name in zip(expressions, names[start:], strict=False)]
-        if len(matches) == len(expressions) and all(matches):
-            found = {name: text for match in matches if match is not None for name, text in match.groupdict().items()}
-            return {name: _value(name, text) for name, text in found.items()}
-    return None
+        fits = [each.fullmatch(name) for each, name in zip(expressions, names[start:], strict=False)]
+        if len(fits) == len(expressions) and all(fits):
+            found = {name: text for match in fits if match is not None for name, text in match.groupdict().items()}
+            yield {name: _value(name, text) for name, text in found.items()}
 
 
 def _value(name: str, text: str) -> Scalar:

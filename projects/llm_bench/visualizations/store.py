@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking import kpi, plausible
@@ -14,12 +13,12 @@ from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import TestDirectory, reader_store
-from matrix_benchmarking.store.settings_from import PATTERN, settings_from
+from matrix_benchmarking.store.settings_from import PATTERN, matches
 
 from ..benchmark_report import report
 from . import kpis, places
 from .readers.every import READERS
-from .vocabulary import COUNTS, LATENCIES, MEASURES
+from .vocabulary import COUNTS, LATENCIES, MEASURES, renamed
 
 GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "load_tool", "purpose")
 """Other prompts, tools that count tokens or warm-up differently (load_tool is the one behind a Benchmark Report), and
@@ -45,11 +44,11 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settin
     own: dict[str, list[Scalar]] = getattr(results, "sources", {})
     named = places.guessed(test_dir.path, {name: value for name, (_, value) in own.items()})
     pattern = test_dir.options.get(PATTERN)
-    of_path = pattern and settings_from(str(pattern), Path("/"), test_dir.path, is_file=True)
-    said = places.renamed(of_path or {})
+    path = test_dir.path.with_suffix("")
+    said = [renamed(each) for each in matches(str(pattern), path.parts)] if pattern else []
     results.settings_from = {}
     for name, value in settings.items():
-        if said.get(name, _NONE) == value:
+        if any(each.get(name, _NONE) == value for each in said):
             results.settings_from[name] = "--settings-from"
         elif name in own and own[name][1] == value:
             results.settings_from[name] = own[name][0]
