@@ -41,19 +41,14 @@ def price_of(vendor: object, hw_type: object, given: Mapping[str, float] | None 
     return table().get((str(vendor), str(hw_type)))
 
 
-COMPARISON_KEYS = ["version"]
-IGNORED_KEYS = ["urls"]
-SORTING_KEYS = ["task", "model", "hw_type", "image", "batch_size", "vus"]
-# A tenth of a percent of failed requests, and a cosine that differs in the third digit, are worth a look.
-MINIMUM_EFFECTS = {
-    "error_rate": MinimumEffect(relative=0.01, absolute=0.001),
-    "accuracy": MinimumEffect(relative=0.0, absolute=0.005),
-    "fidelity": MinimumEffect(relative=0.0, absolute=0.001),
-}
-
 KEYS = RegressionKeys(
-    comparison_keys=COMPARISON_KEYS,
-    ignored_keys=IGNORED_KEYS,
-    sorting_keys=SORTING_KEYS,
-    minimum_effects=MINIMUM_EFFECTS,
+    comparison_keys=["version"],
+    ignored_keys=["urls"],
+    sorting_keys=["task", "model", "hw_type", "image", "batch_size", "vus"],
+    # A tenth of a percent of failed requests, and a cosine that differs in the third digit, are worth a look.
+    minimum_effects={
+        "error_rate": MinimumEffect(relative=0.01, absolute=0.001),
+        "accuracy": MinimumEffect(relative=0.0, absolute=0.005),
+        "fidelity": MinimumEffect(relative=0.0, absolute=0.001),
+    },
 )

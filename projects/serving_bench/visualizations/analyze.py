@@ -78,12 +78,12 @@ def at_concurrency(points: Sequence[APIPoint] | None, concurrency: int) -> APIPo
     return next((point for point in points or () if point.concurrency == concurrency), None)
 
 
-COMPARISON_KEYS = ["version"]
-SORTING_KEYS = ["model", "hw_type", "experiment", "server"]
-# Shares are small numbers: a percent of one is less than its noise.
-MINIMUM_EFFECTS = {
-    "serving_efficiency": MinimumEffect(relative=0.01, absolute=0.005),
-    "share_of_maximum": MinimumEffect(relative=0.01, absolute=0.001),
-}
-
-KEYS = RegressionKeys(comparison_keys=COMPARISON_KEYS, sorting_keys=SORTING_KEYS, minimum_effects=MINIMUM_EFFECTS)
+KEYS = RegressionKeys(
+    comparison_keys=["version"],
+    sorting_keys=["model", "hw_type", "experiment", "server"],
+    # Shares are small numbers: a percent of one is less than its noise.
+    minimum_effects={
+        "serving_efficiency": MinimumEffect(relative=0.01, absolute=0.005),
+        "share_of_maximum": MinimumEffect(relative=0.01, absolute=0.001),
+    },
+)

@@ -120,19 +120,14 @@ def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
     return "; slower storage costs next to nothing, so decoding is the more likely"
 
 
-COMPARISON_KEYS = ["version"]
-IGNORED_KEYS = ["urls"]
-SORTING_KEYS = ["name", "model", "dataset", "hw_type", "strategy", "io_speed"]
-# Shares can be near zero, where a relative change means nothing: two points of a hundred are worth a look.
-MINIMUM_EFFECTS = {
-    "gpu_load": MinimumEffect(relative=0.0, absolute=0.02),
-    "data_wait": MinimumEffect(relative=0.0, absolute=0.02),
-    "peak_memory": MinimumEffect(relative=0.02, absolute=0.01),
-}
-
 KEYS = RegressionKeys(
-    comparison_keys=COMPARISON_KEYS,
-    ignored_keys=IGNORED_KEYS,
-    sorting_keys=SORTING_KEYS,
-    minimum_effects=MINIMUM_EFFECTS,
+    comparison_keys=["version"],
+    ignored_keys=["urls"],
+    sorting_keys=["name", "model", "dataset", "hw_type", "strategy", "io_speed"],
+    # Shares can be near zero, where a relative change means nothing: two points of a hundred are worth a look.
+    minimum_effects={
+        "gpu_load": MinimumEffect(relative=0.0, absolute=0.02),
+        "data_wait": MinimumEffect(relative=0.0, absolute=0.02),
+        "peak_memory": MinimumEffect(relative=0.02, absolute=0.01),
+    },
 )
