@@ -176,13 +176,13 @@ def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
     return "<br>".join([*lines, *([when] if when and when != version else [])])
 
 
-def marks(points: pandas.DataFrame, **look: Any) -> go.Scatter:
+def marks(points: pandas.DataFrame, **look: object) -> go.Scatter:
     """Points that say under the mouse what they are; a click on one opens its run."""
     ids = clicks.marks(points["uuid"])
     return go.Scatter(x=points["x"].tolist(), customdata=ids, **told(points["hover"]), **look)
 
 
-def told(sentences: Iterable[str]) -> dict[str, Any]:
+def told(sentences: Iterable[str]) -> dict[str, object]:
     return {"hovertext": [*sentences], "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
