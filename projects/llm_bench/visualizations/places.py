@@ -5,6 +5,7 @@ What a person says, in a settings file or by ``--settings-from``, goes before wh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -78,13 +79,26 @@ def complete(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar])
 
 
 def guessed(file: Path, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """What names say of a point: the model's own name, and those of the file and of the directories below the root."""
+    """What names say of a point: the model's own name, and those of the file and of the directories below the root.
+
+    Where nobody says the number of GPUs, it is what the parallelism takes.
+    """
     found: dict[str, Scalar] = {}
     for name in (*file.parts[:-1], file.stem):
         found |= in_name(name)
     if (match := _QUANTIZATION.search(str(own.get("model", "")))) is not None:
         found["quantization"] = match[1].lower()
+    if "gpus" not in found and (gpus := gpus_of({**found, **own})) is not None:
+        found["gpus"] = gpus
     return found
+
+
+def gpus_of(settings: Mapping[str, Scalar]) -> int | None:
+    """``tp × pp × dp``, where what isn't known is 1; None without the first, and where prefill and decode run apart."""
+    if not isinstance(settings.get("tp"), int) or settings.get("disaggregated"):
+        return None
+    sizes = [size for name in ("tp", "pp", "dp") if isinstance(size := settings.get(name), int) and size > 0]
+    return math.prod(sizes)
 
 
 def in_name(name: str) -> dict[str, Scalar]:

@@ -52,6 +52,8 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settin
             results.settings_from[name] = "--settings-from"
         elif name in own and own[name][1] == value:
             results.settings_from[name] = own[name][0]
+        elif name == "gpus" and value == places.gpus_of(settings) and "gpus" in named:
+            results.settings_from[name] = "tp, pp and dp"
         elif named.get(name, _NONE) == value:
             results.settings_from[name] = "a name"
         elif name != "tool":

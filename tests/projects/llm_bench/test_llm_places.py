@@ -71,6 +71,7 @@ def test_a_person_goes_before_the_file_and_a_name_comes_last(tmp_path: Path, par
         "hw_type": "settings.yaml",
         **dict.fromkeys(("tp", "concurrency", "engine", "backend", "request_rate", "input_length"), "the file"),
         "version": "a name",
+        "gpus": "tp, pp and dp",
     }
     assert "the file says model org/model-8b, and the settings my-model" in entry.warnings
 
@@ -88,3 +89,17 @@ def test_a_pattern_goes_before_the_file_and_after_a_settings_file(
         "engine": "server",
         "version": "8",
     }
+
+
+def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_it(
+    tmp_path: Path, parsed: Callable[..., Matrix]
+) -> None:
+    (tmp_path / "tp4_pp2.json").write_text(json.dumps(POINT))
+    (tmp_path / "8xH100_tp4.json").write_text(json.dumps(POINT))
+    (tmp_path / "plain.json").write_text(json.dumps(POINT))
+    found = {entry.name: entry for entry in parsed(tmp_path)}
+    assert found["tp4_pp2.json#run"].settings["gpus"] == 8
+    assert found["tp4_pp2.json#run"].results.settings_from["gpus"] == "tp, pp and dp"
+    assert found["8xH100_tp4.json#run"].settings["gpus"] == 8
+    assert found["8xH100_tp4.json#run"].results.settings_from["gpus"] == "a name"
+    assert "gpus" not in found["plain.json#run"].settings
