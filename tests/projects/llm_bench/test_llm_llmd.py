@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from matrix_benchmarking.matrix import Entry, Matrix
 
@@ -164,6 +165,34 @@ def test_what_has_no_measure_of_requests_is_said(
     matrix = parsed(tmp_path)
     assert len([entry for entry in matrix if not entry.failed]) == 1
     assert said in str([each.reason for entry in matrix.unfinished for each in entry.problems])
+
+
+def test_a_report_beside_the_file_that_it_was_made_of_is_no_run_and_describes_the_server(
+    formats: Path, tmp_path: Path, parsed: Parse
+) -> None:
+    stages = formats / "inference-perf" / "vllm" / "results"
+    for number in (1, 2):
+        name = f"stage_{number}_lifecycle_metrics.json"
+        (tmp_path / name).write_bytes((stages / name).read_bytes())
+        for version in ("", "_v0.2"):
+            document = report("inference-perf", time_to_first_token={"units": "s", "mean": 0.25})
+            (tmp_path / f"benchmark_report{version},_{name}.yaml").write_text(yaml.safe_dump(document))
+    matrix = parsed(tmp_path)
+    assert [entry.settings["tool"] for entry in matrix] == ["inference-perf"] * 2
+    expected = {"model": "org/m", "hw_type": "H100", "gpus": 8, "engine": "llm-d", "version": "0.4.0"}
+    for entry in matrix:
+        assert {name: entry.settings.get(name) for name in expected} == expected
+        assert entry.settings["request_rate"] != 2.5
+    (tmp_path / "benchmark_report_v0.2,_stage_1_lifecycle_metrics.json.yaml").write_text("a: [")
+    damaged = parsed(tmp_path)
+    assert ["model" in entry.settings for entry in damaged] == [False, True]
+    assert "is not valid YAML" in str([each.reason for entry in damaged.unfinished for each in entry.problems])
+    for path in tmp_path.glob("*stage_1_*"):
+        path.unlink()
+    for path in tmp_path.glob("stage_*"):
+        path.unlink()
+    left = parsed(tmp_path)
+    assert [entry.location.name.startswith("benchmark_report_v0.2,") for entry in left] == [True]
 
 
 ODD = [None, "text", -1, 10**400, [], {}, [[]], [{}], {"a": 1}, True, "inf"]

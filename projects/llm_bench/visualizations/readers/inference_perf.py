@@ -17,6 +17,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_text, read_yaml
 
 from . import OF_COUNTS, Field, at, counted, documents, field, latencies, limit, measured, number, of_image, point
+from .llmd import reported
 
 TOOL = "inference-perf"
 FORMAT = "inference-perf: stages, summary, config"
@@ -86,7 +87,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         "request_rate": limit(at(document, "load_summary.requested_rate")),
         "concurrency": limit(at(document, "load_summary.concurrency")),
     }
-    yield point("run", TOOL, settings, counted(results), **_configs(file))
+    yield point("run", TOOL, settings, counted(results), **_configs(file), **reported(file))
 
 
 def _configs(file: ArtifactPath) -> dict[str, Mapping[str, object]]:

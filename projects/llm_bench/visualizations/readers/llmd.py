@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
@@ -58,6 +59,37 @@ def recognises(head: bytes, name: str) -> bool:
     is_old = all(key in head for key in (b"scenario", b"metrics", b"units", b"time_to_first_token"))
     is_watched = b"component_label" in head and b"units" in head  # whose observations may fill the first 64 KiB
     return is_old or is_watched or b"request_performance" in head or (b"scenario" in head and b"standardized" in head)
+
+
+_OF_A_FILE = re.compile(r"benchmark_report(_v[\d.]+)?,_((.+?\.json)(_\d+)?\.(?:ya?ml|json))")
+
+
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
+    """A report of a tool's own file that lies beside it, or one of 0.1 beside that of 0.2, as llm-d leaves them."""
+    match = _OF_A_FILE.fullmatch(path.name)
+    if match is None:
+        return False
+    newer = re.compile(rf"benchmark_report_v[\d.]+,_{re.escape(match[2])}")
+    return match[3] in names or (match[1] is None and any(map(newer.fullmatch, names)))
+
+
+def reported(file: ArtifactPath) -> dict[str, Mapping[str, object]]:
+    """What a report that was made of *file* and lies beside it says of the server, which the tool doesn't know."""
+    for version in ("_v0.2", ""):
+        name = f"benchmark_report{version},_{file.path.name}.yaml"
+        path = file / f"../{name}"
+        if path.is_file():
+            try:
+                document = read_yaml(path)
+            except ArtifactError as error:
+                path.note_problem(error.reason)
+                return {}
+            known = (_of_0_2 if version else _of_0_1)(document)[0] if isinstance(document, dict) else {}
+            return {name.replace(".", "__"): {each: known.get(each) for each in _OF_SERVER}}
+    return {}
+
+
+_OF_SERVER = ("model", "engine", "version", "quantization", "hw_type", "gpus", "tp", "pp", "dp", "ep", "disaggregated")
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
