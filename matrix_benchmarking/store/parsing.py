@@ -94,7 +94,8 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         cached.missing_files, cached.notes = recorder.missing_files, recorder.notes
     notes.extend(cached.notes)
     if of_path := context.from_path(candidate, notes):
-        cached.settings, cached.repeat = check_settings({**of_path, "repeat": cached.repeat, **cached.settings})
+        below = {**of_path, **({"repeat": cached.repeat} if cached.repeat else {})}
+        cached.settings, cached.repeat = check_settings({**below, **cached.settings})
     block, wrong = read_block(candidate.path)
     if wrong:
         cached.problems.append(Problem(wrong, BLOCK_FILE))
@@ -146,7 +147,8 @@ def _parse_parts(
     notes.extend(whole.notes)
     layout = context.layout(file)
     assert isinstance(layout, ReaderLayout)
-    above = {**context.from_path(file, notes), "repeat": whole.repeat, **whole.settings}
+    above = {"repeat": 0, **context.from_path(file, notes), **whole.settings}
+    above["repeat"] = whole.repeat or above["repeat"]
     parts = getattr(results, "parts", [])
     for problem in whole.problems if first is None else ():
         yield file, SettingsError(problem.reason)

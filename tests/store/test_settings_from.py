@@ -60,3 +60,19 @@ def test_a_settings_file_goes_before_the_path_and_what_does_not_match_is_said(tm
             assert found["cpu-1/a"] == {"machine": "cpu-1", "letter": "a", "image": "own"}
     with pytest.raises(ConfigError, match="names no setting"):
         mb.open(tmp_path, workload=str(tmp_path / "workload.py"), settings_from="results")
+
+
+def test_a_path_may_say_which_repeat_it_is(tmp_path: Path) -> None:
+    for name in ("a/run_0", "a/run_1"):
+        directory = tmp_path / name
+        directory.mkdir(parents=True)
+        (directory / "settings.yaml").write_text("image: x\n")
+        (directory / "exit_code").write_text("0\n")
+    (tmp_path / "workload.py").write_text(
+        "from matrix_benchmarking.workload import BaseStore, Workload\n"
+        "workload = Workload(name='w', store=BaseStore(parse_once=lambda results, test_dir: None))\n"
+    )
+    runs = mb.open(tmp_path, workload=str(tmp_path / "workload.py"), settings_from="{letter}/run_{repeat}")
+    assert [(entry.settings, entry.repeat) for entry in runs.study.runs] == [
+        ({"letter": "a", "image": "x"}, 0), ({"letter": "a", "image": "x"}, 1)
+    ]  # fmt: skip
