@@ -28,6 +28,8 @@ from .parsing import Context, Loader, NotRecognised, tests_of
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
+NAMED = 20
+"""How many tests of which the same was noticed are named."""
 _PACKED = (".tar.gz", ".tgz", ".tar", ".zip")
 _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
@@ -291,11 +293,11 @@ def _mark_shared_measurements(entries: Sequence[Entry]) -> None:
 
 
 def _summarise(notes: Sequence[Note]) -> list[str]:
-    """One sentence for what was noticed at several tests."""
+    """One sentence for what was noticed at several tests; the first NAMED of them are named."""
     tests: dict[str, list[str]] = {}
     for name, text in notes:
         tests.setdefault(text, []).append(name)
     return [
-        f"{names[0]}: {text}" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more: {text}"
+        f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {text}"
         for text, names in tests.items()
     ]

@@ -413,7 +413,7 @@ def test_where_no_cache_can_be_written_the_parse_goes_on_and_says_so_once(tree, 
     matrix = parse(tree, calls)
     assert [entry.kpis["speed"] for entry in matrix] == [2.0, 3.0]
     assert [note for note in matrix.notes if "no cache is kept" in note] == [matrix.notes[0]]
-    assert matrix.notes[0].startswith("a and 1 more: no cache is kept")
+    assert matrix.notes[0].startswith("a, b: no cache is kept")
 
 
 def test_clean_removes_the_caches_wherever_they_are(tree, calls, user_cache):

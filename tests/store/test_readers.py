@@ -146,7 +146,7 @@ def test_files_that_two_readers_claim_or_none_are_named(lines: Lines, tmp_path: 
     assert [(entry.name, entry.problems[0].reason) for entry in matrix.unfinished] == [
         ("both.jsonl", "the readers Lines and Everything both claim it")
     ]
-    assert matrix.notes == ["README.md and 1 more: left out, no reader recognises it"]
+    assert matrix.notes == ["README.md, notes.txt: left out, no reader recognises it"]
 
 
 def test_a_tree_without_any_result_file_says_what_it_looked_for(lines: Lines, tmp_path: Path) -> None:

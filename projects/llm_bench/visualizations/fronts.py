@@ -75,8 +75,10 @@ def round_values(low: float, high: float, most: int = 12) -> list[float]:
     """
     if not 0 < low <= high:
         return []
+    if high <= 1.001 * low:
+        return [low]
     found: list[float] = []
-    if low < high <= 10 * low:
+    if high <= 10 * low:
         least = math.floor(math.log10((high - low) / most)) - 1
         for step in (part * 10.0**power for power in range(least, least + 4) for part in (1, 2, 5)):
             first, last = math.ceil(low / step), math.floor(high / step)

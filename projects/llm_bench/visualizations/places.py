@@ -64,12 +64,23 @@ _DATE = re.compile(r"[-_]\d{8}(?:[-_]\d{4,6})?$")
 def offers(settings: Mapping[str, object], prices: Mapping[str, float]) -> dict[str, float]:
     """The *prices* of the hardware that *settings* name, by their names: its vendor's, else any vendor's; those of all
     vendors where the settings name none.
+
+    A price of ``H100`` is also that of what tools call ``NVIDIA H100-SXM-80GB``, unless there is one by the whole name.
     """
-    hardware = str(settings.get("hw_type"))
-    if "vendor" in settings:
-        name = next((each for each in (f"{settings['vendor']}/{hardware}", hardware) if each in prices), None)
-        return {} if name is None else {name: prices[name]}
-    return {name: price for name, price in prices.items() if name == hardware or name.partition("/")[2] == hardware}
+    whole = str(settings.get("hw_type"))
+    match = _ACCELERATOR.search(whole)
+    for hardware in (whole, match[2] if match else whole):
+        found = {
+            name: price
+            for name, price in prices.items()
+            if name.lower() == hardware.lower() or name.partition("/")[2].lower() == hardware.lower()
+        }
+        if "vendor" in settings:
+            own = {name: price for name, price in found.items() if name.partition("/")[0] == str(settings["vendor"])}
+            found = own or {name: price for name, price in found.items() if name.lower() == hardware.lower()}
+        if found:
+            return found
+    return {}
 
 
 def complete(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar]) -> Mapping[str, Scalar]:

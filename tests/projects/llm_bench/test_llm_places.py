@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llm_points import POINT
 
 from matrix_benchmarking.matrix import Matrix
-from projects.llm_bench.visualizations.places import in_name
+from projects.llm_bench.visualizations.places import in_name, offers
 
 
 @pytest.mark.parametrize(
@@ -103,3 +104,20 @@ def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_i
     assert found["8xH100_tp4.json#run"].settings["gpus"] == 8
     assert found["8xH100_tp4.json#run"].results.settings_from["gpus"] == "a name"
     assert "gpus" not in found["plain.json#run"].settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "prices", "found"),
+    [
+        ({"hw_type": "NVIDIA H100-SXM-80GB"}, {"H100": 2.0, "H200": 3.0}, {"H100": 2.0}),
+        ({"hw_type": "nvidia-h100-80gb"}, {"far/H100": 2.0, "near/H100": 3.0}, {"far/H100": 2.0, "near/H100": 3.0}),
+        ({"hw_type": "gb200"}, {"B200": 2.0}, {}),
+        ({"hw_type": "NVIDIA H100 NVL"}, {"H100": 2.0, "NVIDIA H100 NVL": 1.5}, {"NVIDIA H100 NVL": 1.5}),
+        ({"hw_type": "H100", "vendor": "far"}, {"near/H100": 3.0, "far/H100": 2.0, "H100": 1.0}, {"far/H100": 2.0}),
+        ({"hw_type": "H100", "vendor": "other"}, {"near/H100": 3.0, "H100": 1.0}, {"H100": 1.0}),
+        ({"hw_type": "H100", "vendor": "other"}, {"near/H100": 3.0}, {}),
+        ({}, {"H100": 3.0}, {}),
+    ],
+)
+def test_a_price_is_that_of_the_hardware_by_whichever_name(settings: Any, prices: Any, found: Any) -> None:
+    assert offers(settings, prices) == found
