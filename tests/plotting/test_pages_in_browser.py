@@ -54,7 +54,7 @@ def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
         assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
         wide = visit.page.viewport_size
         visit.page.set_viewport_size({"width": 400, "height": 800})
-        visit.page.wait_for_function("document.documentElement.scrollWidth <= 400")  # its tables scroll
+        visit.until("document.documentElement.scrollWidth <= 400")  # its tables scroll
         visit.page.set_viewport_size(wide)
 
 
@@ -104,7 +104,7 @@ def test_every_figure_of_the_sample_is_drawn_each_section_has_an_address_and_not
             figures = visit.page.locator(".figure")
             for number in range(figures.count()):
                 assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
-            visit.page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+            visit.until("width => document.documentElement.scrollWidth <= width", width)
         assert visit.complaints == []
         own = (real_pages.as_uri(), "data:", "blob:")
         assert [url for url in visit.requests if not url.startswith(own)] == []
@@ -123,9 +123,9 @@ def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_p
         bars = visit.page.locator(".figure").first.locator("g.bars text.bartext")
         assert set(bars.all_text_contents()) == {"100 %"}
         visit.page.locator(".slider-tick-touch-rect, .slider-rail-touch-rect").first.click(position={"x": 3, "y": 3})
-        visit.page.wait_for_function("document.querySelector('.slider-label').textContent.includes(' 1 ')")
+        visit.until("document.querySelector('.slider-label').textContent.includes(' 1 ')")
         drawn = "[...document.querySelectorAll('g.bars text.bartext')].some(bar => bar.textContent != '100 %')"
-        visit.page.wait_for_function(drawn)
+        visit.until(drawn)
         found = bars.all_text_contents()
         assert len(found) > 5
         assert all(0 < int(text.removesuffix(" %")) <= 100 for text in found)

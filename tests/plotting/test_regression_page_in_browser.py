@@ -47,7 +47,7 @@ def test_every_chart_is_drawn_when_it_is_seen_and_nothing_complains(
             charts.nth(number).locator("svg.main-svg .trace").first.wait_for(state="attached")
         for size in sizes:
             visit.page.set_viewport_size(size)
-            visit.page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=size["width"])
+            visit.until("width => document.documentElement.scrollWidth <= width", size["width"])
         assert "alert(1)" in visit.page.inner_text("main")
         assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
         assert visit.page.locator(".gl-container canvas").count() == 0
@@ -74,9 +74,7 @@ def test_a_link_of_the_table_leads_to_its_chart_and_the_table_sorts(browser: Any
         visit.page.locator("td a[href='#regression-chart--15']").click()
         chart = visit.page.locator("section.series-chart", has=visit.page.locator("#regression-chart--15"))
         chart.locator("svg.main-svg .trace").first.wait_for(state="attached")
-        visit.page.wait_for_function(
-            "document.getElementById('regression-chart--15').getBoundingClientRect().top < 800"
-        )
+        visit.until("document.getElementById('regression-chart--15').getBoundingClientRect().top < 800")
         header = visit.page.locator("th", has_text="Change").first
         header.locator("button").press("Enter")
         assert header.get_attribute("aria-sort") == "ascending"

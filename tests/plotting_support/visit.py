@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ class Visit:
         """Go on to another page."""
         self.page.goto(path.as_uri())
         self.page.wait_for_load_state("load")
+
+    def until(self, expression: str, argument: object = None, seconds: float = 30.0) -> None:
+        """Wait until *expression* is true; the page's policy forbids what Playwright's own waiting does in it."""
+        deadline = time.monotonic() + seconds
+        while not self.page.evaluate(expression, argument):
+            assert time.monotonic() < deadline, f"{expression} did not become true"
+            self.page.wait_for_timeout(50)
 
     def _on_dialog(self, dialog: Any) -> None:
         self.complaints.append(f"dialog: {dialog.message}")

@@ -11,10 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from matrix_benchmarking.errors import ArtifactError
-from matrix_benchmarking.store import ArtifactPath, Part, read_text, read_yaml
+from matrix_benchmarking.store import ArtifactPath, Part, load_yaml, read_text, read_yaml
 
 from . import OF_COUNTS, Field, at, counted, documents, field, latencies, limit, measured, number, of_image, point
 from .llmd import reported
@@ -98,18 +96,18 @@ def _configs(file: ArtifactPath) -> dict[str, Mapping[str, object]]:
             path = file / ("../" * (height + 1) + name)
             if path.is_file() and name.replace(".", "__") not in found:
                 try:
-                    documents = [each for each in yaml.load_all(read_text(path), _Loader) if isinstance(each, dict)]
-                except (yaml.YAMLError, ValueError, RecursionError) as error:
-                    path.note_problem(f"is not valid YAML: {' '.join(str(error).split())[:200]}")
+                    pieces = map(
+                        load_yaml, re.split(r"(?m)^---(?:[ \t].*)?$", read_text(path))
+                    )  # a manifest has several
+                    documents = [each for each in pieces if isinstance(each, dict)]
+                except ValueError as error:
+                    path.note_problem(f"is {error}")
                     continue
                 settings: dict[str, object] = {}
                 for document in documents:
                     settings = {**_of_config(document), **_of_manifest(document), **settings}
                 found[name.replace(".", "__")] = settings
     return found
-
-
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _of_config(document: Mapping[str, Any]) -> dict[str, object]:
