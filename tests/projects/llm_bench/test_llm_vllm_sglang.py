@@ -259,3 +259,32 @@ def test_runs_that_are_compared_and_are_not_alike_are_a_finding(tmp_path: Path, 
     unlike, requests = found(parsed(tmp_path).entries)
     assert unlike.startswith("3 runs of org/model-8b are compared, and their output_length_mean is 100 to 160")
     assert "5 to 198: requests that were answered" in requests
+
+
+def test_the_first_form_of_sglang_has_ms_in_names_without_a_unit(tmp_path: Path, parsed: Parse) -> None:
+    line = {
+        "backend": "sglang",
+        "dataset_name": "random",
+        "request_rate": 4.0,
+        "total_input": 5000,
+        "total_output": 2000,
+        "total_output_retokenized": 1990,
+        "mean_e2e_latency": 850.0,
+        "median_ttft": 35.0,
+        "median_itl": 9.0,
+        "output_token_throughput": 200.0,
+        "random_input_len": 50,
+        "random_output_len": 20,
+        "random_range_ratio": 1.0,
+        "duration": 10.0,
+        "completed": 100,
+    }
+    write(tmp_path, "a.jsonl", line)
+    (entry,) = parsed(tmp_path)
+    expected = {"e2e_mean": 0.85, "ttft_p50": 0.035, "itl_p50": 0.009, "output_tokens_per_s": 200, "requests_per_s": 10}
+    assert {name: entry.kpis.get(name) for name in expected} == pytest.approx(expected)
+    assert (entry.settings["engine"], entry.settings["input_length"], entry.settings["request_rate"]) == (
+        "sglang",
+        50,
+        4,
+    )

@@ -31,8 +31,8 @@ FORMAT = "SGLang bench_serving, JSON Lines"
 file_names = ("*.jsonl", "*.ndjson", "*.json")
 DERIVED: Sequence[str] = [*OF_REQUESTS, *OF_COUNTS]
 TEMPLATE = {
-    "mean": "mean_{}_ms",
-    "p50": "median_{}_ms|p50_{}_ms",
+    "mean": "mean_{}_ms|mean_{}",
+    "p50": "median_{}_ms|p50_{}_ms|median_{}",
     "p90": "p90_{}_ms",
     "p95": "p95_{}_ms",
     "p99": "p99_{}_ms",
@@ -40,7 +40,7 @@ TEMPLATE = {
 FIELDS: Mapping[str, Field] = {
     "requests_per_s": field("request_throughput"),
     "input_tokens_per_s": field("input_throughput"),
-    "output_tokens_per_s": field("output_throughput"),
+    "output_tokens_per_s": field("output_throughput", "output_token_throughput"),
     "total_tokens_per_s": field("total_throughput"),
     **latencies(TEMPLATE, {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2e_latency"}, MS),
     "concurrency_reached": field("concurrency"),
@@ -49,8 +49,8 @@ FIELDS: Mapping[str, Field] = {
 COUNTS = {
     "requests": field("completed"),
     "duration": field("duration"),
-    "input_tokens": field("total_input_tokens"),
-    "output_tokens": field("total_output_tokens"),
+    "input_tokens": field("total_input_tokens", "total_input"),
+    "output_tokens": field("total_output_tokens", "total_output"),
 }
 _ENGINES = {"sglang": "sglang", "sglang-native": "sglang", "sglang-oai": "sglang", "sglang-oai-chat": "sglang"}
 _ENGINES |= {"vllm": "vllm", "vllm-chat": "vllm", "lmdeploy": "lmdeploy", "lmdeploy-chat": "lmdeploy"}
@@ -58,13 +58,16 @@ _ENGINES |= {"trt": "trtllm", "gserver": "gserver", "truss": "truss"}
 
 
 def recognises(head: bytes, name: str) -> bool:
+    # until 0.3 names of latencies had no unit, and these were in ms, too
+    if b'"total_output_retokenized"' in head:
+        return True
     return b'"total_output_tokens_retokenized"' in head or (b'"server_info"' in head and b'"dataset_name"' in head)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     counts: dict[str, int] = {}
     for name, one in documents(file):
-        if isinstance(one, dict) and "request_throughput" in one:
+        if isinstance(one, dict) and ("request_throughput" in one or "total_output_retokenized" in one):
             settings = _settings(one)
             key = repr(settings)
             counts[key] = counts.get(key, -1) + 1
