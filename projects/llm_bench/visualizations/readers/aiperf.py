@@ -142,10 +142,10 @@ def _of_aggregate(document: Mapping[str, Any]) -> dict[str, Any]:
 def _settings(document: Mapping[str, Any]) -> dict[str, object]:
     config = document.get("input_config")
     config = config if isinstance(config, dict) else {}
-    phases = [each for each in at(config, "phases") or [] if isinstance(each, dict)]
+    phases = _objects(at(config, "phases"))
     measured_ones = [each for each in phases if not each.get("exclude_from_results") and each.get("kind") != "warmup"]
     phase = measured_ones[-1] if measured_ones else {}
-    datasets = [each for each in at(config, "datasets") or [] if isinstance(each, dict)]
+    datasets = _objects(at(config, "datasets"))
     data = datasets[0] if datasets else {}
     names = at(config, "models.items.0.name"), at(config, "endpoint.model_names.0"), at(config, "model_names.0")
     loads = (
@@ -176,6 +176,10 @@ def _settings(document: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def _gpus(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The GPUs that were watched, each once, though several exporters may tell of it."""
     endpoints = at(document, "telemetry_data.endpoints")
@@ -189,7 +193,7 @@ def _gpus(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _gpu_name(document: Mapping[str, Any]) -> object:
-    names = {gpu.get("gpu_name") for gpu in _gpus(document)}
+    names = {name for gpu in _gpus(document) if isinstance(name := gpu.get("gpu_name"), str)}
     return names.pop() if len(names) == 1 else None
 
 

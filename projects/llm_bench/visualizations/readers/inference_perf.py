@@ -105,7 +105,8 @@ def _configs(file: ArtifactPath) -> dict[str, Mapping[str, object]]:
                     continue
                 settings: dict[str, object] = {}
                 for document in documents:
-                    settings = {**_of_config(document), **_of_manifest(document), **settings}
+                    said = {**_of_config(document), **_of_manifest(document)}
+                    settings = {**{key: value for key, value in said.items() if value is not None}, **settings}
                 found[name.replace(".", "__")] = settings
     return found
 
@@ -132,22 +133,22 @@ def _of_manifest(document: Mapping[str, Any]) -> dict[str, object]:
         if not isinstance(container, dict) or not (said := of_image(container.get("image"))):
             continue
         words = [
-            str(word) for key in ("command", "args") for word in container.get(key) or [] if not isinstance(word, dict)
+            str(word) for key in ("command", "args") for word in _list(container.get(key)) if not isinstance(word, dict)
         ]
         variables = {
-            str(each.get("name")): each.get("value") for each in container.get("env") or [] if isinstance(each, dict)
+            str(each.get("name")): each.get("value") for each in _list(container.get("env")) if isinstance(each, dict)
         }
         options = _options(words, variables)
         found |= said
         found |= {
-            "model": options.get("model") or options.get("model-path") or variables.get("MODEL_ID"),
+            "model": options.get("model")
+            or options.get("model-path")
+            or options.get("serve")
+            or variables.get("MODEL_ID"),
             "quantization": options.get("quantization"),
             **{name: _whole(options.get(option)) for name, option in _SIZES.items()},
-            "gpus": _whole(
-                at(container, "resources.limits.nvidia.com/gpu") or at(container, "resources.limits.amd.com/gpu")
-            ),
-            "hw_type": at(pod, "nodeSelector.cloud.google.com/gke-accelerator")
-            or at(pod, "nodeSelector.gpu.nvidia.com/class"),
+            "gpus": next((n for name in _GPUS if (n := _whole(at(container, f"resources.limits.{name}")))), None),
+            "hw_type": next((label for name in _LABELS if (label := at(pod, f"nodeSelector.{name}"))), None),
             "speculative": True if any("speculative" in name for name in options) else None,
         }
     return {name: value for name, value in found.items() if value is not None}
@@ -159,10 +160,12 @@ _SIZES = {"tp": "tensor-parallel-size", "pp": "pipeline-parallel-size", "dp": "d
 
 
 def _options(words: Sequence[str], variables: Mapping[str, object]) -> dict[str, str]:
-    """``--name=value`` and ``--name value``; ``$(NAME)`` is that variable."""
+    """``--name=value`` and ``--name value``, and the model behind ``vllm serve``; ``$(NAME)`` is that variable."""
     found: dict[str, str] = {}
     everything = [word for text in words for word in text.split()]
     for place, word in enumerate(everything):
+        if word == "serve" and "vllm" in everything[:place]:
+            word = "--serve"
         if word.startswith("--"):
             name, separator, value = word[2:].partition("=")
             follows = everything[place + 1] if place + 1 < len(everything) else ""
@@ -173,4 +176,8 @@ def _options(words: Sequence[str], variables: Mapping[str, object]) -> dict[str,
 
 
 def _whole(value: object) -> int | None:
-    return int(str(value)) if str(value).isdigit() else None
+    return int(str(value)) if str(value).isdecimal() else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
