@@ -144,6 +144,8 @@ def blended_cost(lts_payload: Payload) -> float:
     """
     results: Any = lts_payload.results
     ratio, weight = results.input_per_output, results.output_weight
+    if ratio < 0 or weight <= 0:
+        raise UnknownKPI("the options input_per_output and output_weight say no mix: they can't be below 0")
     rates = _measure(lts_payload, "input_tokens_per_s") + weight * _measure(lts_payload, "output_tokens_per_s")
     if rates <= 0:
         raise UnknownKPI("no token was made")

@@ -288,3 +288,11 @@ def test_the_first_form_of_sglang_has_ms_in_names_without_a_unit(tmp_path: Path,
         50,
         4,
     )
+
+
+@pytest.mark.parametrize("options", [{"input_per_output": -1.0}, {"output_weight": 0.0}, {"output_weight": -4.0}])
+def test_a_mix_that_makes_no_sense_has_no_price(tmp_path: Path, parsed: Parse, options: dict[str, float]) -> None:
+    write(tmp_path, "a.json", {**POINT, "hw_type": "L4", "gpus": "1"})
+    (entry,) = parsed(tmp_path, prices={"L4": 0.9}, **options)
+    assert "say no mix" in entry.missing_kpis["1M_blended_cost"]
+    assert "1M_output_cost" in entry.kpis
