@@ -128,6 +128,7 @@ ALIASES = {
     "input_len": "input_length",
     "output_len": "output_length",
     "precision": "quantization",
+    "dataset_name": "dataset",
 }
 """Other tools' and people's names of settings, and ours."""
 

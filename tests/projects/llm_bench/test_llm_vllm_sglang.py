@@ -84,7 +84,16 @@ def test_failures_before_they_were_counted_are_the_prompts_that_are_missing(tmp_
 
 def test_metadata_are_settings_in_our_names(tmp_path: Path, parsed: Parse) -> None:
     write(
-        tmp_path, "a.json", {**POINT, "gpu": "L4", "tensor_parallel_size": "2", "num_gpus": "2", "note": "warm cache"}
+        tmp_path,
+        "a.json",
+        {
+            **POINT,
+            "gpu": "L4",
+            "tensor_parallel_size": "2",
+            "num_gpus": "2",
+            "note": "warm cache",
+            "dataset_name": "sonnet",
+        },
     )
     (entry,) = parsed(tmp_path, prices={"L4": 0.9})
     assert {name: entry.settings[name] for name in ("hw_type", "tp", "gpus", "note")} == {
@@ -296,3 +305,21 @@ def test_a_mix_that_makes_no_sense_has_no_price(tmp_path: Path, parsed: Parse, o
     (entry,) = parsed(tmp_path, prices={"L4": 0.9}, **options)
     assert "say no mix" in entry.missing_kpis["1M_blended_cost"]
     assert "1M_output_cost" in entry.kpis
+
+
+def test_vllms_client_of_2024_had_an_input_throughput_and_no_concurrency(tmp_path: Path, parsed: Parse) -> None:
+    new = ("total_token_throughput", "max_concurrency", "burstiness", "failed", "request_goodput")
+    old = {name: value for name, value in POINT.items() if name not in new}
+    write(tmp_path, "a.json", {**old, "best_of": 1, "use_beam_search": False, "input_throughput": 10137.6})
+    (entry,) = parsed(tmp_path)
+    assert entry.settings == {
+        "tool": "vllm",
+        "model": "org/model-8b",
+        "engine": "vllm",
+        "backend": "vllm",
+        "concurrency": "unlimited",
+        "request_rate": "unlimited",
+        "input_length": 512,
+    }
+    assert entry.kpis["total_tokens_per_s"] == pytest.approx(10137.6 + 1980)
+    assert entry.kpis["ttft_p99"] == 0.25

@@ -72,7 +72,7 @@ ROUNDED = 0.01
 
 def recognises(head: bytes, name: str) -> bool:
     is_row = b'"tput_per_gpu"' in head or (b'"infmax_model_prefix"' in head and b'"request_metrics"' in head)
-    is_client = b'"median_ttft"' in head and b'"request_throughput"' in head
+    is_client = (b'"median_ttft"' in head or b'"good_completed"' in head) and b'"request_throughput"' in head
     return is_row or is_client
 
 

@@ -45,6 +45,7 @@ TEMPLATE = {
 FIELDS: Mapping[str, Field] = {
     "requests_per_s": field("request_throughput"),
     "output_tokens_per_s": field("output_throughput"),
+    "input_tokens_per_s": field("input_throughput"),
     "total_tokens_per_s": field("total_token_throughput"),
     **latencies(TEMPLATE, NAMES, MS),
     "goodput": field("request_goodput", "request_goodput:"),
@@ -61,9 +62,9 @@ COUNTS = {
 _KNOWN = {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
 _KNOWN |= {"burstiness", "max_concurrency", "run_number", "rtfx", "max_output_tokens_per_s", "max_concurrent_requests"}
 _KNOWN |= {"request_goodput", "request_goodput:", "spec_decode_acceptance_rate", "spec_decode_acceptance_length"}
-_KNOWN |= {"benchmark_start_time_unix", "benchmark_end_time_unix", "best_of"}
+_KNOWN |= {"benchmark_start_time_unix", "benchmark_end_time_unix", "best_of", "use_beam_search"}
 _ENGINES = {"vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "deepspeed-mii", "scalellm", "llama.cpp"}
-_NOT_OURS = (b'"good_completed"', b'"input_throughput"', b'"dataset_name"', b'"median_ttft":', b'"extra_info"')
+_NOT_OURS = (b'"good_completed"', b'"median_ttft":', b'"extra_info"')
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -98,6 +99,7 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
         "label": one.get("label"),
         "input_length": _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed")),
         "best_of": one.get("best_of") if one.get("best_of") != 1 else None,
+        "use_beam_search": one.get("use_beam_search") or None,
         "burstiness": one.get("burstiness") if one.get("burstiness") != 1 else None,
         "repeat": one.get("run_number", _run_number(file.path.name)),
     }
