@@ -25,7 +25,7 @@ def own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture
 def formats() -> Path:
     """The directory of other tools' real files, which is not part of the project."""
-    directory = Path(os.environ.get("MATBENCH_TEST_SAMPLES", "real files: MATBENCH_TEST_SAMPLES")) / "formats"
+    directory = Path(os.environ.get("MATBENCH_TEST_SAMPLES", "real files: MATBENCH_TEST_SAMPLES")).resolve() / "formats"
     return directory if directory.is_dir() else missing(str(directory))
 
 
