@@ -18,7 +18,7 @@ from matrix_benchmarking.store.settings_from import PATTERN, matches
 from ..benchmark_report import report
 from . import kpis, places
 from .readers.every import READERS
-from .vocabulary import COUNTS, LATENCIES, MEASURES, renamed
+from .vocabulary import COUNTS, LATENCIES, MEASURES, UNLIMITED, renamed
 
 GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "load_tool", "purpose")
 """Other prompts, tools that count tokens or warm-up differently (load_tool is the one behind a Benchmark Report), and
@@ -68,7 +68,7 @@ def warnings(lts_payload: Payload) -> list[str]:
     results: Any = lts_payload.results
     settings = lts_payload.metadata.settings
     return [
-        *_of_client(results),
+        *_of_client(results, settings),
         *_of_requests(results),
         *_of_lengths(results, settings),
         *(
@@ -78,8 +78,11 @@ def warnings(lts_payload: Payload) -> list[str]:
     ]
 
 
-def _of_client(results: Any) -> list[str]:
-    """Signs that the client, and not the server, was the limit."""
+def _of_client(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
+    """Signs that the client, and not the server, was the limit.
+
+    Without a rate that was asked for, a request waits for another one to end, and is not late.
+    """
     found = []
     asked, reached = getattr(results, "request_rate_asked", None), getattr(results, "request_rate_reached", None)
     if is_number(asked) and is_number(reached) and 0 < reached < BEHIND * asked:
@@ -87,7 +90,8 @@ def _of_client(results: Any) -> list[str]:
             f"the client may have been the limit: it sent {reached:.4g} requests/s where {asked:.4g} were asked for"
         )
     delay, latency = getattr(results, "schedule_delay_mean", None), getattr(results, "e2e_mean", None)
-    if is_number(delay) and is_number(latency) and latency > 0 and delay > LATE_SHARE * latency:
+    has_rate = settings.get("request_rate") != UNLIMITED
+    if has_rate and is_number(delay) and is_number(latency) and latency > 0 and delay > LATE_SHARE * latency:
         found.append(
             f"the client may have been the limit: it sent requests {delay:.3g} s late, the mean, and an answer took "
             f"{latency:.3g} s"

@@ -363,3 +363,15 @@ def test_an_invalid_run_failed_and_one_without_an_end_is_a_problem(
         assert [entry.failed for entry in matrix] == [True]
     else:
         assert said in str([each.reason for entry in matrix.unfinished for each in entry.problems])
+
+
+@pytest.mark.parametrize(("kind", "is_late"), [("constant", True), ("throughput", False)])
+def test_a_request_is_late_only_where_a_rate_was_asked_for(
+    tmp_path: Path, parsed: Parse, kind: str, is_late: bool
+) -> None:
+    benchmark = first_generation(2.0, kind)
+    benchmark["run_stats"]["request_start_time_targeted_delay_avg"] = 1.5
+    (tmp_path / "sweep.json").write_text(json.dumps({"benchmarks": [benchmark]}))
+    (entry,) = parsed(tmp_path)
+    assert entry.kpis["schedule_delay_mean"] == 1.5
+    assert any("1.5 s late" in each for each in entry.warnings) == is_late

@@ -51,7 +51,8 @@ COUNTS = {
     "failed_requests": field(*(f"{path}.errored" for path in _TOTALS)),
     "duration": field("duration", "run_duration"),
     "schedule_delay_mean": field(
-        "scheduler_metrics.request_targeted_start_delay_avg", "run_stats.request_start_time_targeted_delay_avg"
+        *("scheduler_metrics.request_targeted_start_delay_avg", "run_stats.request_targeted_start_delay_avg"),
+        "run_stats.request_start_time_targeted_delay_avg",
     ),
 }
 
