@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..kpi import KPIDefinition
-from ..matrix import Entry, Matrix
+from ..matrix import NOT_SET, Entry, Matrix, typed
 from ..plausible import is_number
 from ..workload import Workload
 from . import intervals
@@ -52,6 +52,7 @@ class Group:
 
     kpi: KPIDefinition  # by which they are ranked: the headline at their settings
     settings: Mapping[str, object]  # the values of those of the workload's group keys that differ between groups
+    named_by: tuple[str, ...]  # those of them that it takes to name it: the set ones, where no other group has them all
     variant_names: tuple[str, ...]  # settings that name a variant: of the workload's keys, else all that vary
     tuning_names: tuple[str, ...]  # the other settings that vary in this group
     tried: tuple[Mapping[str, object], ...]  # settings of all points, also where a narrower question leaves some out
@@ -94,6 +95,19 @@ class Group:
                 found.append(name)
         return found
 
+    def step_below(self, point: Point, name: str) -> Standing | None:
+        """The point with the next smaller number of *name*, and otherwise the settings of *point*."""
+        rest = [each for each in (*self.variant_names, *self.tuning_names) if each != name]
+        alike = key(point.settings, rest)
+        below = [
+            (value, one)
+            for one in self.standings
+            if is_number(value := one.point.settings.get(name)) and key(one.point.settings, rest) == alike
+        ]
+        own = point.settings.get(name)
+        lower = [pair for pair in below if is_number(own) and pair[0] < own]
+        return max(lower, key=lambda pair: pair[0])[1] if lower else None
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Best:
@@ -132,8 +146,24 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
     scope = [
         name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
-    made = (_group(points, headlines[group], workload, scope, rounds) for group, points in groups.items())
+    named = _named([part(points[0][0].settings, scope) for points in groups.values()])
+    made = (
+        _group(points, headlines[group], workload, settings, names, rounds)
+        for (group, points), (settings, names) in zip(groups.items(), named, strict=True)
+    )
     return Best(kpi, tuple(made), tuple(excluded))
+
+
+def _named(scopes: Sequence[Mapping[str, object]]) -> list[tuple[Mapping[str, object], tuple[str, ...]]]:
+    """Each of *scopes* with the names of its settings that tell it from the others."""
+    present = [{name: typed(value) for name, value in scope.items() if value is not NOT_SET} for scope in scopes]
+    found = []
+    for scope, there in zip(scopes, present, strict=True):
+        needed = set(there)
+        if len(there) < len(scope):
+            needed = needed.union(*(other for other in present if there.items() <= other.items()))
+        found.append((scope, tuple(name for name in scope if name in needed)))
+    return found
 
 
 def narrowed(group: Group, points: Sequence[Point]) -> Group:
@@ -168,7 +198,8 @@ def _group(
     points_runs: Sequence[Sequence[Entry]],
     kpi: KPIDefinition,
     workload: Workload,
-    scope: Sequence[str],
+    settings: Mapping[str, object],
+    named_by: tuple[str, ...],
     rounds: Mapping[int, int | None],
 ) -> Group:
     points, scale, found = _points(points_runs, kpi, rounds)
@@ -185,7 +216,8 @@ def _group(
     standings, optimism = _compared([points[index] for index in order], kpi, scale, estimates)
     return Group(
         kpi=kpi,
-        settings=part(points[0].settings, scope),
+        settings=settings,
+        named_by=named_by,
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),
         tried=tuple(point.settings for point in points),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..errors import MatbenchError
 from ..filters import Filters
 from ..history.alarms import AlarmEvent
+from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
@@ -63,6 +64,7 @@ class Study:
         """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
         self.matrix = _finite(matrix)  # the runs; a KPI value that isn't finite is among the missing ones
         self.workload = workload.headline_known_of(entry.kpis for entry in (matrix if read is None else read))
+        self._wanted = workload  # whose headline no run may have
         self.past = past  # all known runs, those of the matrix among them; None without a history
         # All that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
         self.read = matrix if read is None else read
@@ -104,7 +106,7 @@ class Study:
         chosen = self.matrix.selected(filters) if matrix is None else matrix
         left = chosen if self.past is None or self.past is self.matrix else self.past.selected(filters)
         past = None if self.past is None else left
-        part = self._with(chosen, self.workload, past=past, filters={**self.filters, **filters})
+        part = self._with(chosen, self._wanted, past=past, filters={**self.filters, **filters})
         part._root = self._root
         return part
 
@@ -114,6 +116,12 @@ class Study:
 
     def _with(self, matrix: Matrix, workload: Workload, *, past: Matrix | None, filters: Filters) -> Study:
         return Study(matrix, workload, past=past, read=self.read, known=self.known, filters=filters, given=self.given)
+
+    @property
+    def unknown_headline(self) -> KPIDefinition | None:
+        """The KPI by which the workload would rank, had any run a value of it."""
+        wanted = self._wanted.headline
+        return None if wanted is self.workload.headline else wanted
 
     @property
     def minimum_effects(self) -> Mapping[str, MinimumEffect]:

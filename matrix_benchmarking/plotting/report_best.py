@@ -145,8 +145,8 @@ def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
         lines += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{ranking.exclusions(best)}."))
-    for group in best.groups:
-        lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.best.warnings]
+    lines += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]
+    lines += [html.P(doubt, className="warning") for doubt in ranking.doubts(best)]
     return html.Div([*lines, *more], className="verdict")
 
 

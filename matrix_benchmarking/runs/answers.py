@@ -64,7 +64,8 @@ class BestAnswer(Printable):
         limited = self.study.limited
         yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
         yield from () if limited is None else wording.left_out(limited)
-        yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.best.warnings)
+        yield from wording.instead(self.study.unknown_headline, self.study.matrix)
+        yield from wording.doubts(self.best)
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
             yield f"{left_out}."

@@ -5,9 +5,10 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...kpi import KPIDefinition
+from ...matrix import Entry
 from ..best import Best, Bounded, Group, Limited, LimitedGroup, Standing, better_than, bounded, keeps
 from ..intervals import Interval, Scale
 from ..points import Point, varying
@@ -15,6 +16,7 @@ from ..words import count_of, difference, is_or_are, percent, plural, tuning_lab
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
+_FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,7 +50,31 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
 
 def scope(group: Group) -> str:
     """What a group's points have in common, where there are several groups; else empty."""
-    return tuning_label(group.settings, group.settings)
+    return tuning_label(group.settings, group.named_by)
+
+
+def doubts(best: Best) -> list[str]:
+    """What makes the best points doubtful, each doubt once, with the groups whose best it is about."""
+    found: dict[str, list[str]] = {}
+    for group in best.groups:
+        for warning in group.best.warnings:
+            found.setdefault(warning, []).append(scope(group))
+    said = []
+    for warning, scopes in found.items():
+        more = f"; and {len(scopes) - _NAMED} more" if len(scopes) > _NAMED else ""
+        of = f" for {'; '.join(scopes[:_NAMED])}{more}" if any(scopes) else ""
+        said.append(f"Doubtful{of}: {warning}")
+    return said
+
+
+def instead(wanted: KPIDefinition | None, runs: Iterable[Entry]) -> list[str]:
+    """Why the ranking isn't by the KPI that the workload *wanted*; nothing where it is."""
+    reasons = collections.Counter(run.missing_kpis.get(wanted.name) for run in runs) if wanted is not None else {}
+    if wanted is None or not reasons:
+        return []
+    why, *others = sorted(reasons, key=lambda reason: -reasons[reason])
+    rest = f"; and {len(others)} other {plural(len(others), 'reason')}" if others else ""
+    return [f"No run has {wanted.name}: {why or 'unknown'}{rest}."]
 
 
 def exclusions(best: Best) -> str:
@@ -100,11 +126,21 @@ def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
     best, claim = group.best, superlative(kpi, condition)
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    highest = group.highest(best)
-    were = "was" if len(highest) == 1 else "were"
-    edge = f"It is at the highest {' and '.join(highest)} that {were} tried: more may be better." if highest else ""
-    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi), edge)))
+    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi), _edge(group, kpi))))
     return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
+
+
+def _edge(group: Group, kpi: KPIDefinition) -> str:
+    """Whether the best is at the end of what was tried, and what the last step to there brought."""
+    highest = group.highest(group.best)
+    if not highest:
+        return ""
+    start = f"It is at the highest {' and '.join(highest)} that {'was' if len(highest) == 1 else 'were'} tried"
+    below = group.step_below(group.best, highest[0]) if len(highest) == 1 else None
+    if below is None or group.scale is not Scale.RATIO or abs(below.difference) >= _FLAT:
+        return f"{start}: more may be better."
+    apart = difference_label(below.difference, group.scale, kpi)
+    return f"{start}, but {short_label(below.point, group)} came near it ({apart}): more will hardly be better."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:

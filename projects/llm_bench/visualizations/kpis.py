@@ -16,6 +16,7 @@ from matrix_benchmarking.kpi import (
     known,
 )
 from matrix_benchmarking.models import Payload
+from matrix_benchmarking.plausible import is_number
 
 from .readers.every import READERS
 from .vocabulary import MEASURES
@@ -46,9 +47,15 @@ MEASURED: list[KPIFunction] = [
 
 def _gpus(lts_payload: Payload) -> float:
     count = lts_payload.metadata.settings.get("gpus")
-    if isinstance(count, bool) or not isinstance(count, (int, float)) or count <= 0:
+    if count is None:
         raise UnknownKPI("the number of GPUs is unknown; say it as the setting gpus, in a settings.yaml")
+    if no_number_of_gpus(count):
+        raise UnknownKPI(f"the setting gpus is {count}, which is no number of GPUs")
     return float(count)
+
+
+def no_number_of_gpus(count: object) -> bool:
+    return not is_number(count) or count <= 0
 
 
 def _measure(lts_payload: Payload, name: str) -> float:

@@ -138,3 +138,46 @@ def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workloa
         matrix = Matrix([one for code in range(1, count + 1) for one in entries({"vus": 1}, 1.0, exit_code=code)])
         said = "; ".join(f"1 × failed with exit code {code}" for code in (1, 2, 3))
         assert ranking.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"
+
+
+def test_a_group_is_named_by_what_is_set_unless_that_is_part_of_another_ones_name(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    wide = dataclasses.replace(workload, group_keys=("task", "prompts", "length"))
+    scopes = [{"task": "a"}, {"task": "b"}, {"task": "b", "length": 8}, {"prompts": "chat"}]
+    found = rank(Matrix([one for each in scopes for one in entries({**each, "vus": 1}, 1.0)]), wide)
+    assert sorted(ranking.scope(group) for group in found.groups) == [
+        "prompts chat",
+        "task a",
+        "task b, length (not set)",
+        "task b, length 8",
+    ]
+
+
+def test_a_doubt_says_whose_it_is_and_once(workload: Workload, entries: MakeEntries) -> None:
+    runs = [one for task in "abcde" for one in entries({"task": task}, 1.0)]
+    matrix = Matrix([dataclasses.replace(run, warnings=("late",)) for run in runs[:4]] + runs[4:])
+    assert ranking.doubts(rank(matrix, workload)) == ["Doubtful for task a; task b; task c; and 1 more: late"]
+    assert ranking.doubts(rank(Matrix(matrix.entries[:1]), workload)) == ["Doubtful: late"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        ((4.0, 2.0, 1.0), "It is at the highest vus that was tried: more may be better."),
+        ((4.0, 1.01, 1.0), "at the highest vus that was tried, but vus 4 came near it (+1.0 %): more will hardly be"),
+    ],
+)
+def test_where_the_last_step_brought_nothing_more_will_hardly_either(
+    workload: Workload, entries: MakeEntries, costs: tuple[float, ...], expected: str
+) -> None:
+    points = zip((1, 4, 8), costs, strict=True)
+    matrix = Matrix([one for vus, cost in points for one in entries({"hw_type": "a", "vus": vus}, cost)])
+    (verdict,) = ranking.verdict(rank(matrix, workload))
+    assert expected in verdict.rest
+
+
+def test_why_the_ranking_is_by_another_kpi(workload: Workload, entries: MakeEntries) -> None:
+    runs = [*entries({"vus": 1}, None, None), *entries({"vus": 2}, None)]
+    assert ranking.instead(workload.headline, runs) == ["No run has cost: no price is known."]
+    assert ranking.instead(None, runs) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llm_points import POINT
+from llm_points import POINT, write
 
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
@@ -27,6 +27,7 @@ from projects.llm_bench.visualizations.plotting.sources import sources_of
 from projects.llm_bench.visualizations.plotting.spots import (
     all_variants,
     groups_of,
+    label_of,
     names_of_variants,
     on_repeats,
     prices_of,
@@ -160,10 +161,40 @@ def test_runs_measured_once_and_other_prompts_are_said(tmp_path: Path, parsed: P
     sweep(tmp_path, repeats=1)
     (tmp_path / "other.json").write_text(json.dumps({**POINT, "model_id": "other"}))
     study = Study(parsed(tmp_path), load(WORKLOAD))
-    assert list(groups_of(study.matrix, study.workload)) == ["model org/model-8b", "model other, input_length 512"]
+    assert list(groups_of(study)) == ["model org/model-8b", "model other, input_length 512"]
     assert on_repeats(spots_of(study, study.matrix)).startswith("No point was measured twice")
     assert study.best.kpi is not None
     assert study.best.kpi.name == "output_tokens_per_s_per_gpu"  # nothing has a price
+
+
+def test_all_pages_begin_with_the_group_of_the_headline_and_name_it(tmp_path: Path, parsed: Parse) -> None:
+    tree = tmp_path / "tree"
+    for number in range(6):  # the most runs, of which none can be ranked by its cost
+        write(tree / "unpriced", f"conc{number}.json", {**POINT, "model_id": "many", "max_concurrency": number + 1})
+    for number in (1, 2):
+        write(tree / "h100_x1", f"conc{number}.json", {**POINT, "model_id": "priced", "max_concurrency": number})
+    options = [f"--workload={WORKLOAD}", f"--results-dirname={tree}", "--price=h100=2"]
+    assert main(["visualize", *options, "--generate", f"--report-dest={tmp_path / 'report'}"]) == 0
+    for page in ("serving", "prices"):
+        shown = (tmp_path / "report" / f"{page}.html").read_text()
+        assert "Shown is model priced" in shown
+        assert "Nothing has a price" not in shown
+
+
+def test_a_variant_of_which_nothing_is_known_is_not_called_all() -> None:
+    assert label_of({"model": "m"}, ["quantization"]) == "quantization not set"
+    assert label_of({"quantization": "fp8"}, ["engine", "quantization"]) == "fp8"
+
+
+@pytest.mark.parametrize("gpus", ["0", "many", "-1"])
+def test_a_number_of_gpus_that_is_none_is_why_there_is_no_cost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], gpus: str
+) -> None:
+    write(tmp_path / "h100", "conc1.json", POINT)
+    (tmp_path / "h100" / "settings.yaml").write_text(f"gpus: {gpus}\n")
+    assert main(["parse", f"--workload={WORKLOAD}", f"--results-dirname={tmp_path}", "--price=h100=2"]) == 0
+    said = capsys.readouterr().out
+    assert f"No run has 1M_output_cost: the setting gpus is {gpus}, which is no number of GPUs." in said
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from matrix_benchmarking.plotting import Plot, View
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, table
 
-from .spots import GROUP, group_choice, groups_of, known, label_of, names_of_variants
+from .spots import group_choice, known, label_of, names_of_variants, shown_group
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
@@ -54,7 +54,7 @@ class HighestLoad(Plot):
 
     def controls(self) -> Sequence[Control]:
         latencies, loads = (known(self.workload, self.matrix, names) for names in (LATENCIES, LOADS))
-        found: list[Control] = [*group_choice(self.matrix, self.workload)]
+        found: list[Control] = [*group_choice(self.study)]
         if not latencies or not loads:
             return found
         second = [name for name in latencies if not name.startswith(latencies[0].split("_")[0])] or latencies
@@ -72,13 +72,12 @@ class HighestLoad(Plot):
             (view.kpi(view.option(name)), float(view.option(limit)))
             for name, limit in ((FIRST, FIRST_LIMIT), (SECOND, SECOND_LIMIT))
         ]
-        groups = groups_of(self.matrix, self.workload)
-        runs = groups[view.option(GROUP)] if GROUP in names else self.matrix.entries
+        _, runs, which = shown_group(view)
         wanted = {id(run) for run in runs}
         rows = highest_loads(self.study.of_all.groups, limits, load, wanted, names_of_variants(runs, self.workload))
         if not rows:
-            return None, f"No point can be ranked, so none has a load and {limits[0][0].name}."
-        return None, [limits_conclusion(rows, limits, load), self.table(rows, load, limits)]
+            return None, [*which, f"No point can be ranked, so none has a load and {limits[0][0].name}."]
+        return None, [*which, limits_conclusion(rows, limits, load), self.table(rows, load, limits)]
 
     def table(self, rows: Sequence[Kept], load: KPIDefinition, limits: Sequence[tuple[KPIDefinition, float]]) -> Any:
         columns: Columns = [

@@ -14,7 +14,6 @@ from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, tabl
 
 from ..fronts import Measured, Reading, front, reading, round_values, within
 from .spots import (
-    GROUP,
     Spot,
     all_variants,
     by_variant,
@@ -23,6 +22,7 @@ from .spots import (
     not_shown,
     on_repeats,
     prices_of,
+    shown_group,
     spots_of,
 )
 
@@ -50,18 +50,19 @@ class _Trade(Plot):
 
     def controls(self) -> Sequence[Control]:
         felts, yields = (known(self.workload, self.matrix, names) for names in (FELTS, YIELDS))
-        found: list[Control] = [*group_choice(self.matrix, self.workload)]
+        found: list[Control] = [*group_choice(self.study)]
         if felts and yields:
             found.append(Choice(FELT, "What a user feels", tuple(felts), default=felts[0]))
             found.append(Choice(YIELD, "What the hardware yields", tuple(yields), default=yields[0]))
         return found
 
-    def chosen(self, view: View) -> tuple[list[Spot], KPIDefinition | None, KPIDefinition | None]:
-        names = {control.name for control in self.controls()}
-        spots = spots_of(self.study, view.runs, view.option(GROUP) if GROUP in names else None)
-        if FELT not in names:
-            return spots, None, None
-        return spots, view.kpi(view.option(FELT)), view.kpi(view.option(YIELD))
+    def chosen(self, view: View) -> tuple[list[Spot], list[str], KPIDefinition | None, KPIDefinition | None]:
+        """The points, which group they are, and the two KPIs; None where no run has such."""
+        group, runs, which = shown_group(view)
+        spots = spots_of(self.study, runs, group)
+        if FELT not in {control.name for control in self.controls()}:
+            return spots, which, None, None
+        return spots, which, view.kpi(view.option(FELT)), view.kpi(view.option(YIELD))
 
 
 def fronts_of(spots: Sequence[Spot], x: KPIDefinition, y: KPIDefinition) -> tuple[Fronts, list[Spot]]:
@@ -90,16 +91,16 @@ class ParetoFront(_Trade):
     )
 
     def draw(self, view: View) -> Drawn:
-        spots, x, y = self.chosen(view)
+        spots, which, x, y = self.chosen(view)
         if x is None or y is None:
             return None, "No run has both a speed or latency that a user feels, and a throughput."
         fronts, there = fronts_of(spots, x, y)
         if not there:
-            return None, f"No point of these runs has both {x.name} and {y.name}."
+            return None, [*which, f"No point of these runs has both {x.name} and {y.name}."]
         prices = prices_of(run for spot in there for run in spot.runs) if y.name == PER_GPU else {}
         figure = pareto_figure(fronts, there, x, y, all_variants(spots), prices)
         missing = not_shown(view.runs, there, lambda run: f"without {x.name} or {y.name}, or of other prompts")
-        return figure, [front_conclusion(fronts, x, y), *filter(None, [on_repeats(there)]), *missing]
+        return figure, [*which, front_conclusion(fronts, x, y), *filter(None, [on_repeats(there)]), *missing]
 
 
 def pareto_figure(
@@ -285,18 +286,18 @@ class AtAUsersSpeed(_Trade):
         return 260
 
     def draw(self, view: View) -> Drawn:
-        spots, x, y = self.chosen(view)
+        spots, which, x, y = self.chosen(view)
         if x is None or y is None:
             return None, "No run has both a speed or latency that a user feels, and a throughput."
         fronts, there = fronts_of(spots, x, y)
         if not there:
-            return None, f"No point of these runs has both {x.name} and {y.name}."
+            return None, [*which, f"No point of these runs has both {x.name} and {y.name}."]
         speed = view.cfg.get(SPEED)
         if speed is None:
             values = sorted(point.x for points in fronts.values() for point in points)
             speed = next(iter(round_values(values[len(values) // 2], values[-1])), values[len(values) // 2]) / x.divisor
         rows = at_speed(fronts, speed * x.divisor, y.name == PER_GPU)
-        said = [speed_conclusion(rows, speed * x.divisor, x, y), on_repeats(there)]
+        said = [*which, speed_conclusion(rows, speed * x.divisor, x, y), on_repeats(there)]
         return None, [*filter(None, said), self.table(rows, x, y)]
 
     def table(self, rows: Sequence[AtSpeed], x: KPIDefinition, y: KPIDefinition) -> Any:

@@ -11,7 +11,7 @@ from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 
 from ..places import offers
-from .spots import GROUP, Spot, all_variants, group_choice, not_shown, on_repeats, prices_of, spots_of
+from .spots import Spot, all_variants, group_choice, not_shown, on_repeats, prices_of, shown_group, spots_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -80,7 +80,7 @@ class PriceDial(Plot):
     def controls(self) -> Sequence[Control]:
         hardware = sorted({str(run.settings.get("hw_type", UNNAMED)) for run in self.matrix})
         options = self.study.given.options
-        found: list[Control] = [*group_choice(self.matrix, self.workload)]
+        found: list[Control] = [*group_choice(self.study)]
         if hardware:
             found.append(Choice(HARDWARE, "Hardware", tuple(hardware), default=hardware[0]))
         return [
@@ -92,14 +92,15 @@ class PriceDial(Plot):
 
     def draw(self, view: View) -> Drawn:
         names = {control.name for control in self.controls()}
-        runs = view.runs
-        spots = spots_of(self.study, runs, view.option(GROUP) if GROUP in names else None)
+        group, runs, which = shown_group(view)
+        spots = spots_of(self.study, runs, group)
         ratio, weight = float(view.option(RATIO)), float(view.option(WEIGHT))
         if ratio + weight <= 0 or HARDWARE not in names:
             return None, "A mix without input and output tokens costs nothing."
         found = cheapest_points(spots, ratio, weight)
         if not found:
-            return None, "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
+            why = "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
+            return None, [*which, why]
         hardware = str(view.option(HARDWARE))
         prices: dict[str, float] = {**prices_of(runs)}
         if view.cfg.get(PRICE) is not None:
@@ -111,7 +112,8 @@ class PriceDial(Plot):
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
         mix = f"A mix of {ratio:g} input tokens to one output token, worth {weight:g} input tokens."
-        return figure, [dial_conclusion(found, hardware, prices), mix, *filter(None, [on_repeats(shown)]), *untold]
+        said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
+        return figure, [*filter(None, said)]
 
 
 def with_offers(

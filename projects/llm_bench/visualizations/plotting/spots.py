@@ -10,8 +10,8 @@ from matrix_benchmarking.analyze.points import by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.words import count_of, tuning_label, variant_label
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting import clicks
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.plotting import View, clicks
 from matrix_benchmarking.plotting.controls import Choice
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import Workload
@@ -61,33 +61,51 @@ def names_of_variants(runs: Iterable[Entry], workload: Workload) -> list[str]:
 
 def label_of(settings: Mapping[str, object], names: Sequence[str]) -> str:
     """The variant by what is known of it."""
-    return variant_label(settings, [name for name in names if name in settings]) or "all"
+    unset = f"{', '.join(names)} not set" if names else "all"
+    return variant_label(settings, [name for name in names if name in settings]) or unset
 
 
-def groups_of(matrix: Matrix, workload: Workload) -> dict[str, list[Entry]]:
-    """The runs that may be compared with each other, by what they have in common; the most runs first."""
-    differing = varying(entry.settings for entry in matrix)
-    names = [name for name in workload.group_keys if name in differing]
+def groups_of(study: Study) -> dict[str, list[Entry]]:
+    """The runs that may be compared with each other, by what they have in common: the headline's group first, the
+    others by their numbers of runs.
+    """
+    differing = varying(entry.settings for entry in study.matrix)
+    names = [name for name in study.workload.group_keys if name in differing]
     groups: dict[str, list[Entry]] = {}
-    for entry in matrix:
+    for entry in study.matrix:
         groups.setdefault(tuning_label(entry.settings, names) or ALL_ALIKE, []).append(entry)
-    return dict(sorted(groups.items(), key=lambda each: -len(each[1])))
+    best = study.of_all
+    ranked = [*best.compared, *best.alone][:1]
+    first = [tuning_label(group.best.settings, names) or ALL_ALIKE for group in ranked]
+    return dict(sorted(groups.items(), key=lambda each: (each[0] not in first, -len(each[1]))))
 
 
-def group_choice(matrix: Matrix, workload: Workload) -> list[Choice]:
-    """Which runs a plot shows, where there are several groups; the one with the most runs first."""
-    groups = groups_of(matrix, workload)
+def group_choice(study: Study) -> list[Choice]:
+    """Which runs a plot shows, where there are several groups; the headline's first."""
+    groups = groups_of(study)
     if len(groups) < 2:
         return []
     labels = {name: f"{name} ({count_of(len(runs), 'run')})" for name, runs in groups.items()}
     return [Choice(GROUP, "Model and prompts", tuple(groups), default=next(iter(groups)), labels=labels)]
 
 
+def shown_group(view: View) -> tuple[str | None, list[Entry], list[str]]:
+    """The group that was chosen, else the headline's, its runs, and which one it is in a sentence; None and no
+    sentence where there is but one.
+    """
+    groups = groups_of(view.study)
+    if len(groups) < 2:
+        return None, view.runs, []
+    group = str(view.option(GROUP))
+    wanted = {id(entry) for entry in groups[group]}
+    said = f"Shown is {group}, one of {len(groups)} groups of model and prompts."
+    return group, [run for run in view.runs if id(run) in wanted], [said]
+
+
 def spots_of(study: Study, runs: Iterable[Entry], group: str | None = None) -> list[Spot]:
-    """The points of *runs*; of a group alone, if one is named, and of those that keep the limit that is in force."""
+    """The points of *runs*, which are of *group*, that keep the limit which is in force."""
     workload = study.workload
-    wanted = {id(entry) for entry in groups_of(study.matrix, workload).get(group, ())} if group is not None else None
-    chosen = [run for run in runs if wanted is None or id(run) in wanted]
+    chosen = list(runs)
     if study.limited is not None:
         within = {id(run) for one in study.best.groups for each in one.standings for run in each.point.runs}
         chosen = [run for run in chosen if id(run) in within]
