@@ -12,7 +12,7 @@ from typing import TypeVar
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
-from ..settings import EXIT_CODE_FILE
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
@@ -171,7 +171,13 @@ def _unfinished(entry: Entry) -> Excluded:
     if not entry.is_unreadable:
         return Excluded(entry, ExclusionCause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
     problem = next(each for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
-    what = EXIT_CODE_FILE if problem.reason.startswith(EXIT_CODE_FILE) else "a file" if problem.file else "settings"
+    what = (
+        EXIT_CODE_FILE
+        if problem.reason.startswith(EXIT_CODE_FILE)
+        else "settings"
+        if SETTINGS_FILE in problem.reason
+        else "a file"
+    )
     return Excluded(entry, ExclusionCause.UNREADABLE, problem.reason, f"{what} can't be read")
 
 

@@ -93,6 +93,8 @@ def command(
     else:
         say(check.about(study.findings, check.AnswerKind.BEST), err=True)
     _unattended(study, selection)
+    if study.filters == {} and not matrix.entries:
+        raise VerdictError("no test is finished and can be read")
 
 
 def _unattended(study: Study, selection: RunOptions) -> None:

@@ -26,7 +26,7 @@ from .documents import parse_test_start_end, parse_test_uuid
 from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
 from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
 from .fingerprint import State
-from .readers import ReaderLayout
+from .readers import ReaderLayout, what_is_wrong
 from .settings_from import PATTERN, settings_from
 
 ALONE = "known from its cache alone: its artifacts are not here"
@@ -135,7 +135,7 @@ def tests_of(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate
     if not isinstance(layout, ReaderLayout):
         return [(candidate, parse_test(context, candidate))]
     if layout.reader_of(candidate.path) is None:
-        raise NotRecognised("no reader recognises it")
+        raise NotRecognised(f"{what_is_wrong(candidate.path)}no reader recognises it")
     return _parse_parts(context, dataclasses.replace(candidate, part=None), candidate.part)
 
 

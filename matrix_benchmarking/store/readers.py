@@ -5,6 +5,7 @@ A reader is a module, or any object, with two functions; the engine does the res
 
 from __future__ import annotations
 
+import codecs
 import csv
 import dataclasses
 import datetime as dt
@@ -132,6 +133,25 @@ class ReaderLayout:
                 raise SettingsError(f"the reader {_name(reader)} gives the part '{name}' twice")
             names.add(name)
             results.parts.append([name, dict(settings), codec.pack(types.SimpleNamespace(**values))])
+
+
+def what_is_wrong(path: Path) -> str:
+    """Why no reader can recognise the file *path*, as a half sentence; empty where nothing is wrong with it."""
+    head = read_regular(path, HEAD_BYTES)
+    if not head.strip():
+        return "is empty: "
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "is text in UTF-16, not in UTF-8: "
+    is_json = path.suffix != ".json" or len(head) == HEAD_BYTES or any(map(_is_json, (head, head.splitlines()[0])))
+    return "" if is_json else "is no valid JSON, or cut off: "
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _may_read(name: str) -> Callable[[Reader], bool]:

@@ -209,8 +209,7 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | 
 
 
 def _unreadable(context: Context, candidate: Candidate, error: SettingsError) -> Outcome:
-    problem = Problem(str(error), candidate.path.name if candidate.is_file else None)
-    return candidate, _without_results(context, candidate, problem), []
+    return candidate, _without_results(context, candidate, Problem(str(error))), []
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:

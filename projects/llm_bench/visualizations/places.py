@@ -145,8 +145,7 @@ def _pairs(name: str) -> Iterator[tuple[str, Scalar]]:
     """``SERVE--max_num_seqs=4-BENCH--max_concurrency=2`` as settings."""
     for half in re.split(r"-?(?:SERVE|BENCH)--", name):
         for key, text in _SWEEP.findall(half):
-            number = limit(text)
-            yield key.replace(".", "_"), text if number is None else number
+            yield key.replace(".", "_"), limit(text)
 
 
 def _model(name: str) -> str | None:

@@ -67,7 +67,10 @@ def warnings(lts_payload: Payload) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results: Any = lts_payload.results
     settings = lts_payload.metadata.settings
+    gpus = settings.get("gpus", 1)
     return [
+        *(f"the file's {said}, which is no number" for said in getattr(results, "no_numbers", ())),
+        *([f"the setting gpus is {gpus}, which is no number of GPUs"] if kpis.no_number_of_gpus(gpus) else []),
         *_of_client(results, settings),
         *_of_requests(results),
         *_of_lengths(results, settings),
@@ -169,6 +172,8 @@ def implausible(lts_payload: Payload) -> list[str]:
     results: Any = lts_payload.results
     known = {name: value for name in NEVER_NEGATIVE if is_number(value := getattr(results, name, None))}
     found = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
+    if known.get("output_tokens_per_s") == 0 < known.get("requests", 0):
+        found.append(f"no output token was counted, though {known['requests']:,.0f} requests were answered")
     for name, what in LATENCIES.items():
         order = [known.get(f"{name}_{each}") for each in ("p50", "p90", "p95", "p99")]
         there = [value for value in order if value is not None]

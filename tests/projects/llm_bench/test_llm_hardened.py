@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from llm_points import POINT, write
 
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
 
 Parse = Callable[..., Matrix]
@@ -77,3 +79,54 @@ def test_a_wrong_type_in_aiperfs_config_costs_only_itself(
     (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(document))
     (entry,) = parsed(tmp_path)
     assert (entry.settings["model"], entry.kpis["requests_per_s"]) == ("org/m", 3.0)
+
+
+@pytest.mark.parametrize("wrong", ["fast", float("nan"), 10**400, True])
+def test_a_value_that_is_no_number_is_a_doubt_whatever_stands_in_for_it(
+    tmp_path: Path, parsed: Parse, wrong: object
+) -> None:
+    write(tmp_path, "a.json", {**POINT, "output_throughput": wrong})
+    (entry,) = parsed(tmp_path)
+    assert entry.kpis["output_tokens_per_s"] == 1980  # the tokens by the duration
+    (said,) = [warning for warning in entry.warnings if "no number" in warning]
+    assert said.startswith("the file's output_throughput is ")
+
+
+def test_answers_without_a_token_are_no_measurement(tmp_path: Path, parsed: Parse) -> None:
+    write(tmp_path, "a.json", {**POINT, "output_throughput": 0.0})
+    (entry,) = parsed(tmp_path)
+    assert list(entry.implausible) == ["no output token was counted, though 198 requests were answered"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, parsed: Parse) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(POINT), encoding="utf-8-sig")
+    assert len(parsed(tmp_path).entries) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "is empty: no reader recognises it"),
+        (json.dumps(POINT).encode("utf-16"), "is text in UTF-16, not in UTF-8: no reader recognises it"),
+        (b'{"mean_ttft_ms": 3, "max', "is no valid JSON, or cut off: no reader recognises it"),
+        (b'{"a": 1}', "left out, no reader recognises it"),
+        (b'{"a": 1}\n{"a": 2}\n', "left out, no reader recognises it"),
+    ],
+)
+def test_why_a_file_is_left_out(tmp_path: Path, parsed: Parse, content: bytes, expected: str) -> None:
+    write(tmp_path, "good.json", POINT)
+    (tmp_path / "bad.json").write_bytes(content)
+    (note,) = parsed(tmp_path).notes
+    assert note.endswith(expected)
+
+
+@pytest.mark.parametrize("name", ["a.json", "settings.yaml"])
+def test_where_nothing_can_be_read_the_exit_status_says_so_and_names_it_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    write(tmp_path, "a.json", POINT)
+    (tmp_path / name).write_text((tmp_path / "a.json").read_text()[:300] if name == "a.json" else "- a\n")
+    assert main(["parse", "--workload=projects.llm_bench.visualizations", f"--results-dirname={tmp_path}"]) == 1
+    said = capsys.readouterr().err
+    assert "warning: a.json: " in said
+    assert said.count("a.json") == 1

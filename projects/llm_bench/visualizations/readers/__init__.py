@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.errors import ArtifactError, shortened
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
@@ -57,16 +57,23 @@ def latencies(template: Mapping[str, str], names: Mapping[str, str], unit: float
     }
 
 
-def measured(document: object, fields: Mapping[str, Field]) -> dict[str, float]:
-    """The measures of *document* in their units; what isn't there, or is no finite number, is left out."""
-    found = {}
+def measured(document: object, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """The measures of *document* in their units; what isn't there, or is no finite number, is left out.
+
+    What is there and no number is said in ``no_numbers``: texts such as ``output_throughput is 'fast'``.
+    """
+    found: dict[str, Any] = {}
+    odd = []
     for name, where in fields.items():
         for path in where.paths:
-            value = number(at(document, path), where.unit)
+            said = at(document, path)
+            value = number(said, where.unit)
             if value is not None:
                 found[name] = value
                 break
-    return found
+            if said is not None:
+                odd.append(f"{path} is {shortened(repr(said), 30)}")
+    return {**found, "no_numbers": odd} if odd else found
 
 
 def at(document: object, path: str) -> Any:
@@ -99,12 +106,14 @@ def number(value: object, unit: float = 1.0) -> float | None:
 
 
 def limit(value: object) -> Scalar:
-    """A rate or a concurrency that was asked for: ``inf`` and ``Infinity``, as numbers or texts, are no limit."""
+    """A rate or a concurrency that was asked for: ``inf`` and ``Infinity``, as numbers or texts, are no limit; another
+    text is what it is.
+    """
     if isinstance(value, str):
         try:
             value = float(value)
         except ValueError:
-            return None
+            return scalar(value)
     if isinstance(value, float) and math.isinf(value):
         return UNLIMITED
     known = number(value)
@@ -194,7 +203,7 @@ def documents(file: ArtifactPath) -> Iterable[tuple[str, Any]]:
     Raises:
         ArtifactError: it is not JSON, or ends within a value.
     """
-    text = read_text(file)
+    text = read_text(file).removeprefix("\ufeff")
     try:
         yield "", json.loads(text)
         return

@@ -147,7 +147,7 @@ def _float(value: object) -> object:
 
 
 def _results(one: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {**measured(one, FIELDS), **measured(one, COUNTS)}
+    found: dict[str, Any] = {**measured(one, {**FIELDS, **COUNTS})}
     for name, paths in (("start", ("start_time", "run_stats.start_time")), ("end", ("end_time", "run_stats.end_time"))):
         value = next((known for path in paths if (known := number(at(one, path))) is not None), None)
         if value is not None and 0 < value < 4e9:

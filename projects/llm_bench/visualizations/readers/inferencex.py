@@ -183,7 +183,7 @@ def _count(row: Mapping[str, Any], name: str) -> int | None:
 
 
 def _measures(row: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {**measured(row, FIELDS), **measured(row, COUNTS)}
+    found: dict[str, Any] = {**measured(row, {**FIELDS, **COUNTS})}
     if row.get("power_valid") in (0, False):
         for name in POWER:
             found.pop(name, None)

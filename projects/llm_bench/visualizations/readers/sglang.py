@@ -107,7 +107,7 @@ def _settings(one: Mapping[str, Any]) -> dict[str, object]:
 
 
 def _results(one: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {**of_requests(one), **measured(one, FIELDS), **measured(one, COUNTS)}
+    found: dict[str, Any] = {**of_requests(one), **measured(one, {**FIELDS, **COUNTS})}
     errors = one.get("errors")
     if isinstance(errors, list):
         found["failed_requests"] = sum(bool(error) for error in errors)

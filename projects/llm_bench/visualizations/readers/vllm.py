@@ -128,7 +128,7 @@ def _same(lengths: Sequence[int] | None, total: object, count: object) -> int | 
 
 
 def _results(one: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {**of_requests(one), **measured(one, FIELDS), **measured(one, COUNTS)}
+    found: dict[str, Any] = {**of_requests(one), **measured(one, {**FIELDS, **COUNTS})}
     if "failed_requests" not in found and isinstance(one.get("num_prompts"), int) and "requests" in found:
         found["failed_requests"] = one["num_prompts"] - found["requests"]
     found["local_time"] = _local_time(one.get("date"))
