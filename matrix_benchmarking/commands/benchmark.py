@@ -30,6 +30,7 @@ from .options import (
     configuration,
     flag,
     is_typed,
+    once,
     option,
     strength,
 )
@@ -160,7 +161,7 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
-        price_of=_price_of(workload, {**configuration().prices, **dict(chosen["price"])}),
+        price_of=_price_of(workload, {**configuration().prices, **once("--price", chosen["price"])}),
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from ..errors import ConfigError
 from . import leaves
 
 if TYPE_CHECKING:
     from ..config import CommandOptions, Config
 
 C = TypeVar("C", bound=Callable[..., Any])
+T = TypeVar("T")
 
 BY_FLAG, BY_ENVIRONMENT, BY_FILE = 3, 2, 1
 """How explicitly an option was given. Names that match nothing are errors where a person typed them, by a flag."""
@@ -143,6 +145,15 @@ def strength(name: str) -> int:
 def is_typed(name: str) -> bool:
     """Whether a person gave the option *name* on the command line: names in it that match nothing are errors."""
     return strength(name) == BY_FLAG
+
+
+def once(option: str, pairs: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """The *pairs* of an *option* that can be given several times. Raises ConfigError: two values for one name."""
+    found: dict[str, T] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise ConfigError(f"{option}: {name} is given two values, {found[name]} and {value}")
+    return found
 
 
 def not_given(what: str, flag: str, key: str) -> str:

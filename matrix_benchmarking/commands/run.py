@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .. import workload
 from ..errors import ConfigError
 from ..history import delivery
-from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, strength
+from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, once, strength
 from .printing import progress_bar, warn
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def opened(
     directory = payloads if is_payloads else results
     if directory is None and not is_all:
         raise ConfigError(no_results())
-    prices = dict(selection.price)
+    prices = once("--price", selection.price)
     return Opening(
         selection.workload,
         () if is_all or directory is None else (directory, *selection.against),
@@ -72,7 +72,7 @@ def opened(
         minimum_effects=config.minimum_effects,
         is_of_all=True,
         settings_from=selection.settings_from,
-        options=dict(selection.workload_option),
+        options=once("--workload-option", selection.workload_option),
         options_of_all=config.workload_options,
         jobs=selection.jobs,
         headline=selection.headline,

@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 
@@ -21,6 +21,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..history import location, open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
+from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
 from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
@@ -238,12 +239,20 @@ def _beside(trees: Mapping[str, Matrix]) -> Matrix:
 def _like(default: Any, value: Any, name: str) -> Any:
     """*value*, which may be the text of a flag, as what its *default* is."""
     try:
-        return pydantic.TypeAdapter(type(default)).validate_python(value, strict=not isinstance(value, str))
+        return _type_like(default).validate_python(value, strict=not isinstance(value, str))
     except pydantic.ValidationError as error:
         (wrong,) = mismatches(error, value)
         raise ConfigError(
             f"the workload's option {name}: {wrong.reason}; its default is {filtering.show(default)}"
         ) from error
+
+
+def _type_like(default: Any) -> pydantic.TypeAdapter[Any]:
+    """Numbers are amounts: finite, and not below 0 unless the default is."""
+    wanted: Any = type(default)
+    if is_number(default) and default >= 0:
+        wanted = Annotated[wanted, pydantic.Field(ge=0, allow_inf_nan=None if wanted is int else False)]
+    return pydantic.TypeAdapter(wanted)
 
 
 def located(history: str) -> Location:

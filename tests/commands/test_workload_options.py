@@ -81,6 +81,8 @@ def test_the_environment_holds_several_separated_by_commas(monkeypatch):
             "strict=perhaps",
             "the workload's option strict: expected true or false, not the text 'perhaps'; its default is false",
         ),
+        ("warm_up=-1", "the workload's option warm_up: expected a number of at least 0, not the text '-1'"),
+        ("share=nan", "the workload's option share: "),
         ("warm_up", "'warm_up' is not NAME=VALUE"),
         ("=3", "'=3' is not NAME=VALUE"),
     ],
@@ -88,6 +90,13 @@ def test_the_environment_holds_several_separated_by_commas(monkeypatch):
 def test_what_cannot_be_an_option_is_refused(flag, said, capsys: Capture):
     assert parse(f"--workload-option={flag}") == 2
     assert said in capsys.readouterr().err
+
+
+def test_two_values_for_one_name_are_a_mistake(capsys: Capture):
+    assert parse("--workload-option=warm_up=4", "--workload-option=warm_up=5") == 2
+    assert "--workload-option: warm_up is given two values, 4 and 5" in capsys.readouterr().err
+    assert parse("--price=a=4", "--price=a=5") == 2
+    assert "--price: a is given two values, 4.0 and 5.0" in capsys.readouterr().err
 
 
 def test_a_value_of_another_kind_in_the_file_is_refused(capsys: Capture):
