@@ -179,7 +179,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         near = next((other for other in known if is_nearly(name, other)), None)
         if name not in of_model and near is not None:
             yield Finding("misspelt-name", f"No run has '{name}', a {kind} of the workload: is '{near}' meant?", EVERY)
-        elif name not in of_model and kind == COMPARISON_KEY:
+        elif name not in (*of_model, *workload.variant_keys) and kind == COMPARISON_KEY:
             sentence = f"No run has '{name}', a {kind} that is no label of the model either."
             yield Finding("unknown-key", sentence, ANALYSES)
         else:

@@ -145,6 +145,9 @@ def test_one_measurement_under_two_ids_changes_the_answers() -> None:
         "2 runs have artifacts that another one has, byte for byte: are they copies of one measurement?"
     )
     assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(AnswerKind))
+    parts = Matrix(dataclasses.replace(run, part="a") for run in matrix)  # of files that differ elsewhere
+    first, *_ = findings(parts, toy_runs.workload())
+    assert first.sentence == "2 runs have results that another one has, all alike: are they copies of one measurement?"
 
 
 def test_values_that_can_not_be_change_the_answers() -> None:

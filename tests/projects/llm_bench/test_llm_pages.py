@@ -230,3 +230,9 @@ def test_each_setting_says_its_source_with_its_count(study: Study) -> None:
     assert rows["concurrency", "the file"][0] == 27
     assert rows["gpus", "settings.yaml"] == (27, "1, 2")
     assert ("version", "a name") not in rows  # a person's pattern says it
+
+
+def test_files_that_name_no_version_change_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, "a.json", POINT)
+    assert main(["check", f"--workload={WORKLOAD}", f"--results-dirname={tmp_path}"]) == 0
+    assert "version (comparison key)" in " ".join(capsys.readouterr().out.split())
