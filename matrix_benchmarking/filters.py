@@ -37,9 +37,18 @@ class Value:
 Filters = Mapping[str, tuple[Value, ...]]
 
 
+JOINER = "\u200d"
+"""Joins emoji; the one invisible character that is shown as it is."""
+
+
 def show(setting: object) -> str:
-    """A setting for people: as :func:`cut` writes it; a text in quotes that others differ from in blanks only."""
+    """A setting for people: as :func:`cut` writes it; a text in quotes that others differ from in blanks only.
+
+    What is invisible, or turns the direction of writing, is written as ``\\u202e``.
+    """
     text = cut(setting)
+    if not text.isprintable():
+        text = "".join(one if one.isprintable() or one.isspace() or one == JOINER else ascii(one)[1:-1] for one in text)
     return f'"{text}"' if isinstance(setting, str) and setting != one_blank(setting) else text
 
 

@@ -129,3 +129,8 @@ def test_long_lists_of_names_are_cut() -> None:
     with pytest.raises(ConfigError, match=r"known: 00000n.* and 960 more$") as raised:
         filters.check_names(filters.parse("batch=1"), names)
     assert len(str(raised.value)) < 10_000
+
+
+def test_what_turns_the_direction_of_writing_is_shown() -> None:
+    assert filters.show("a\u202eb\x1b") == "a\\u202eb\\x1b"
+    assert filters.show("\U0001f468\u200d\U0001f4bb") == "\U0001f468\u200d\U0001f4bb"

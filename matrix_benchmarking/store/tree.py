@@ -296,7 +296,14 @@ def _summarise(notes: Sequence[Note]) -> list[str]:
     tests: dict[str, list[str]] = {}
     for name, text in notes:
         tests.setdefault(text, []).append(name)
-    return [
-        f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}: {text}"
-        for text, names in tests.items()
-    ]
+    return [f"{_listed(names)}: {text}" for text, names in tests.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The *names*; of more than NAMED the directories, with how many are in each."""
+    if len(names) > NAMED:
+        counts = collections.Counter(name.rpartition("/")[0] for name in names)
+        named = {name.rpartition("/")[0]: name for name in names}
+        names = [named[place] if n == 1 else f"{n} in {place or 'the directory'}" for place, n in counts.items()]
+    more = f" and {len(names) - NAMED} more places" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

@@ -149,6 +149,15 @@ def test_files_that_two_readers_claim_or_none_are_named(lines: Lines, tmp_path: 
     assert matrix.notes == ["README.md, notes.txt: left out, no reader recognises it"]
 
 
+def test_of_many_files_that_none_claims_the_directories_are_counted(lines: Lines, tmp_path: Path) -> None:
+    write(tmp_path / "good.jsonl", {"speed": 1})
+    for number in range(30):
+        write(tmp_path / "a" / "history" / f"{number}.txt", "words")
+    write(tmp_path / "b" / "notes.txt", "words")
+    (note,) = store.parse_tree(workload_of(lines), tmp_path).notes
+    assert note == "30 in a/history, b/notes.txt: left out, no reader recognises it"
+
+
 def test_a_tree_without_any_result_file_says_what_it_looked_for(lines: Lines, tmp_path: Path) -> None:
     write(tmp_path / "README.md", "words")
     with pytest.raises(MatbenchError, match=r"looks for result files of Lines\n  README.md: left out, no reader"):

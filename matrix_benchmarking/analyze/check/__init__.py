@@ -98,7 +98,9 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     measured = _alike((None if one.measurement is None else one.measurement.removesuffix("*"), one) for one in good)
     if measured:
         of_files = any(one.part is None for one in measured)
-        same = "artifacts that another one has, byte for byte" if of_files else "results that another one has, all alike"
+        same = (
+            "artifacts that another one has, byte for byte" if of_files else "results that another one has, all alike"
+        )
         what = f"{runs_have(measured)} {same}"
         yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
     twins = _alike((_identity(entry), entry) for entry in good)

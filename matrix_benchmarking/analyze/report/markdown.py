@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+from ...filters import JOINER
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import is_or_are, percent, plural, probability
@@ -272,9 +273,6 @@ def bullets(items: Sequence[str], at_most: int) -> str:
     return "\n".join([*(f"* {item}" for item in items[:at_most]), *([f"* … and {rest} more"] if rest > 0 else [])])
 
 
-_JOINER = "\u200d"  # joins emoji; the one invisible character that is kept
-
-
 def one_line(text: str, limit: int = 300) -> str:
     """*text* in one line of at most *limit* characters.
 
@@ -291,4 +289,4 @@ def one_line(text: str, limit: int = 300) -> str:
 def _shown(char: str) -> str:
     if char.isspace():
         return " "
-    return char if char.isprintable() or char == _JOINER else ascii(char)[1:-1]
+    return char if char.isprintable() or char == JOINER else ascii(char)[1:-1]

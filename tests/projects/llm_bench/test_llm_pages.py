@@ -13,10 +13,12 @@ from llm_points import POINT, write
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import load
 from projects.llm_bench.visualizations.plotting.limits import highest_loads, limits_conclusion, reliability
 from projects.llm_bench.visualizations.plotting.pareto import at_speed, best_within, fronts_of, pareto_figure
 from projects.llm_bench.visualizations.plotting.prices import (
+    PriceDial,
     cheapest_points,
     dial_conclusion,
     dial_figure,
@@ -148,6 +150,15 @@ def test_the_price_dial_puts_the_variants_in_the_order_of_each_price(study: Stud
     dear = next(step for step in figure.layout.sliders[0].steps if step.label == "10")
     assert "mi300x" in dear.args[1]["yaxis.categoryarray"][-1]
     assert "No price is known for mi300x" in dial_conclusion(found, "h100", {"h100": 2.0})
+
+
+def test_the_dial_is_of_hardware_that_is_shown_and_has_each_price_once(study: Study) -> None:
+    spots = spots_of(study, study.matrix)
+    figure = dial_figure(cheapest_points(spots, 3.0, 4.0), "h100", {"h100": 2.99999}, all_variants(spots))
+    labels = [step.label for step in figure.layout.sliders[0].steps]
+    assert len(labels) == len(set(labels))
+    (hardware,) = [one for one in PriceDial(catalogue_of(study)).controls() if one.name == "hardware"]
+    assert hardware.default == "h100"
 
 
 def test_reliability_counts_runs_and_requests(tmp_path: Path, parsed: Parse) -> None:

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 
 from ..places import offers
-from .spots import Spot, all_variants, group_choice, not_shown, on_repeats, prices_of, shown_group, spots_of
+from .spots import Spot, all_variants, group_choice, groups_of, not_shown, on_repeats, prices_of, shown_group, spots_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -82,7 +83,9 @@ class PriceDial(Plot):
         options = self.study.given.options
         found: list[Control] = [*group_choice(self.study)]
         if hardware:
-            found.append(Choice(HARDWARE, "Hardware", tuple(hardware), default=hardware[0]))
+            first = next(iter(groups_of(self.study).values()))  # the headline's
+            default = str(min(first, key=_without_cost).settings.get("hw_type", UNNAMED))
+            found.append(Choice(HARDWARE, "Hardware", tuple(hardware), default=default))
         return [
             *found,
             Number(PRICE, "Its price", minimum=0, unit="USD/h"),
@@ -101,7 +104,8 @@ class PriceDial(Plot):
         if not found:
             why = "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
             return None, [*which, why]
-        hardware = str(view.option(HARDWARE))
+        there = sorted({one.hardware for one in found})
+        hardware = chosen if (chosen := str(view.option(HARDWARE))) in there else there[0]
         prices: dict[str, float] = {**prices_of(runs)}
         if view.cfg.get(PRICE) is not None:
             prices[hardware] = float(view.cfg[PRICE])
@@ -132,6 +136,10 @@ def with_offers(
     return every, known
 
 
+def _without_cost(run: Entry) -> bool:
+    return "1M_output_cost" not in run.kpis
+
+
 def _number(value: object, default: float) -> float:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
@@ -149,7 +157,8 @@ def dial_figure(
     import plotly.graph_objects as go
 
     colours = template.colours_of(variants)
-    dial = sorted({*DIAL, *([prices[hardware]] if hardware in prices else [])})
+    own = [prices[hardware]] if hardware in prices else []
+    dial = sorted([*own, *(usd for usd in DIAL if all(f"{usd:.4g}" != f"{price:.4g}" for price in own))])
     active = dial.index(prices[hardware]) if hardware in prices else len(dial) // 2
     steps = []
     for usd in dial:
