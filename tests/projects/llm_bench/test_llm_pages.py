@@ -161,6 +161,17 @@ def test_the_dial_is_of_hardware_that_is_shown_and_has_each_price_once(study: St
     assert hardware.default == "h100"
 
 
+def test_where_no_input_is_known_the_dial_is_of_output_tokens(study: Study) -> None:
+    spots = spots_of(study, study.matrix)
+    whole = {one.variant: one.tokens for one in cheapest_points(spots, 0.0, 1.0)}
+    for run in study.matrix:
+        del run.kpis["total_tokens_per_s_per_gpu"]
+    assert cheapest_points(spots, 3.0, 4.0) == []
+    only = {one.variant: one.tokens for one in cheapest_points(spots, 0.0, 1.0)}
+    assert only == whole
+    assert max(only.values()) == pytest.approx(2700, rel=0.01)
+
+
 def test_reliability_counts_runs_and_requests(tmp_path: Path, parsed: Parse) -> None:
     for name, change in (("a", {}), ("b", {"completed": 0, "failed": 200}), ("c", {"failed": 0, "completed": 200})):
         (tmp_path / f"{name}.json").write_text(json.dumps({**POINT, **change}))

@@ -53,6 +53,8 @@ def cheapest_points(spots: Sequence[Spot], ratio: float, weight: float) -> list[
     found: dict[str, Priced] = {}
     for spot in spots:
         made, all_tokens = (_mean(spot, f"{kind}_tokens_per_s_per_gpu") for kind in ("output", "total"))
+        if ratio == 0:
+            all_tokens = made  # nothing else is paid for
         if made is None or all_tokens is None:
             continue
         read = max(0.0, all_tokens - made)
@@ -101,9 +103,12 @@ class PriceDial(Plot):
         if ratio + weight <= 0 or HARDWARE not in names:
             return None, "A mix without input and output tokens costs nothing."
         found = cheapest_points(spots, ratio, weight)
+        mix = f"A mix of {ratio:g} input tokens to one output token, worth {weight:g} input tokens."
         if not found:
-            why = "No run has both input and output tokens per second and GPU: say the number of GPUs as 'gpus'."
-            return None, [*which, why]
+            found = cheapest_points(spots, 0.0, 1.0)
+            mix = "Of output tokens alone, since no run says how many input tokens it read."
+        if not found:
+            return None, [*which, "No run has output tokens per second and GPU: say the number of GPUs as 'gpus'."]
         there = sorted({one.hardware for one in found})
         hardware = chosen if (chosen := str(view.option(HARDWARE))) in there else there[0]
         prices: dict[str, float] = {**prices_of(runs)}
@@ -115,7 +120,6 @@ class PriceDial(Plot):
         shown = [one.spot for one in found]
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
-        mix = f"A mix of {ratio:g} input tokens to one output token, worth {weight:g} input tokens."
         said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
         return figure, [*filter(None, said)]
 
