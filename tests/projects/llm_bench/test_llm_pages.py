@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -240,6 +241,13 @@ def test_the_offers_of_several_vendors_are_bars_of_their_own(study: Study, tmp_p
     assert labels.count(("far", "far/h100")) == labels.count(("near", "near/h100")) == 2
     assert ("", "mi300x") in labels
     assert "far" in ranking(found, {**prices, "mi300x": 9.0})[0][0].label
+    assert "No price is known" not in dial_conclusion(found, "h100", prices)
+    figure = dial_figure(found, "h100", prices, all_variants(spots_of(study, study.matrix)))
+    counts = [len(figure.data[0].x), *(len(step.args[0]["x"][0]) for step in figure.layout.sliders[0].steps)]
+    assert set(counts[1:]) == {counts[0] + 2}  # a price of one's own, beside those of the vendors
+    part = {"H100 80GB": 1.0}
+    spots = [dataclasses.replace(one, hardware="NVIDIA H100 80GB") for one in found[:1]]
+    assert with_offers(spots, {"NVIDIA H100 80GB": 1.0}, part) == (spots, {"NVIDIA H100 80GB": 1.0})
     (tmp_path / "other").mkdir()
     priced = parsed(sweep(tmp_path / "other"), prices=given, settings_from="{hw_type}/{engine}-{version}")
     entry = next(entry for entry in priced if entry.settings["hw_type"] == "h100")

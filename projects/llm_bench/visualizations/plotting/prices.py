@@ -127,16 +127,19 @@ class PriceDial(Plot):
 def with_offers(
     found: Sequence[Priced], prices: Mapping[str, float], given: Mapping[str, float]
 ) -> tuple[list[Priced], dict[str, float]]:
-    """Each variant once for each vendor whose price of its hardware was *given*, and prices by ``vendor/hardware``."""
-    every, known = [], dict(prices)
+    """Each variant, and once more for each vendor whose price of its hardware was *given*, by ``vendor/hardware``; and
+    all prices.
+    """
+    every, known = list(found), dict(prices)
     for one in found:
-        names = [name for name in offers(one.spot.runs[0].settings, given) if name != one.hardware]
-        for name in names:
-            every.append(dataclasses.replace(one, hardware=name, vendor=name.partition("/")[0]))
-            known[name] = given[name]
-        if not names or one.hardware in given:
-            every.append(one)
-            known.update({one.hardware: given[one.hardware]} if one.hardware in given else {})
+        own = offers(one.spot.runs[0].settings, given)
+        if own:
+            known.pop(one.hardware, None)  # that of the cheapest vendor, as the runs' costs have it
+        for name, price in own.items():
+            vendor, slash, _ = name.partition("/")
+            if slash:
+                every.append(dataclasses.replace(one, hardware=name, vendor=vendor))
+            known[name if slash else one.hardware] = price
     return every, known
 
 
@@ -172,7 +175,7 @@ def dial_figure(
         changes["marker.color"] = [bars["marker"]["color"]]
         layout = {"yaxis.categoryarray": bars["y"], "yaxis.categoryorder": "array"}
         steps.append({"label": f"{usd:.4g}", "method": "update", "args": [changes, layout]})
-    bars = _bars(ranking(found, {**prices, hardware: dial[active]}), colours)
+    bars = _bars(ranking(found, prices) or ranking(found, {hardware: dial[active]}), colours)
     figure = go.Figure(
         go.Bar(**bars, orientation="h", textposition="auto", hovertemplate="%{hovertext}<extra></extra>")
     )
@@ -202,7 +205,8 @@ def _bars(order: Sequence[tuple[Priced, float]], colours: Mapping[str, str]) -> 
 def dial_conclusion(found: Sequence[Priced], hardware: str, prices: Mapping[str, float]) -> str:
     """Who is cheapest at the known prices, and at which price of *hardware* that would turn over."""
     order = ranking(found, prices)
-    unpriced = sorted({one.hardware for one in found if prices.get(one.hardware) is None})
+    priced = {one.variant for one, _ in order}
+    unpriced = sorted({one.hardware for one in found if one.variant not in priced})
     more = f" No price is known for {', '.join(unpriced)}: give one by --price, or here." if unpriced else ""
     if not order:
         return f"Nothing has a price.{more}"
