@@ -94,6 +94,11 @@ def at(document: object, path: str) -> Any:
     return None
 
 
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects of what should be a list of such."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def number(value: object, unit: float = 1.0) -> float | None:
     """*value* times *unit*; None where it is no finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):

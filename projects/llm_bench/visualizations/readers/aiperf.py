@@ -16,7 +16,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from . import OF_COUNTS, Field, at, counted, documents, field, limit, number, point
+from . import OF_COUNTS, Field, at, counted, documents, field, limit, number, objects, point
 
 TOOL = "aiperf"
 FORMAT = "aiperf and genai-perf: JSON or CSV, multi-run"
@@ -142,10 +142,10 @@ def _of_aggregate(document: Mapping[str, Any]) -> dict[str, Any]:
 def _settings(document: Mapping[str, Any]) -> dict[str, object]:
     config = document.get("input_config")
     config = config if isinstance(config, dict) else {}
-    phases = _objects(at(config, "phases"))
+    phases = objects(at(config, "phases"))
     measured_ones = [each for each in phases if not each.get("exclude_from_results") and each.get("kind") != "warmup"]
     phase = measured_ones[-1] if measured_ones else {}
-    datasets = _objects(at(config, "datasets"))
+    datasets = objects(at(config, "datasets"))
     data = datasets[0] if datasets else {}
     names = at(config, "models.items.0.name"), at(config, "endpoint.model_names.0"), at(config, "model_names.0")
     loads = (
@@ -174,10 +174,6 @@ def _settings(document: Mapping[str, Any]) -> dict[str, object]:
         "request_rate": limit(rate) if rate else "unlimited" if concurrency else None,
         "hw_type": _gpu_name(document),
     }
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _gpus(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:

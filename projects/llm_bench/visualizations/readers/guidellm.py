@@ -15,7 +15,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
-from . import MS, OF_COUNTS, Field, at, counted, field, limit, measured, number, point
+from . import MS, OF_COUNTS, Field, at, counted, field, limit, measured, number, objects, point
 from .without import without_values
 
 TOOL = "guidellm"
@@ -36,7 +36,9 @@ def _latency(name: str, metric: str, unit: float) -> dict[str, Field]:
 FIELDS: Mapping[str, Field] = {
     "requests_per_s": field(*_good("requests_per_second")),
     "output_tokens_per_s": field(*_good("output_tokens_per_second")),
+    "input_tokens_per_s": field(*_good("prompt_tokens_per_second")),
     "total_tokens_per_s": field(*_good("tokens_per_second")),
+    "goodput": field("metrics.request_goodput.successful.mean"),
     **_latency("e2e", "request_latency", 1.0),
     **_latency("ttft", "time_to_first_token_ms", MS),
     **_latency("tpot", "inter_token_latency_ms", MS),
@@ -155,4 +157,7 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     if "start" in found and "end" in found:
         found.setdefault("duration", (found["end"] - found["start"]).total_seconds())
     found["campaign"] = True
+    found["told"] = [
+        f"guidellm warned: {said}" for each in objects(one.get("warnings")) if (said := each.get("message"))
+    ]
     return counted(found)

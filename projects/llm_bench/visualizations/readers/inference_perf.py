@@ -36,7 +36,7 @@ FIELDS: Mapping[str, Field] = {
     "input_tokens_per_s": field("successes.throughput.input_tokens_per_sec"),
     "total_tokens_per_s": field("successes.throughput.total_tokens_per_sec"),
     **latencies(TEMPLATE, NAMES, 1.0),
-    "input_length_mean": field("successes.prompt_len.mean"),
+    "input_length_mean": field("successes.prompt_len.mean", "successes.prompt_tokens.mean"),
     "output_length_mean": field("successes.output_len.mean"),
     "request_rate_reached": field("load_summary.achieved_rate"),
     "schedule_delay_mean": field("load_summary.schedule_delay.mean"),
@@ -50,6 +50,7 @@ COUNTS = {
     "request_rate_asked": field("load_summary.requested_rate"),
 }
 CONFIGS = ("config.yaml", "config.yml", "manifests.yaml", "manifests.yml", "deployment.yaml")
+_VALIDATION = "validation.json"
 HIGHEST = 2
 """How many directories above the file a config is looked for."""
 
@@ -67,7 +68,10 @@ def _is_part(name: str) -> bool:
 
 def belongs_to_another(path: Path, names: Set[str]) -> bool:
     stages = any(re.match(r"stage_\d+_lifecycle_metrics\.", each) for each in names)
-    return _is_part(path.name) or (stages and path.name.startswith("summary_lifecycle_metrics."))
+    repeats = (
+        path.name.startswith(("summary_lifecycle_metrics.", "inference-perf.partial.")) or path.name == _VALIDATION
+    )
+    return _is_part(path.name) or path.name in CONFIGS or (stages and repeats)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:

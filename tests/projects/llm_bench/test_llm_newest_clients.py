@@ -1,0 +1,64 @@
+"""What the clients of late 2026 write beyond their earlier releases, as they wrote it against the example server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from matrix_benchmarking.matrix import Matrix
+
+Parse = Callable[..., Matrix]
+
+# inference-perf 0.7
+STAGE: dict[str, Any] = {
+    "benchmark_time_seconds": 3.5,
+    "load_summary": {"count": 20, "schedule_delay": {"mean": 0.0003}, "requested_rate": 5.0, "achieved_rate": 5.8},
+    "successes": {
+        "count": 20,
+        "latency": {"time_to_first_token": {"mean": 0.007}, "normalized_time_per_output_token": {"mean": 0.002}},
+        "throughput": {"input_tokens_per_sec": 77.6, "requests_per_sec": 5.7},
+        "prompt_tokens": {"total": 271.0, "cached": 54.2, "uncached": 216.8, "mean": 13.55},
+        "output_len": {"mean": 30.0},
+    },
+    "failures": {"count": 0},
+}
+REPORT = {"version": "0.2", "run": {}, "results": {"request_performance": {"aggregate": {}}}}
+
+
+def test_inference_perf_leaves_parts_of_a_report_beside_its_stages(tmp_path: Path, parsed: Parse) -> None:
+    for stage in (0, 1):
+        (tmp_path / f"stage_{stage}_lifecycle_metrics.json").write_text(json.dumps(STAGE))
+        (tmp_path / f"inference-perf.partial.stage_{stage}.yaml").write_text(json.dumps(REPORT))
+    (tmp_path / "validation.json").write_text("{}")
+    (tmp_path / "config.yaml").write_text("server: {type: vllm, model_name: org/m}")
+    matrix = parsed(tmp_path)
+    assert [entry.name.partition("#")[0] for entry in matrix] == [
+        "stage_0_lifecycle_metrics.json",
+        "stage_1_lifecycle_metrics.json",
+    ]
+    assert (matrix.notes, len(matrix.unfinished)) == ([], 0)
+    kpis = matrix.entries[0].kpis
+    assert (kpis["input_length_mean"], kpis["cache_hit_share"]) == (13.55, 0.2)
+
+
+# guidellm 0.8
+BENCHMARK: dict[str, Any] = {
+    "type_": "generative_benchmark",
+    "config": {"strategy": {"type_": "concurrent", "streams": 4}, "backend": {"model": "org/m"}},
+    "metrics": {
+        "request_totals": {"successful": 200, "errored": 0, "incomplete": 0, "total": 200},
+        "prompt_tokens_per_second": {"successful": {"mean": 1500.0}},
+        "request_goodput": {"successful": {"mean": 21.5}},
+    },
+    "warnings": [{"code": "generation_delay_ttft", "message": "mean generation delay was 2% of mean TTFT"}, "?"],
+}
+
+
+def test_guidellms_own_warnings_are_doubts(tmp_path: Path, parsed: Parse) -> None:
+    document = {"metadata": {"guidellm_version": "0.8.1"}, "benchmarks": [BENCHMARK]}
+    (tmp_path / "guidellm.json").write_text(json.dumps(document))
+    (entry,) = parsed(tmp_path)
+    assert (entry.kpis["input_tokens_per_s"], entry.kpis["goodput"]) == (1500, 21.5)
+    assert list(entry.warnings) == ["guidellm warned: mean generation delay was 2% of mean TTFT"]
