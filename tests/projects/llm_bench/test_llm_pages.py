@@ -266,3 +266,12 @@ def test_files_that_name_no_version_change_no_answer(tmp_path: Path, capsys: pyt
     write(tmp_path, "a.json", POINT)
     assert main(["check", f"--workload={WORKLOAD}", f"--results-dirname={tmp_path}"]) == 0
     assert "version (comparison key)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_prices_stand_beside_the_energy_where_it_was_recorded(study: Study) -> None:
+    found = cheapest_points(spots_of(study, study.matrix), 3.0, 4.0)
+    for one in found[:1]:
+        one.spot.runs[0].kpis["energy_per_output_token"] = 0.25
+    shown = str(PriceDial(catalogue_of(study)).table(found, {"h100": 2.0}))
+    assert ("energy_per_output_token" in shown, "energy_per_total_token" in shown) == (True, False)
+    assert ("0.25" in shown, shown.count("unknown") > 2) == (True, True)

@@ -10,6 +10,7 @@ from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
+from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, table
 
 from ..places import offers
 from .spots import Spot, all_variants, group_choice, groups_of, not_shown, on_repeats, prices_of, shown_group, spots_of
@@ -23,6 +24,7 @@ HARDWARE, PRICE, RATIO, WEIGHT = "hardware", "price", "input_per_output", "outpu
 DIAL = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
 """USD per hour and GPU that the slider offers, beside the known price."""
 UNNAMED = "any hardware"
+ENERGIES = ("energy_per_output_token", "energy_per_total_token")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class PriceDial(Plot):
         "Each bar is a variant at the load at which it is cheapest. Drag the slider to the price of an hour of one GPU "
         "of the chosen hardware; others keep theirs. A variant without a price has no bar."
     )
-    kpis = ("output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu", "1M_output_cost")
+    kpis = ("output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu", "1M_output_cost", *ENERGIES)
 
     def controls(self) -> Sequence[Control]:
         hardware = sorted({str(run.settings.get("hw_type", UNNAMED)) for run in self.matrix})
@@ -121,7 +123,31 @@ class PriceDial(Plot):
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
         said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
-        return figure, [*filter(None, said)]
+        return figure, [*filter(None, said), self.table(found, prices)]
+
+    def table(self, found: Sequence[Priced], prices: Mapping[str, float]) -> Any:
+        """What the bars show at the known prices, with the energy per token where it was recorded."""
+        energies = [name for name in ENERGIES if any(_mean(one.spot, name) is not None for one in found)]
+        kpis = [self.workload.kpis[name] for name in energies]
+        columns: Columns = [
+            "Variant",
+            "At",
+            Column("Price", unit="USD/h", numeric=True),
+            Column("10⁶ tokens of the mix", unit="USD", numeric=True),
+            *(Column(kpi.name, unit=kpi.display_unit, numeric=True) for kpi in kpis),
+        ]
+        order = [one for one, _ in ranking(found, prices)]
+        rest = [one for one in found if one.hardware not in prices and not one.vendor]
+
+        def row(one: Priced) -> Row:
+            usd = prices.get(one.hardware)
+            amounts = [usd, None if usd is None else one.cost(usd)]
+            cells: list[Cell | str] = ["unknown" if v is None else Cell(f"{v:,.4g}", sort=v) for v in amounts]
+            values = [(kpi, _mean(one.spot, kpi.name)) for kpi in kpis]
+            cells += ["unknown" if v is None else Cell(kpi.show(v, unit=False), sort=v) for kpi, v in values]
+            return [one.label, one.spot.load or "–", *cells]
+
+        return table(columns, [row(one) for one in (*order, *rest)], caption="Each variant where it is cheapest")
 
 
 def with_offers(
