@@ -23,11 +23,16 @@ _ENGINE_NAMES = (
 _HARDWARE = (
     "gb200|gb300|b200|b300|h200|h100|h800|h20|gh200|a100|a800|a10g|a10|a30|a40|a6000|l40s|l40|l4|t4|v100|p100|"
     "mi210|mi250x|mi250|mi300x|mi300a|mi308x|mi325x|mi350x|mi355x|gaudi ?[23]|tpu-?v\\d\\w*|v5e|v5p|v6e|trn[12]|inf2|"
-    "rtx[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?|5090|4090|3090|orin|thor|dgx-?spark"
+    "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|rngd|5090|4090|3090|orin|thor|dgx-?spark"
 )
 _FAMILIES = (
     "(?:meta-)?llama|codellama|qwen|qwq|mistral|mixtral|ministral|gemma|phi|deepseek|dsr1|dsv3|glm|gpt-?oss|gpt-?j|falcon|"
     "kimi|granite|nemotron|command|olmo|opt(?=-?\\d)|yi(?=-?\\d)|internlm|minimax|smollm|tinyllama|vicuna|starcoder|bloom|baichuan|ernie|jamba"
+)
+
+_DATASETS = (
+    "sharegpt|sonnet|random(?![-_]?seed)(?:-ids|-mm)?|burstgpt|gsm8k|mmlu|mmmu|humaneval|mt[-_]?bench|longbench|"
+    "prefix[-_]repetition|generated[-_]shared[-_]prefix|vision[-_]?arena|instructcoder|mooncake|govreport"
 )
 
 
@@ -36,27 +41,27 @@ def _token(expression: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9])(?:{expression})(?![A-Za-z0-9])", re.IGNORECASE)
 
 
+_LENGTH = r"[-_=]?(?:len(?:gth)?)?[-_=]?(\d+k?)"
 _NUMBERED = {
     name: _token(expression)
     for name, expression in {
-        "tp": r"tp[-_=]?(\d+)",
-        "pp": r"pp[-_=]?(\d+)",
-        "ep": r"ep[-_=]?(\d+)",
-        "dp": r"dp[-_=]?(\d+)",
+        **{name: rf"(?:[tped]p\d+)*{name}[-_=]?(\d+)(?:[tped]p\d+)*" for name in ("tp", "pp", "ep", "dp")},
         "gpus": r"gpus[-_=](\d+)|(\d+)[-_]?gpus",
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
-        "input_length": r"isl[-_=]?(\d+k?)|itkns[-_=](\d+)|in[-_=]?(\d+)|input[-_=]?(?:len[-_=]?)?(\d+)|(\d+k)\d+k",
-        "output_length": r"osl[-_=]?(\d+k?)|otkns[-_=](\d+)|out[-_=]?(\d+)|output[-_=]?(?:len[-_=]?)?(\d+)|\d+k(\d+k)",
+        "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
+        "output_length": rf"(?:osl|out|output|otkns){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
         "request_rate": r"(\d+(?:\.\d+)?|inf)qps|qps[-_=]?(\d+(?:\.\d+)?|inf)|rps[-_=]?(\d+(?:\.\d+)?)|(\d+)rps",
     }.items()
 }
 _QUANTIZATION = _token(f"({_QUANTIZATIONS})")
 _ENGINE = _token(rf"({_ENGINE_NAMES})(?:[-_ ]?v?(\d+\.\d+[\w.]*))?")
-_ACCELERATOR = _token(rf"(?:(\d+) ?x ?)?({_HARDWARE})(?:[-_ ]?x[-_ ]?(\d+))?")
+_ACCELERATOR = _token(rf"(?:(\d+) ?x[-_ ]?(?:(?:nvidia|amd)[-_ ])?)?({_HARDWARE})(?:[-_ ]?x[-_ ]?(\d+))?")
 _MODEL = _token(rf"((?:{_FAMILIES})[-_.]?\w*(?:[-.]\w+)*)")
-_DISAGGREGATED = _token("disagg(?:regated)?")
+_DISAGGREGATED = _token(r"disagg(?:regated)?|\d+p\d+d")
 _NOT_DISAGGREGATED = _token("disagg[-_=]?false|aggregated")
-_SPECULATIVE = _token(r"(mtp|eagle3?|medusa|ngram)\d*|spec[-_](?!none)(\w+?)")
+_SPECULATIVE = _token(r"(mtp|eagle3?|medusa|ngram)\d*|spec[-_](?!none|dec)(\w+?)")
+_DATASET = _token(f"({_DATASETS})")
+_NO_MODEL = _token("output|offline|online|results?|bench(?:mark)?s?|serving|latency|throughput|baseline|date|dp[-_]mla")
 _SWEEP = re.compile(r"([A-Za-z_][\w.]*)=([^=]+?)(?=-(?:BENCH--)?[A-Za-z_][\w.]*=|$)")
 _DATE = re.compile(r"[-_]\d{8}(?:[-_]\d{4,6})?$")
 
@@ -99,6 +104,8 @@ def guessed(file: Path, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
         found |= in_name(name)
     if (match := _QUANTIZATION.search(str(own.get("model", "")))) is not None:
         found["quantization"] = match[1].lower()
+    if (gpus := _machine(str(own.get("hw_type", ""))).get("gpus")) is not None:  # such as 4xNVIDIA_L40S
+        found["gpus"] = gpus
     if "gpus" not in found and (gpus := gpus_of({**found, **own})) is not None:
         found["gpus"] = gpus
     return found
@@ -123,12 +130,10 @@ def in_name(name: str) -> dict[str, Scalar]:
         found["engine"] = _ENGINES.get(engine, engine)
         if match[2]:
             found["version"] = match[2]
-    if (match := _ACCELERATOR.search(name)) is not None:
-        found["hw_type"] = match[2].upper()
-        if match[1] or match[3]:
-            found["gpus"] = int(match[1] or match[3])
-    if (match := _QUANTIZATION.search(name)) is not None:
-        found["quantization"] = match[1].lower()
+    found |= _machine(name)
+    for setting, expression in (("quantization", _QUANTIZATION), ("dataset", _DATASET)):
+        if (match := expression.search(name)) is not None:
+            found[setting] = match[1].lower()
     if (match := _SPECULATIVE.search(name)) is not None:
         found["speculative"] = (match[1] or match[2]).lower()
     if _DISAGGREGATED.search(name) or _NOT_DISAGGREGATED.search(name):
@@ -139,6 +144,15 @@ def in_name(name: str) -> dict[str, Scalar]:
     elif (model := _model(name)) is not None:
         found["model"] = model
     return found
+
+
+def _machine(name: str) -> dict[str, Scalar]:
+    """The accelerator, and how many, unless *name* has several."""
+    machines = list(_ACCELERATOR.finditer(name))
+    if len({match[2].upper() for match in machines}) != 1:
+        return {}
+    count = machines[0][1] or machines[0][3]
+    return {"hw_type": machines[0][2].upper(), **({"gpus": int(count)} if count else {})}
 
 
 def _pairs(name: str) -> Iterator[tuple[str, Scalar]]:
@@ -153,7 +167,7 @@ def _model(name: str) -> str | None:
     if match is None:
         return None
     words = re.split(r"(?<=\w)_(?=[a-z]+\d+$|(?:tp|isl|conc)\d)", match[1], maxsplit=1)[0]
-    tokens = (*_NUMBERED.values(), _ENGINE, _ACCELERATOR)
+    tokens = (*_NUMBERED.values(), _ENGINE, _ACCELERATOR, _DATASET, _NO_MODEL)
     ends = [found.start() for each in tokens if (found := each.search(words, 1)) is not None]
     model = words[: min(ends, default=len(words))].rstrip("-_.")
     return model if len(model) > 2 and model not in SETTINGS else None

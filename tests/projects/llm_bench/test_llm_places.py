@@ -37,6 +37,16 @@ from projects.llm_bench.visualizations.places import in_name, offers
         ("vllm-v0.10.1.post2", {"engine": "vllm", "version": "0.10.1.post2"}),
         ("sglang_0.5.5", {"engine": "sglang", "version": "0.5.5"}),
         ("vllm-infqps-Llama-3.3-70B-Instruct-20250101-101010", {"request_rate": "unlimited"}),
+        (
+            "serving_llama8B_tp2pp3_sharegpt_qps_inf",
+            {"tp": 2, "pp": 3, "dataset": "sharegpt", "request_rate": "unlimited"},
+        ),
+        ("serving_random_128_1024_qps_16", {"dataset": "random", "input_length": 128, "output_length": 1024}),
+        ("dataset_mmlu-inlen_1800-outlen_128", {"dataset": "mmlu", "input_length": 1800, "output_length": 128}),
+        ("4xRTX-8B", {"hw_type": "RTX", "gpus": 4}),
+        ("pd_1p4d_gh200_a100", {"disaggregated": True, "hw_type": None}),
+        ("spec-decode-sweep", {"speculative": None}),
+        ("llama_3_3_70b_output_online", {"model": "llama_3_3_70b"}),
         ("SERVE--max_num_seqs=4-BENCH--max_concurrency=2", {"max_num_seqs": 4, "concurrency": 2}),
         (
             "SERVE--tensor_parallel_size=2-max_num_seqs=128-BENCH--request_rate=inf-random_input_len=512",
