@@ -107,6 +107,40 @@ def test_metadata_are_settings_in_our_names(tmp_path: Path, parsed: Parse) -> No
     assert entry.kpis["1M_total_cost"] == pytest.approx(1e6 / 12117.6 * 2 * 0.9 / 3600)
 
 
+def test_what_people_say_goes_before_what_follows_from_the_client(tmp_path: Path, parsed: Parse) -> None:
+    said = {"framework": "sgl", "gpu": "4xNVIDIA_L40S", "input_len": "500", "max_model_len": 4096}
+    measured = {"mean_power_consumption": 3.5, "avg_turns_completed": 8, "max_output_tokens_per_s": 5.0}
+    hub = {"model_id": "/root/.cache/modelscope/hub/models/org/Model___1-8b"}
+    write(tmp_path, "a.json", {**said, **POINT, **hub, "total_input_tokens": 198 * 511 + 1, **measured})
+    (entry,) = parsed(tmp_path)
+    assert entry.settings == {
+        "tool": "vllm",
+        "model": "org/Model.1-8b",
+        "engine": "sglang",
+        "backend": "vllm",
+        "hw_type": "4xNVIDIA_L40S",
+        "gpus": 4,
+        "input_length": 500,
+        "max_model_len": 4096,
+        "concurrency": 16,
+        "request_rate": "unlimited",
+    }
+
+
+def test_forms_of_vllm_of_other_years_and_makers(tmp_path: Path, parsed: Parse) -> None:
+    latencies = {name: value for name, value in POINT.items() if name.endswith("_ms")}
+    begin = {name: POINT[name] for name in ("model_id", "tokenizer_id", "num_prompts", "request_rate")}
+    write(tmp_path, "alone.json", {**begin, **latencies})
+    old = {name.replace("e2el", "latency"): value for name, value in POINT.items()}
+    write(tmp_path, "old.json", {**old, "max_concurrency": 2})
+    turns = {name: value for name, value in POINT.items() if name not in ("max_concurrency", "tokenizer_id")}
+    write(tmp_path, "turns.json", {"mode": "multi_turn", "multi_turn_concurrency": 4, **turns})
+    matrix = parsed(tmp_path)
+    assert [entry.kpis["e2e_p99"] for entry in matrix] == [1.5, 1.5, 1.5]
+    assert {entry.settings["concurrency"] for entry in matrix} == {"unlimited", 2, 4}
+    assert "requests" not in only(matrix, concurrency="unlimited").kpis
+
+
 def test_the_price_of_a_mix_is_that_of_all_tokens_where_it_is_the_runs_own(tmp_path: Path, parsed: Parse) -> None:
     write(tmp_path, "a.json", {**POINT, "hw_type": "L4", "gpus": "1"})
     (entry,) = parsed(tmp_path, prices={"L4": 0.9}, input_per_output=5.12, output_weight=7.0)
@@ -259,6 +293,25 @@ def test_lines_of_sglang_at_the_same_settings_are_repeats(tmp_path: Path, parsed
     assert {entry.settings["gpus"] for entry in matrix} == {4}
 
 
+def test_servers_behind_a_router_run_apart_and_say_their_model(tmp_path: Path, parsed: Parse) -> None:
+    line = {"backend": "sglang", "dataset_name": "random", "duration": 4.0, "completed": 100, "output_throughput": 50.0}
+    server = {"model_path": "m", "tp_size": 2, "pp_size": 1, "dp_size": 1, "version": "0.5.6"}
+    workers = {"prefill": [{**server, "tp_size": 4}], "decode": [server, server], "internal_states": [{}]}
+    for name in ("a", "pd_1p2d", "pd_1p4d"):
+        write(tmp_path, f"{name}.jsonl", {**line, "server_info": workers})
+    write(tmp_path, "b.jsonl", {**line, "server_info": {**server, "disaggregation_mode": "prefill"}})
+    matrix = parsed(tmp_path)
+    assert {entry.settings["model"] for entry in matrix} == {"m"}
+    assert {entry.settings["disaggregated"] for entry in matrix} == {True}
+    found = {entry.name: (entry.settings.get("gpus"), entry.settings.get("tp")) for entry in matrix}
+    assert found == {
+        "a.jsonl#run": (8, None),
+        "b.jsonl#run": (None, 2),
+        "pd_1p2d.jsonl#run": (8, None),
+        "pd_1p4d.jsonl#run": (None, None),
+    }
+
+
 def test_runs_that_are_compared_and_are_not_alike_are_a_finding(tmp_path: Path, parsed: Parse) -> None:
     for name, tokens, requests in (("a", 100, 198), ("b", 101, 190), ("c", 160, 5)):
         counts = {"completed": requests, "total_output_tokens": tokens * requests, "total_input_tokens": 512 * requests}
@@ -268,6 +321,16 @@ def test_runs_that_are_compared_and_are_not_alike_are_a_finding(tmp_path: Path, 
     unlike, requests = found(parsed(tmp_path).entries)
     assert unlike.startswith("3 runs of org/model-8b are compared, and their output_length_mean is 100 to 160")
     assert "5 to 198: requests that were answered" in requests
+
+
+def test_the_second_form_of_sglang_has_no_rate_of_requests(tmp_path: Path, parsed: Parse) -> None:
+    line = {"backend": "sglang", "dataset_name": "sharegpt", "request_rate": math.inf, "max_concurrency": None}
+    line |= {"total_input_tokens": 50, "total_output_tokens": 20, "total_output_tokens_retokenized": 19}
+    line |= {"mean_e2e_latency_ms": 850.0, "output_throughput": 2.0, "duration": 10.0, "completed": 5}
+    write(tmp_path, "a.jsonl", line)
+    (entry,) = parsed(tmp_path)
+    expected = {"e2e_mean": 0.85, "requests_per_s": 0.5, "output_tokens_per_s": 2, "input_tokens_per_s": 5}
+    assert {name: entry.kpis.get(name) for name in expected} == pytest.approx(expected)
 
 
 def test_the_first_form_of_sglang_has_ms_in_names_without_a_unit(tmp_path: Path, parsed: Parse) -> None:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from matrix_benchmarking.errors import ArtifactError, shortened
 from matrix_benchmarking.filters import Scalar
@@ -48,13 +48,20 @@ def field(*paths: str, unit: float = 1.0) -> Field:
 def latencies(template: Mapping[str, str], names: Mapping[str, str], unit: float) -> dict[str, Field]:
     """The fields of latencies: *template* has for each statistic a path with ``{}`` where a latency's name goes.
 
-    Alternative paths are separated by ``|``.
+    Alternative paths, and alternative names, are separated by ``|``.
     """
     return {
-        f"{ours}_{statistic}": Field(tuple(path.format(theirs) for path in paths.split("|")), unit)
+        f"{ours}_{statistic}": Field(
+            tuple(path.format(name) for name in theirs.split("|") for path in paths.split("|")), unit
+        )
         for ours, theirs in names.items()
         for statistic, paths in template.items()
     }
+
+
+def holds(document: object, fields: Mapping[str, Field]) -> TypeGuard[dict[str, Any]]:
+    """Whether *document* is an object in which one of *fields* is."""
+    return isinstance(document, dict) and any(path in document for each in fields.values() for path in each.paths)
 
 
 def measured(document: object, fields: Mapping[str, Field]) -> dict[str, Any]:
@@ -139,19 +146,21 @@ def point(
     sources: dict[str, list[Scalar]] = {}
     merged: dict[str, Scalar] = {"tool": tool}
     for source, given in {"the file": settings, **config}.items():
-        for name, value in renamed(given).items():
+        for name, value in renamed({name: value for name, value in given.items() if value is not None}).items():
             if name not in merged and (known := scalar(model_name(value) if name == "model" else value)) is not None:
                 merged[name], sources[name] = known, [source.replace("__", "."), known]
     return part, merged, {**without_lies(results), "sources": sources}
 
 
-_IN_CACHE = re.compile(r".*/?models--([^/]+?)--([^/]+)/snapshots/[^/]+/?")
+_IN_CACHE = re.compile(
+    r".*/?models--([^/]+?)--([^/]+)/snapshots/[^/]+/?|.*/modelscope/(?:hub/)?(?:models/)?([^/]+)/([^/]+)/?"
+)
 
 
 def model_name(value: object) -> object:
-    """*value*, or of a model's directory in the cache of the Hugging Face Hub the name that it has there."""
+    """*value*, or of a model's directory in the cache of the Hugging Face Hub or of ModelScope its name there."""
     match = _IN_CACHE.fullmatch(value) if isinstance(value, str) else None
-    return f"{match[1]}/{match[2]}" if match else value
+    return "/".join(filter(None, match.groups())).replace("___", ".") if match else value
 
 
 def moment(seconds: object) -> dt.datetime | None:
@@ -281,6 +290,15 @@ def counted(results: dict[str, Any]) -> dict[str, Any]:
     if None not in rates:
         results.setdefault("total_tokens_per_s", sum(rate for rate in rates if rate is not None))
     return results
+
+
+_BACKENDS = {each: each for each in ("vllm", "sglang", "tgi", "lmdeploy", "scalellm", "llama.cpp", "gserver", "truss")}
+_BACKENDS |= {"sgl": "sglang", "deepspeed": "deepspeed-mii", **dict.fromkeys(("trt", "trtllm", "tensorrt"), "trtllm")}
+
+
+def engine_of(backend: object) -> str | None:
+    """The server that a client's *backend* names, such as ``vllm-chat``; None where that is only a protocol."""
+    return _BACKENDS.get(re.split("[-_]", str(backend).lower())[0])
 
 
 _SERVERS = "tensorrt[-_]?llm|trtllm|vllm|sglang|text-generation-inference|tgi|lmdeploy|llama\\.cpp|llm-d|atom"

@@ -6,6 +6,7 @@ Source: sgl-project/sglang, python/sglang/bench_serving.py.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,9 @@ from . import (
     Field,
     counted,
     documents,
+    engine_of,
     field,
+    holds,
     latencies,
     limit,
     measured,
@@ -52,9 +55,7 @@ COUNTS = {
     "input_tokens": field("total_input_tokens", "total_input"),
     "output_tokens": field("total_output_tokens", "total_output"),
 }
-_ENGINES = {"sglang": "sglang", "sglang-native": "sglang", "sglang-oai": "sglang", "sglang-oai-chat": "sglang"}
-_ENGINES |= {"vllm": "vllm", "vllm-chat": "vllm", "lmdeploy": "lmdeploy", "lmdeploy-chat": "lmdeploy"}
-_ENGINES |= {"trt": "trtllm", "gserver": "gserver", "truss": "truss"}
+_WORKERS = re.compile(r"(\d+)p(\d+)d", re.IGNORECASE)
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -67,35 +68,31 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     counts: dict[str, int] = {}
     for name, one in documents(file):
-        if isinstance(one, dict) and ("request_throughput" in one or "total_output_retokenized" in one):
-            settings = _settings(one)
+        if holds(one, FIELDS):
+            settings = _settings(one, file)
             key = repr(settings)
             counts[key] = counts.get(key, -1) + 1
             yield point(name or "run", TOOL, {**settings, "repeat": counts[key] or None}, _results(one))
 
 
-def _settings(one: Mapping[str, Any]) -> dict[str, object]:
-    info = one.get("server_info")
-    server: dict[str, Any] = info if isinstance(info, dict) else {}
+def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
+    servers, runs_apart = _servers(one.get("server_info"))
+    server = servers[-1] if servers else {}
     is_random = str(one.get("dataset_name")).startswith(("random", "image"))
-    tp, pp, dp = (server.get(f"{name}_size") for name in ("tp", "pp", "dp"))
-    mode = server.get("disaggregation_mode")
-    backend = str(one.get("backend"))
-    engine = "sglang" if server.get("version") else _ENGINES.get(backend)
-    sizes = [size for size in (tp, pp, None if server.get("enable_dp_attention") else dp) if isinstance(size, int)]
+    sizes = {name: [each.get(f"{name}_size") for each in servers] for name in ("tp", "pp", "ep", "dp")}
+    alike = {name: values[0] for name, values in sizes.items() if values and values.count(values[0]) == len(values)}
+    named = _WORKERS.search(file.path.name)
+    are_all = sum(map(int, named.groups())) == len(servers) if named else not (runs_apart and len(servers) == 1)
     return {
         "model": server.get("served_model_name") or server.get("model_path"),
         "quantization": server.get("quantization"),
-        "engine": engine,
+        "engine": "sglang" if server.get("version") else engine_of(one.get("backend")),
         "version": server.get("version"),
-        "tp": tp,
-        "pp": pp,
-        "ep": server.get("ep_size"),
-        "dp": dp,
-        "gpus": math.prod(sizes) if sizes else None,
+        **alike,
+        "gpus": sum(map(_gpus, servers)) or None if are_all else None,
         "speculative": server.get("speculative_algorithm") or (False if server else None),
-        "disaggregated": mode not in (None, "null") if server else None,
-        "backend": backend,
+        "disaggregated": runs_apart if server else None,
+        "backend": one.get("backend"),
         "tag": one.get("tag"),
         "dataset": one.get("dataset_name"),
         "input_length": one.get("random_input_len") if is_random else None,
@@ -104,6 +101,21 @@ def _settings(one: Mapping[str, Any]) -> dict[str, object]:
         "request_rate": limit(one.get("request_rate")),
         "concurrency": limit(one.get("max_concurrency")) or "unlimited",
     }
+
+
+def _servers(info: object) -> tuple[list[dict[str, Any]], bool]:
+    """The servers' arguments, and whether prefill and decode run apart: then a router names all, or one alone."""
+    if not isinstance(info, dict):
+        return [], False
+    roles = [info.get(role) for role in ("prefill", "decode")]
+    workers = [each for role in roles if isinstance(role, list) for each in role if isinstance(each, dict)]
+    return workers or [info], bool(workers) or info.get("disaggregation_mode") not in (None, "null")
+
+
+def _gpus(server: Mapping[str, Any]) -> int:
+    sizes = [server.get(f"{name}_size") for name in ("tp", "pp", "" if server.get("enable_dp_attention") else "dp")]
+    known = [size for size in sizes if isinstance(size, int)]
+    return math.prod(known) if known else 0
 
 
 def _results(one: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,12 +6,15 @@ Source: vllm-project/vllm, vllm/benchmarks/serve.py. ``--metadata k=v`` makes fu
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
+from ..vocabulary import ALIASES, SETTINGS, renamed
 from . import (
     MS,
     OF_COUNTS,
@@ -20,7 +23,9 @@ from . import (
     as_number,
     counted,
     documents,
+    engine_of,
     field,
+    holds,
     latencies,
     limit,
     measured,
@@ -34,7 +39,7 @@ TOOL = "vllm"
 FORMAT = "vLLM bench serve and bench sweep, 2024 to 2026"
 file_names = ("*.json", "*.jsonl", "*.ndjson")
 DERIVED: Sequence[str] = [*OF_REQUESTS, *OF_COUNTS]
-NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}
+NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el|latency"}
 TEMPLATE = {
     "mean": "mean_{}_ms",
     "p50": "median_{}_ms|p50_{}_ms",
@@ -59,11 +64,11 @@ COUNTS = {
     "input_tokens": field("total_input_tokens"),
     "output_tokens": field("total_output_tokens"),
 }
-_KNOWN = {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
-_KNOWN |= {"burstiness", "max_concurrency", "run_number", "rtfx", "max_output_tokens_per_s", "max_concurrent_requests"}
-_KNOWN |= {"request_goodput", "request_goodput:", "spec_decode_acceptance_rate", "spec_decode_acceptance_length"}
-_KNOWN |= {"benchmark_start_time_unix", "benchmark_end_time_unix", "best_of", "use_beam_search"}
-_ENGINES = {"vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "deepspeed-mii", "scalellm", "llama.cpp"}
+_KNOWN = {path for each in (*FIELDS.values(), *COUNTS.values()) for path in each.paths}
+_KNOWN |= {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
+_KNOWN |= {"burstiness", "max_concurrency", "multi_turn_concurrency", "num_conversations", "run_number"}
+_KNOWN |= {"best_of", "use_beam_search"}
+_STATISTIC = re.compile(r"(mean|median|std|p\d+(\.\d+)?)_")
 _NOT_OURS = (b'"good_completed"', b'"median_ttft":', b'"extra_info"')
 
 
@@ -83,32 +88,42 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     for name, value in documents(file):
         points = value if isinstance(value, list) else [value]
         for place, one in enumerate(points):
-            if isinstance(one, dict) and "request_throughput" in one:
+            if holds(one, FIELDS):
                 part = " ".join(filter(None, (name, f"run {place}" if isinstance(value, list) else ""))) or "run"
                 yield point(part, TOOL, _settings(one, file), _results(one))
 
 
 def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
     backend = scalar(one.get("backend") or one.get("endpoint_type"))
+    given = renamed(_given(one))
     settings = {
-        "model": one.get("model_id"),
-        "engine": backend if backend in _ENGINES else None,
+        "model": one.get("model_id") or given.get("model"),
+        "engine": engine_of(given.get("engine")) or given.get("engine") or engine_of(backend),
         "backend": backend,
         "request_rate": limit(one.get("request_rate")),
-        "concurrency": limit(one.get("max_concurrency", float("inf"))) or "unlimited",
+        "concurrency": limit(one.get("max_concurrency", one.get("multi_turn_concurrency"))) or "unlimited",
         "label": one.get("label"),
-        "input_length": _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed")),
         "best_of": one.get("best_of") if one.get("best_of") != 1 else None,
         "use_beam_search": one.get("use_beam_search") or None,
         "burstiness": one.get("burstiness") if one.get("burstiness") != 1 else None,
         "repeat": one.get("run_number", _run_number(file.path.name)),
     }
-    measures = {path for each in (*FIELDS.values(), *COUNTS.values()) for path in each.paths}
-    for name, value in one.items():
-        is_measure = name in measures or name in _KNOWN or name.endswith(("_ms", "_throughput", ":"))
-        if not is_measure and not isinstance(value, (list, dict)) and not name.startswith("spec_decode_"):
-            settings.setdefault(name, as_number(value))
-    return settings
+    length = _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed"))
+    return {"input_length": length, **given, **settings}
+
+
+def _given(one: Mapping[str, Any]) -> dict[str, Scalar]:
+    """What was given by ``--metadata`` or swept. Other numbers between the duration and ``run_number`` are measured."""
+    names = [*one, "run_number"]
+    begin = names.index("duration") if "duration" in one else len(names)
+    results = names[begin : names.index("run_number")]
+    return {
+        name: as_number(value)
+        for name, value in one.items()
+        if name not in _KNOWN
+        and not _STATISTIC.match(name)
+        and (isinstance(value, str) or name not in results or name in SETTINGS or name in ALIASES)
+    }
 
 
 def _run_number(name: str) -> int | None:
