@@ -42,6 +42,7 @@ def _token(expression: str) -> re.Pattern[str]:
 
 
 _LENGTH = r"[-_=]?(?:len(?:gth)?)?[-_=]?(\d+k?)"
+_RATE = r"(\d+(?:\.\d+)?|inf)"
 _NUMBERED = {
     name: _token(expression)
     for name, expression in {
@@ -50,7 +51,7 @@ _NUMBERED = {
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
         "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
         "output_length": rf"(?:osl|out|output|otkns){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
-        "request_rate": r"(\d+(?:\.\d+)?|inf)qps|qps[-_=]?(\d+(?:\.\d+)?|inf)|rps[-_=]?(\d+(?:\.\d+)?)|(\d+)rps",
+        "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|rate|req(?:uest)?[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
 _QUANTIZATION = _token(f"({_QUANTIZATIONS})")

@@ -43,6 +43,7 @@ from projects.llm_bench.visualizations.places import in_name, offers
         ),
         ("serving_random_128_1024_qps_16", {"dataset": "random", "input_length": 128, "output_length": 1024}),
         ("dataset_mmlu-inlen_1800-outlen_128", {"dataset": "mmlu", "input_length": 1800, "output_length": 128}),
+        ("concurrency_16_req_rate_inf_gpus_16", {"request_rate": "unlimited", "concurrency": 16, "gpus": 16}),
         ("4xRTX-8B", {"hw_type": "RTX", "gpus": 4}),
         ("pd_1p4d_gh200_a100", {"disaggregated": True, "hw_type": None}),
         ("spec-decode-sweep", {"speculative": None}),

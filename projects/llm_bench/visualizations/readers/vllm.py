@@ -67,7 +67,7 @@ COUNTS = {
 _KNOWN = {path for each in (*FIELDS.values(), *COUNTS.values()) for path in each.paths}
 _KNOWN |= {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
 _KNOWN |= {"burstiness", "max_concurrency", "multi_turn_concurrency", "num_conversations", "run_number"}
-_KNOWN |= {"best_of", "use_beam_search"}
+_KNOWN |= {"best_of", "use_beam_search", "benchmark_start_time_unix", "benchmark_end_time_unix"}
 _STATISTIC = re.compile(r"(mean|median|std|p\d+(\.\d+)?)_")
 _NOT_OURS = (b'"good_completed"', b'"median_ttft":', b'"extra_info"')
 
@@ -113,10 +113,10 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
 
 
 def _given(one: Mapping[str, Any]) -> dict[str, Scalar]:
-    """What was given by ``--metadata`` or swept. Other numbers between the duration and ``run_number`` are measured."""
-    names = [*one, "run_number"]
-    begin = names.index("duration") if "duration" in one else len(names)
-    results = names[begin : names.index("run_number")]
+    """What was given, by ``--metadata`` or later. Other numbers from the duration to the latencies are measured."""
+    names = list(one)
+    ends = [place for place, name in enumerate(names) if name == "duration" or name.endswith("_ms")]
+    results = names[names.index("duration") : ends[-1]] if "duration" in one else ()
     return {
         name: as_number(value)
         for name, value in one.items()
