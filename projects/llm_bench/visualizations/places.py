@@ -23,7 +23,8 @@ _ENGINE_NAMES = (
 _HARDWARE = (
     "gb200|gb300|b200|b300|h200|h100|h800|h20|gh200|a100|a800|a10g|a10|a30|a40|a6000|l40s|l40|l4|t4|v100|p100|"
     "mi210|mi250x|mi250|mi300x|mi300a|mi308x|mi325x|mi350x|mi355x|gaudi ?[23]|tpu-?v\\d\\w*|v5e|v5p|v6e|trn[12]|inf2|"
-    "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|rngd|5090|4090|3090|orin|thor|dgx-?spark"
+    "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|rngd|5090|4090|3090|orin|thor|dgx-?spark|"
+    "ascend[-_ ]?910\\w*|910[bc]\\d?|metax[-_ ]?c\\d+"
 )
 _FAMILIES = (
     "(?:meta-)?llama|codellama|qwen|qwq|mistral|mixtral|ministral|gemma|phi|deepseek|dsr1|dsv3|glm|gpt-?oss|gpt-?j|falcon|"
@@ -49,8 +50,8 @@ _NUMBERED = {
         **{name: rf"(?:[tped]p\d+)*{name}[-_=]?(\d+)(?:[tped]p\d+)*" for name in ("tp", "pp", "ep", "dp")},
         "gpus": r"gpus[-_=](\d+)|(\d+)[-_]?gpus",
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
-        "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
-        "output_length": rf"(?:osl|out|output|otkns){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
+        "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|itl(\d+)[-_]otl\d+|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
+        "output_length": rf"(?:osl|out|output|otkns|otl){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
         "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|rate|req(?:uest)?[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
@@ -60,6 +61,7 @@ _ACCELERATOR = _token(rf"(?:(\d+) ?x[-_ ]?(?:(?:nvidia|amd)[-_ ])?)?({_HARDWARE}
 _MODEL = _token(rf"((?:{_FAMILIES})[-_.]?\w*(?:[-.]\w+)*)")
 _DISAGGREGATED = _token(r"disagg(?:regated)?|\d+p\d+d")
 _NOT_DISAGGREGATED = _token("disagg[-_=]?false|aggregated")
+_WORKERS = _token(r"(\d+)([xpd])tp(?:ep)?(\d+)")
 _SPECULATIVE = _token(r"(mtp|eagle3?|medusa|ngram)\d*|spec[-_](?!none|dec)(\w+?)")
 _DATASET = _token(f"({_DATASETS})")
 _NO_MODEL = _token("output|offline|online|results?|bench(?:mark)?s?|serving|latency|throughput|baseline|date|dp[-_]mla")
@@ -131,7 +133,7 @@ def in_name(name: str) -> dict[str, Scalar]:
         found["engine"] = _ENGINES.get(engine, engine)
         if match[2]:
             found["version"] = match[2]
-    found |= _machine(name)
+    found |= _machine(name) | _workers(name)
     for setting, expression in (("quantization", _QUANTIZATION), ("dataset", _DATASET)):
         if (match := expression.search(name)) is not None:
             found[setting] = match[1].lower()
@@ -154,6 +156,15 @@ def _machine(name: str) -> dict[str, Scalar]:
         return {}
     count = machines[0][1] or machines[0][3]
     return {"hw_type": machines[0][2].upper(), **({"gpus": int(count)} if count else {})}
+
+
+def _workers(name: str) -> dict[str, Scalar]:
+    """``2xtp4``: two servers of four; ``1ptp2-3dtp2``: one for prefill and three for decode, of two each."""
+    workers = _WORKERS.findall(name)
+    found: dict[str, Scalar] = {"gpus": sum(int(count) * int(tp) for count, _, tp in workers)} if workers else {}
+    if len({tp for _, _, tp in workers}) == 1:
+        found["tp"] = int(workers[0][2])
+    return found | ({"disaggregated": True} if any(role in "pdPD" for _, role, _ in workers) else {})
 
 
 def _pairs(name: str) -> Iterator[tuple[str, Scalar]]:

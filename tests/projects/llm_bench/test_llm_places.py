@@ -44,6 +44,13 @@ from projects.llm_bench.visualizations.places import in_name, offers
         ("serving_random_128_1024_qps_16", {"dataset": "random", "input_length": 128, "output_length": 1024}),
         ("dataset_mmlu-inlen_1800-outlen_128", {"dataset": "mmlu", "input_length": 1800, "output_length": 128}),
         ("concurrency_16_req_rate_inf_gpus_16", {"request_rate": "unlimited", "concurrency": 16, "gpus": 16}),
+        (
+            "gptoss_H200_itl5000_otl250_1ptp2-3dtp2-packed",
+            {"model": "gptoss", "hw_type": "H200", "input_length": 5000, "output_length": 250}
+            | {"disaggregated": True, "tp": 2, "gpus": 8},
+        ),
+        ("mixed_1xtp4-1xtpep8", {"gpus": 12, "tp": None, "disaggregated": None}),
+        ("inspur_MetaX_C550", {"hw_type": "METAX_C550"}),
         ("4xRTX-8B", {"hw_type": "RTX", "gpus": 4}),
         ("pd_1p4d_gh200_a100", {"disaggregated": True, "hw_type": None}),
         ("spec-decode-sweep", {"speculative": None}),
