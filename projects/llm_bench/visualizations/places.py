@@ -23,7 +23,7 @@ _ENGINE_NAMES = (
 _HARDWARE = (
     "gb200|gb300|b200|b300|h200|h100|h800|h20|gh200|a100|a800|a10g|a10|a30|a40|a6000|l40s|l40|l4|t4|v100|p100|"
     "mi210|mi250x|mi250|mi300x|mi300a|mi308x|mi325x|mi350x|mi355x|gaudi ?[23]|tpu-?v\\d\\w*|v5e|v5p|v6e|trn[12]|inf2|"
-    "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|rngd|5090|4090|3090|orin|thor|dgx-?spark|"
+    "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|pro[-_ ][456]000|rngd|5090|4090|3090|orin|thor|dgx-?spark|"
     "ascend[-_ ]?910\\w*|910[bc]\\d?|metax[-_ ]?c\\d+"
 )
 _FAMILIES = (
@@ -57,7 +57,10 @@ _NUMBERED = {
 }
 _QUANTIZATION = _token(f"({_QUANTIZATIONS})")
 _ENGINE = _token(rf"({_ENGINE_NAMES})(?:[-_ ]?v?(\d+\.\d+[\w.]*))?")
-_ACCELERATOR = _token(rf"(?:(\d+) ?x[-_ ]?(?:(?:nvidia|amd)[-_ ])?)?({_HARDWARE})(?:[-_ ]?x[-_ ]?(\d+))?")
+_ACCELERATOR = _token(
+    rf"(?:(\d+) ?x[-_ ]?(?:(?:nvidia|amd)[-_ ])?)?({_HARDWARE})"
+    r"(?:(?:[-_ ]?(?:\d+gb|hbm\d\w?|sxm\d?|pcie|nvl))*[-_ ]?x[-_ ]?(\d+))?"
+)
 _MODEL = _token(rf"((?:{_FAMILIES})[-_.]?\w*(?:[-.]\w+)*)")
 _DISAGGREGATED = _token(r"disagg(?:regated)?|\d+p\d+d")
 _NOT_DISAGGREGATED = _token("disagg[-_=]?false|aggregated")

@@ -51,6 +51,8 @@ from projects.llm_bench.visualizations.places import in_name, offers
         ),
         ("mixed_1xtp4-1xtpep8", {"gpus": 12, "tp": None, "disaggregated": None}),
         ("inspur_MetaX_C550", {"hw_type": "METAX_C550"}),
+        ("gpu_2x_pro_6000_blackwell", {"hw_type": "PRO_6000", "gpus": 2}),
+        ("H100_80GB_HBM3_x4_Qwen2.5-7B-Instruct", {"hw_type": "H100", "gpus": 4, "model": "Qwen2.5-7B-Instruct"}),
         ("4xRTX-8B", {"hw_type": "RTX", "gpus": 4}),
         ("pd_1p4d_gh200_a100", {"disaggregated": True, "hw_type": None}),
         ("spec-decode-sweep", {"speculative": None}),

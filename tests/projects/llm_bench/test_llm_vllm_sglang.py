@@ -188,6 +188,14 @@ def test_single_requests_give_the_percentiles_that_the_tool_left_out(tmp_path: P
     assert any("first request was cold" in each for each in entry.warnings)
 
 
+def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Parse) -> None:
+    some = {name: value for name, value in POINT.items() if "e2el" not in name}
+    write(tmp_path, "a.json", {**some, "latencies": [1.0, 0.0, 2.0, 4.0], "queue_times": [0.1, 0, 0, 0]})
+    (entry,) = parsed(tmp_path)
+    assert entry.kpis["e2e_p50"] == 2
+    assert entry.kpis["e2e_mean"] == pytest.approx(7 / 3)
+
+
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [

@@ -237,7 +237,8 @@ def documents(file: ArtifactPath) -> Iterable[tuple[str, Any]]:
 
 
 def of_requests(document: Mapping[str, Any]) -> dict[str, float]:
-    """The latencies that ``--save-detailed`` or ``--output-details`` allow to compute: ``ttfts`` and ``itls``, in s.
+    """What the latencies of single requests, in s, allow to compute: ``ttfts`` and ``itls``, of detailed files; and
+    ``latencies`` of whole answers, 0 where there was none, which vLLM writes since 2026.
 
     The percentiles of TTFT, ITL, TPOT (of answers with at least two tokens) and of whole answers; and how many times as
     long as the median TTFT the very first one took, ``first_ttft_ratio``.
@@ -245,8 +246,11 @@ def of_requests(document: Mapping[str, Any]) -> dict[str, float]:
     firsts, gaps = document.get("ttfts"), document.get("itls")
     errors = document.get("errors")
     errors = errors if isinstance(errors, list) else []
+    whole = document.get("latencies")
+    answers = [known for each in whole if (known := number(each))] if isinstance(whole, list) else []
+    e2e = {f"e2e_{what}": value for what, value in statistics(answers).items()}
     if not isinstance(firsts, list) or not isinstance(gaps, list) or len(firsts) != len(gaps) or not firsts:
-        return {}
+        return e2e
     lengths = document.get("output_lens")
     lengths = lengths if isinstance(lengths, list) and len(lengths) == len(firsts) else [None] * len(firsts)
     samples: dict[str, list[float]] = {name: [] for name in LATENCIES}
@@ -262,7 +266,7 @@ def of_requests(document: Mapping[str, Any]) -> dict[str, float]:
     found = {f"{name}_{what}": value for name in samples for what, value in statistics(samples[name]).items()}
     if len(samples["ttft"]) > 1 and (median := found["ttft_p50"]) > 0:
         found["first_ttft_ratio"] = samples["ttft"][0] / median
-    return found
+    return {**found, **e2e}
 
 
 def statistics(samples: Sequence[float]) -> dict[str, float]:
