@@ -24,7 +24,7 @@ _HARDWARE = (
     "gb200|gb300|b200|b300|h200|h100|h800|h20|gh200|a100|a800|a10g|a10|a30|a40|a6000|l40s|l40|l4|t4|v100|p100|"
     "mi210|mi250x|mi250|mi300x|mi300a|mi308x|mi325x|mi350x|mi355x|gaudi ?[23]|tpu-?v\\d\\w*|v5e|v5p|v6e|trn[12]|inf2|"
     "rtx(?:[-_ ]?(?:pro[-_ ]?)?\\d{4}(?:[-_ ]?(?:ada|ti))?)?|pro[-_ ][456]000|rngd|5090|4090|3090|orin|thor|dgx-?spark|"
-    "ascend[-_ ]?910\\w*|910[bc]\\d?|metax[-_ ]?c\\d+"
+    "ascend[-_ ]?910\\w*|910[bc]\\d?|metax[-_ ]?c\\d+|gfx\\d{3,4}[a-z]?"
 )
 _FAMILIES = (
     "(?:meta-)?llama|codellama|qwen|qwq|mistral|mixtral|ministral|gemma|phi|deepseek|dsr1|dsv3|glm|gpt-?oss|gpt-?j|falcon|"
@@ -52,7 +52,7 @@ _NUMBERED = {
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
         "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|itl(\d+)[-_]otl\d+|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
         "output_length": rf"(?:osl|out|output|otkns|otl){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
-        "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|rate|req(?:uest)?[-_]?rate)[-_=]?{_RATE}",
+        "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req(?:uest)?[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
 _QUANTIZATION = _token(f"({_QUANTIZATIONS})")
