@@ -6,6 +6,7 @@ A reader is a module, or any object, with two functions; the engine does the res
 from __future__ import annotations
 
 import codecs
+import collections
 import csv
 import dataclasses
 import datetime as dt
@@ -23,7 +24,6 @@ from ..errors import ArtifactError, SettingsError, explained, os_reason
 from ..files import read_regular
 from ..filters import Scalar
 from ..jsonable import Document
-from ..matrix import typed
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import BaseStore, FoundTest, Listing
@@ -56,10 +56,11 @@ class Reader(Protocol):
     def read(self, file: ArtifactPath) -> Iterable[Part]:
         """The tests in *file*: of each its part, a name that no other one of the file has, its settings, its results.
 
-        ``repeat`` among the settings counts the repeats of a point. Results may hold ``exit_code``, by which a failed
-        test is known, ``start`` and ``end``, times with a time zone, and ``campaign``, a text that is the same for what
-        was measured together, or True for the whole file: repeats of one campaign are no independent evidence. What is
-        yielded need not be kept, so that a file may be larger than memory.
+        ``repeat`` among the settings counts the repeats of a point; without it, tests of the file with the same
+        settings are repeats in their order. Results may hold ``exit_code``, by which a failed test is known, ``start``
+        and ``end``, times with a time zone, and ``campaign``, a text that is the same for what was measured together,
+        or True for the whole file: repeats of one campaign are no independent evidence. What is yielded need not be
+        kept, so that a file may be larger than memory.
 
         Raises:
             ArtifactError: it is damaged; the parts before that stay.
@@ -128,11 +129,15 @@ class ReaderLayout:
         reader = self.reader_of(file.path)
         assert reader is not None
         results.parts, names = [], set()
+        alike: collections.Counter[str] = collections.Counter()
         for name, settings, values in reader.read(file):
             if name in names:
                 raise SettingsError(f"the reader {_name(reader)} gives the part '{name}' twice")
             names.add(name)
-            results.parts.append([name, dict(settings), codec.pack(types.SimpleNamespace(**values))])
+            key = repr(sorted(settings.items()))
+            repeat = {"repeat": alike[key]} if alike[key] and settings.get("repeat") is None else {}
+            alike[key] += 1
+            results.parts.append([name, {**settings, **repeat}, codec.pack(types.SimpleNamespace(**values))])
 
 
 def what_is_wrong(path: Path) -> str:
@@ -198,15 +203,11 @@ class TableReader:
         return name.rpartition("/")[2] == self.name
 
     def read(self, file: ArtifactPath) -> Iterator[Part]:
-        counts: dict[tuple[object, ...], int] = {}
         for number, row in rows(file):
             missing = [each for each in (*self.settings, *self.kpis) if each not in row]
             if missing:
                 raise ArtifactError(file, f"row {number} has no column '{missing[0]}'; it has {', '.join(row)}")
             settings = {name: row[name] for name in self.settings if row[name] is not None}
-            if "repeat" not in settings:
-                key = tuple((name, *typed(value)) for name, value in settings.items())
-                settings["repeat"] = counts[key] = counts.get(key, -1) + 1
             results: dict[str, object] = {
                 field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
             }

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from llm_points import POINT, write
+
 from matrix_benchmarking.matrix import Matrix
 
 Parse = Callable[..., Matrix]
@@ -62,3 +64,9 @@ def test_guidellms_own_warnings_are_doubts(tmp_path: Path, parsed: Parse) -> Non
     (entry,) = parsed(tmp_path)
     assert (entry.kpis["input_tokens_per_s"], entry.kpis["goodput"]) == (1500, 21.5)
     assert list(entry.warnings) == ["guidellm warned: mean generation delay was 2% of mean TTFT"]
+
+
+def test_points_appended_with_the_same_settings_are_repeats(tmp_path: Path, parsed: Parse) -> None:
+    write(tmp_path, "a.json", POINT, {**POINT, "max_concurrency": 4}, {**POINT, "output_throughput": 1990.0})
+    matrix = parsed(tmp_path)
+    assert sorted((entry.settings["concurrency"], entry.repeat) for entry in matrix) == [(4, 0), (16, 0), (16, 1)]

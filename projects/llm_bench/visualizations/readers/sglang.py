@@ -66,13 +66,9 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    counts: dict[str, int] = {}
     for name, one in documents(file):
         if holds(one, FIELDS):
-            settings = _settings(one, file)
-            key = repr(settings)
-            counts[key] = counts.get(key, -1) + 1
-            yield point(name or "run", TOOL, {**settings, "repeat": counts[key] or None}, _results(one))
+            yield point(name or "run", TOOL, _settings(one, file), _results(one))
 
 
 def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
