@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.workload import load
 
 Parse = Callable[..., Matrix]
 
@@ -285,3 +287,11 @@ def test_damaged_logs_are_a_sentence_each(tmp_path: Path, parsed: Parse, name: s
     matrix = parsed(tmp_path)
     assert [entry.location.parent.name for entry in matrix if not entry.failed] == ["good"]
     assert "stopped" not in str([each.reason for entry in matrix.unfinished for each in entry.problems])
+
+
+def test_scenarios_are_no_alternatives_of_each_other(tmp_path: Path, parsed: Parse) -> None:
+    rates = {"result_samples_per_second": 10.0, "result_completed_samples_per_sec": 8.0}
+    for scenario in ("Offline", "Server"):
+        write_log(tmp_path / scenario, detail(scenario, **LATENCIES, **rates))
+    groups = Study(parsed(tmp_path), load("projects.llm_bench.visualizations")).best.groups
+    assert [group.settings for group in groups] == [{"scenario": "Offline"}, {"scenario": "Server"}]
