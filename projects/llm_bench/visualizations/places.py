@@ -52,7 +52,7 @@ _NUMBERED = {
         "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
         "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|itl(\d+)[-_]otl\d+|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
         "output_length": rf"(?:osl|out|output|otkns|otl){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
-        "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req(?:uest)?[-_]?rate)[-_=]?{_RATE}",
+        "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req[-_]?rate|request[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
 _QUANTIZATION = _token(f"({_QUANTIZATIONS})")
