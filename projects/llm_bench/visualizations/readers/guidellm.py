@@ -1,4 +1,4 @@
-"""guidellm, its second to fourth generation: a file is a sweep, and each benchmark in it a point.
+"""guidellm, all generations: a file is a sweep, and each benchmark in it a point.
 
 Its inter token latency is a mean over a request, so it is the TPOT here; its time per output token counts the first
 one, too, and has no place. Whole answers are in s, the rest in ms. Source: vllm-project/guidellm, benchmark schemas.
@@ -6,6 +6,7 @@ one, too, and has no place. Whole answers are in s, the rest in ms. Source: vllm
 
 from __future__ import annotations
 
+import collections
 import datetime as dt
 import json
 import re
@@ -15,11 +16,11 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
-from . import MS, OF_COUNTS, Field, at, counted, field, limit, measured, number, objects, point
+from . import MS, OF_COUNTS, Field, at, counted, field, limit, measured, number, objects, point, statistics
 from .without import without_values
 
 TOOL = "guidellm"
-FORMAT = "guidellm 0.2 and later, JSON or YAML"
+FORMAT = "guidellm, JSON or YAML"
 file_names = ("*.json", "*.yaml", "*.yml")
 STATISTICS = {"mean": "mean", "p50": "percentiles.p50", "p90": "percentiles.p90", "p95": "percentiles.p95"}
 STATISTICS |= {"p99": "percentiles.p99"}
@@ -38,31 +39,34 @@ FIELDS: Mapping[str, Field] = {
     "output_tokens_per_s": field(*_good("output_tokens_per_second")),
     "input_tokens_per_s": field(*_good("prompt_tokens_per_second")),
     "total_tokens_per_s": field(*_good("tokens_per_second")),
-    "goodput": field("metrics.request_goodput.successful.mean"),
     **_latency("e2e", "request_latency", 1.0),
     **_latency("ttft", "time_to_first_token_ms", MS),
     **_latency("tpot", "inter_token_latency_ms", MS),
+    "goodput": field(*_good("request_goodput")),
     "concurrency_reached": field(*_good("request_concurrency")),
     "input_length_mean": field(*_good("prompt_token_count")),
     "output_length_mean": field(*_good("output_token_count")),
+    "schedule_delay_mean": field(
+        *("scheduler_metrics.request_targeted_start_delay_avg", "run_stats.request_targeted_start_delay_avg"),
+        *("run_stats.request_start_time_targeted_delay_avg", *_good("request_dispatch_delay")),
+    ),
+    "schedule_delay_p99": field(*_good("request_dispatch_delay", "percentiles.p99")),
 }
-DERIVED: Sequence[str] = [*OF_COUNTS, "schedule_delay_mean"]
+DERIVED: Sequence[str] = [*OF_COUNTS, *(f"itl_{statistic}" for statistic in STATISTICS)]
 _TOTALS = ("metrics.request_totals", "request_totals", "scheduler_metrics.requests_made", "run_stats.requests_made")
 COUNTS = {
     "requests": field(*(f"{path}.successful" for path in _TOTALS)),
     "failed_requests": field(*(f"{path}.errored" for path in _TOTALS)),
     "duration": field("duration", "run_duration"),
-    "schedule_delay_mean": field(
-        *("scheduler_metrics.request_targeted_start_delay_avg", "run_stats.request_targeted_start_delay_avg"),
-        "run_stats.request_start_time_targeted_delay_avg",
-    ),
 }
+_FIRST = re.compile(rb'\s*\{\s*"benchmarks"\s*:\s*\[\s*\{\s*"benchmarks"\s*:')
 
 
 def recognises(head: bytes, name: str) -> bool:
     if name.endswith((".yaml", ".yml")):
-        return b"benchmarks:" in head and (b"guidellm" in head or b"strategy" in head)
-    return b'"benchmarks"' in head and any(key in head for key in (b"guidellm", b'"type_"', b'"strategy_index"'))
+        return b"benchmarks:" in head and any(key in head for key in (b"guidellm", b"strategy", b"backend_type"))
+    is_later = any(key in head for key in (b"guidellm", b'"type_"', b'"strategy_index"'))
+    return b'"benchmarks"' in head and (is_later or _FIRST.match(head) is not None)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
@@ -70,13 +74,26 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
     if not isinstance(benchmarks, list):
         raise ArtifactError(file, "holds no list of benchmarks")
-    names: dict[str, int] = {}
+    names: collections.Counter[str] = collections.Counter()
+    repeats: collections.Counter[str] = collections.Counter()
+    for (settings, name), results in _points(document, benchmarks):
+        count, repeat = names[name], repeats[repr(settings)]
+        names[name] += 1
+        repeats[repr(settings)] += 1
+        part = f"{name} {count}" if count else name
+        yield point(part, TOOL, {**settings, "repeat": repeat or None}, results)
+
+
+def _points(
+    document: Mapping[str, Any], benchmarks: Sequence[Any]
+) -> Iterator[tuple[tuple[dict[str, object], str], dict[str, Any]]]:
     for one in benchmarks:
-        if isinstance(one, dict):
-            settings, name = _settings(document, one)
-            names[name] = count = names.get(name, -1) + 1
-            settings["repeat"] = count or None
-            yield point(f"{name} {count}" if count else name, TOOL, settings, _results(one))
+        if isinstance(sweep := at(one, "benchmarks"), list):  # of the first generation
+            for each in objects(sweep):
+                strategy = {"type_": each.get("mode"), "rate": each.get("rate")}
+                yield _settings(one, {"args": {"strategy": strategy}}), _of_first(each)
+        elif isinstance(one, dict):
+            yield _settings(document, one), _results(one)
 
 
 def _json(file: ArtifactPath) -> Any:
@@ -109,9 +126,10 @@ def _settings(document: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[dict
     settings["model"] = next((v for path in models if (v := at(one, path))), None) or next(
         (v for path in whole if (v := at(document, path))), None
     )
-    engine = at(document, "config.metadata.labels") or at(document, "args.labels")
-    settings |= engine if isinstance(engine, dict) else {}
     settings |= _data(document, one)
+    labels = at(document, "config.metadata.labels") or at(document, "args.labels") or at(one, "extras")
+    if isinstance(labels, dict):
+        settings = {**labels, **{name: value for name, value in settings.items() if value is not None}}
     asked = streams if kind == "concurrent" else rate if kind not in ("synchronous", "throughput") else None
     return settings, f"{kind} {asked:g}" if isinstance(asked, (int, float)) else kind
 
@@ -160,4 +178,36 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     found["told"] = [
         f"guidellm warned: {said}" for each in objects(one.get("warnings")) if (said := each.get("message"))
     ]
+    return counted(found)
+
+
+def _of_first(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What the single requests give, which is all that the first generation writes; its times are in s."""
+    requests, errors = objects(one.get("results")), objects(one.get("errors"))
+    samples: dict[str, list[float]] = {"e2e": [], "ttft": [], "tpot": [], "itl": []}
+    times, tokens = [], {"prompt": 0.0, "output": 0.0}
+    for request in requests:
+        start, first, last, end = (
+            number(request.get(f"{name}_time")) for name in ("start", "first_token", "last_token", "end")
+        )
+        counts = {kind: number(request.get(f"{kind}_token_count")) or 0.0 for kind in tokens}
+        tokens = {kind: tokens[kind] + count for kind, count in counts.items()}
+        if start is None or end is None:
+            continue
+        times += [start, end]
+        samples["e2e"].append(end - start)
+        if first is not None:
+            samples["ttft"].append(first - start if first >= start else first)
+        waits = at(request, "decode_times.data")
+        gaps = [known for gap in waits if (known := number(gap)) is not None] if isinstance(waits, list) else []
+        samples["itl"] += gaps
+        decoding = sum(gaps) if gaps else last - first if first is not None and last is not None else None
+        if decoding is not None and counts["output"] > 1:
+            samples["tpot"].append(decoding / (counts["output"] - 1))
+    found: dict[str, Any] = {f"{name}_{w}": v for name in samples for w, v in statistics(samples[name]).items()}
+    found |= {"requests": float(len(requests)), "failed_requests": float(len(errors)), "campaign": True}
+    found |= {"input_tokens": tokens["prompt"], "output_tokens": tokens["output"]}
+    if times and 0 < min(times) <= max(times) < 4e9:
+        found["duration"] = max(times) - min(times)
+        found["start"], found["end"] = (dt.datetime.fromtimestamp(each, dt.UTC) for each in (min(times), max(times)))
     return counted(found)
