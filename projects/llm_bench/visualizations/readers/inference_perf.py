@@ -14,8 +14,23 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, load_yaml, read_text, read_yaml
 
-from . import OF_COUNTS, Field, at, counted, documents, field, latencies, limit, measured, number, of_image, point
+from ..vocabulary import UNLIMITED
+from . import (
+    OF_COUNTS,
+    Field,
+    at,
+    counted,
+    documents,
+    field,
+    latencies,
+    limit,
+    measured,
+    number,
+    objects,
+    point,
+)
 from .llmd import reported
+from .manifests import merged, of_manifest
 
 TOOL = "inference-perf"
 FORMAT = "inference-perf: stages, summary, config"
@@ -37,7 +52,8 @@ FIELDS: Mapping[str, Field] = {
     "total_tokens_per_s": field("successes.throughput.total_tokens_per_sec"),
     **latencies(TEMPLATE, NAMES, 1.0),
     "input_length_mean": field("successes.prompt_len.mean", "successes.prompt_tokens.mean"),
-    "output_length_mean": field("successes.output_len.mean"),
+    "output_length_mean": field("successes.output_len.mean", "successes.output_tokens.mean"),
+    "goodput": field("successes.goodput_metrics.request_goodput"),
     "request_rate_reached": field("load_summary.achieved_rate"),
     "schedule_delay_mean": field("load_summary.schedule_delay.mean"),
     "schedule_delay_p99": field("load_summary.schedule_delay.p99"),
@@ -46,11 +62,11 @@ DERIVED: Sequence[str] = [*OF_COUNTS, "cache_hit_share"]
 COUNTS = {
     "requests": field("successes.count"),
     "failed_requests": field("failures.count"),
-    "duration": field("benchmark_time_seconds", "load_summary.send_duration"),
+    "input_tokens": field("successes.prompt_tokens.total"),
+    "duration": field("benchmark_time_seconds"),
     "request_rate_asked": field("load_summary.requested_rate"),
 }
 CONFIGS = ("config.yaml", "config.yml", "manifests.yaml", "manifests.yml", "deployment.yaml")
-_VALIDATION = "validation.json"
 HIGHEST = 2
 """How many directories above the file a config is looked for."""
 
@@ -66,12 +82,15 @@ def _is_part(name: str) -> bool:
     return any(word in name.rpartition("/")[2] for word in ("prometheus", "session", "per_request"))
 
 
+_STAGES = re.compile(r"(.*?)stage_\d+_lifecycle_metrics\.")
+_OF_STAGES = re.compile(r"(.*?)(summary|adapter_.+)_lifecycle_metrics\.|()(inference-perf\.partial\.|validation\.json)")
+
+
 def belongs_to_another(path: Path, names: Set[str]) -> bool:
-    stages = any(re.match(r"stage_\d+_lifecycle_metrics\.", each) for each in names)
-    repeats = (
-        path.name.startswith(("summary_lifecycle_metrics.", "inference-perf.partial.")) or path.name == _VALIDATION
-    )
-    return _is_part(path.name) or path.name in CONFIGS or (stages and repeats)
+    """What sums up stages that lie beside it, or is a part of them; a prefix may stand before the tool's names."""
+    match = _OF_STAGES.match(path.name)
+    prefixes = {found[1] for name in names if (found := _STAGES.match(name))} if match else set()
+    return _is_part(path.name) or path.name in CONFIGS or (match is not None and (match[1] or "") in prefixes)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
@@ -82,106 +101,79 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     if not isinstance(document, dict) or not isinstance(document.get("successes"), dict):
         raise ArtifactError(file, "holds no 'successes' of a stage")
     results: dict[str, Any] = {**measured(document, {**FIELDS, **COUNTS})}
+    results["cache_hit_share"] = _cache_share(file, document)
+    if "duration" not in results and (rate := results.get("requests_per_s")):
+        results["duration"] = results.get("requests", 0.0) / rate
+    configs, concurrency = _configs(file), limit(at(document, "load_summary.concurrency"))
+    settings = {"request_rate": limit(at(document, "load_summary.requested_rate")), "concurrency": concurrency}
+    if concurrency is not None or any(each.get("load_type") == "concurrent" for each in configs.values()):
+        settings["request_rate"] = UNLIMITED  # the rate is that of queueing all requests within a second
+        results.pop("request_rate_asked", None)
+    yield point("run", TOOL, settings, counted(results), **configs, **reported(file))
+
+
+def _cache_share(file: ArtifactPath, document: object) -> float | None:
+    """From what answers said; servers say 0 unless told to count, so Prometheus may know better."""
     cached, total = (number(at(document, f"successes.prompt_tokens.{name}")) for name in ("cached", "total"))
-    if cached is not None and total:
-        results["cache_hit_share"] = cached / total
-    settings = {
-        "request_rate": limit(at(document, "load_summary.requested_rate")),
-        "concurrency": limit(at(document, "load_summary.concurrency")),
-    }
-    yield point("run", TOOL, settings, counted(results), **_configs(file), **reported(file))
+    share = cached / total if cached is not None and total else None
+    beside = file / f"../{file.name.replace('lifecycle', 'prometheus')}"
+    if not share and beside.name.endswith(".json") and beside.name != file.name and beside.is_file():
+        try:
+            _, said = next(iter(documents(beside)))
+        except ArtifactError as error:
+            beside.note_problem(error.reason)
+        else:
+            share = number(at(said, "successes.prefix_cache_hit_percent.mean"), 0.01) or share
+    return share
 
 
 def _configs(file: ArtifactPath) -> dict[str, Mapping[str, object]]:
     """What the configs beside the file and above it say, the nearest first; a damaged one says nothing."""
     found: dict[str, Mapping[str, object]] = {}
+    stage = re.search(r"stage_(\d+)_", file.name)
     for height in range(HIGHEST + 1):
         for name in CONFIGS:
             path = file / ("../" * (height + 1) + name)
             if path.is_file() and name.replace(".", "__") not in found:
                 try:
-                    pieces = map(
-                        load_yaml, re.split(r"(?m)^---(?:[ \t].*)?$", read_text(path))
-                    )  # a manifest has several
-                    documents = [each for each in pieces if isinstance(each, dict)]
+                    pieces = re.split(r"(?m)^---(?:[ \t].*)?$", read_text(path))  # a manifest has several
+                    documents = [each for each in map(load_yaml, pieces) if isinstance(each, dict)]
                 except ValueError as error:
                     path.note_problem(f"is {error}")
                     continue
-                settings: dict[str, object] = {}
-                for document in documents:
-                    said = {**_of_config(document), **_of_manifest(document)}
-                    settings = {**{key: value for key, value in said.items() if value is not None}, **settings}
-                found[name.replace(".", "__")] = settings
+                of_config = [_of_config(each, int(stage[1]) if stage else None) for each in documents]
+                found[name.replace(".", "__")] = merged([*map(of_manifest, documents), *of_config])
     return found
 
 
-def _of_config(document: Mapping[str, Any]) -> dict[str, object]:
-    """inference-perf's own configuration."""
-    data = str(at(document, "data.type") or "").lower() or None
+def _of_config(document: Mapping[str, Any], stage: int | None) -> dict[str, object]:
+    """inference-perf's own configuration. It says distributions even of data that have lengths of their own."""
+    data, kind = at(document, "data") or {}, at(document, "load.type")
+    source = str(at(data, "type") or "").lower() or None
+    stages = objects(at(document, "load.stages"))
+    place = stage if stage is not None else 0 if len(stages) == 1 else len(stages)
+    load = stages[place] if place < len(stages) else {}
+    lengths: dict[str, object] = {}
+    if source in ("synthetic", "random"):
+        lengths = {f"{each}_length": at(data, f"{each}_distribution.mean") for each in ("input", "output")}
+    elif source == "shared_prefix":
+        shared = at(data, "shared_prefix")
+        prefix, question, output = (_length(at(shared, f"{each}_len")) for each in _SHARED)
+        whole = None if prefix is None or question is None else prefix + question
+        lengths = {"input_length": whole, "output_length": output}
     return {
         "model": at(document, "server.model_name") or at(document, "tokenizer.pretrained_model_name_or_path"),
         "engine": at(document, "server.type"),
-        "dataset": data,
-        "input_length": at(document, "data.input_distribution.mean"),
-        "output_length": at(document, "data.output_distribution.mean"),
-        "load_type": at(document, "load.type"),
+        "dataset": source,
+        **lengths,
+        "load_type": kind,
+        "request_rate": None if kind == "concurrent" else limit(load.get("rate")),
+        "concurrency": limit(load.get("concurrency_level")),
     }
 
 
-def _of_manifest(document: Mapping[str, Any]) -> dict[str, object]:
-    """A Kubernetes deployment of the server."""
-    pod = at(document, "spec.template.spec")
-    containers = at(pod, "containers") if isinstance(pod, dict) else None
-    found: dict[str, object] = {}
-    for container in containers if isinstance(containers, list) else []:
-        if not isinstance(container, dict) or not (said := of_image(container.get("image"))):
-            continue
-        words = [
-            str(word) for key in ("command", "args") for word in _list(container.get(key)) if not isinstance(word, dict)
-        ]
-        variables = {
-            str(each.get("name")): each.get("value") for each in _list(container.get("env")) if isinstance(each, dict)
-        }
-        options = _options(words, variables)
-        found |= said
-        found |= {
-            "model": options.get("model")
-            or options.get("model-path")
-            or options.get("serve")
-            or variables.get("MODEL_ID"),
-            "quantization": options.get("quantization"),
-            **{name: _whole(options.get(option)) for name, option in _SIZES.items()},
-            "gpus": next((n for name in _GPUS if (n := _whole(at(container, f"resources.limits.{name}")))), None),
-            "hw_type": next((label for name in _LABELS if (label := at(pod, f"nodeSelector.{name}"))), None),
-            "speculative": True if any("speculative" in name for name in options) else None,
-        }
-    return {name: value for name, value in found.items() if value is not None}
+_SHARED = ("system_prompt", "question", "output")
 
 
-_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe")
-_LABELS = ("cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/class")
-_SIZES = {"tp": "tensor-parallel-size", "pp": "pipeline-parallel-size", "dp": "data-parallel-size"}
-
-
-def _options(words: Sequence[str], variables: Mapping[str, object]) -> dict[str, str]:
-    """``--name=value`` and ``--name value``, and the model behind ``vllm serve``; ``$(NAME)`` is that variable."""
-    found: dict[str, str] = {}
-    everything = [word for text in words for word in text.split()]
-    for place, word in enumerate(everything):
-        if word == "serve" and "vllm" in everything[:place]:
-            word = "--serve"
-        if word.startswith("--"):
-            name, separator, value = word[2:].partition("=")
-            follows = everything[place + 1] if place + 1 < len(everything) else ""
-            value = value if separator else "" if follows.startswith("--") else follows
-            variable = re.fullmatch(r"\$\((\w+)\)", value)
-            found[name.replace("_", "-")] = str(variables.get(variable[1], "")) if variable else value
-    return found
-
-
-def _whole(value: object) -> int | None:
-    return int(str(value)) if str(value).isdecimal() else None
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else [value] if isinstance(value, str) else []
+def _length(value: object) -> float | None:
+    return number(at(value, "mean") if isinstance(value, dict) else value)
