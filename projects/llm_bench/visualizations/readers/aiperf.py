@@ -16,28 +16,33 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from . import OF_COUNTS, Field, at, counted, documents, field, limit, number, objects, point
+from . import OF_COUNTS, Field, at, counted, documents, field, latencies, limit, number, objects, point
 
 TOOL = "aiperf"
 FORMAT = "aiperf and genai-perf: JSON or CSV, multi-run"
-file_names = ("*profile_export*aiperf*.json", "*profile_export*aiperf*.csv", "*genai_perf*.json", "*aiperf*.json")
-NAMES = {
-    "ttft": ("time_to_first_token",),
-    "tpot": ("inter_token_latency",),
-    "itl": ("inter_chunk_latency",),
-    "e2e": ("request_latency",),
+file_names = ("*aiperf*.json", "*profile_export*aiperf*.csv", "*genai_perf*.json", "*genai_perf*.csv")
+LATENCIES = {
+    "ttft": "time_to_first_token",
+    "tpot": "inter_token_latency",
+    "itl": "inter_chunk_latency",
+    "e2e": "request_latency",
 }
-STATISTICS = {"mean": "avg", "p50": "p50", "p90": "p90", "p95": "p95", "p99": "p99"}
+STATISTICS = {"mean": "{}.avg", "p50": "{}.p50", "p90": "{}.p90", "p95": "{}.p95", "p99": "{}.p99"}
 MEANS = {
     "requests_per_s": ("request_throughput",),
     "output_tokens_per_s": ("output_token_throughput",),
     "input_tokens_per_s": ("input_token_throughput",),
     "total_tokens_per_s": ("total_token_throughput",),
-    "goodput": ("goodput",),
+    "goodput": ("goodput", "request_goodput"),
     "error_share": ("request_error_rate",),
     "concurrency_reached": ("effective_concurrency",),
     "input_length_mean": ("input_sequence_length",),
     "output_length_mean": ("output_sequence_length", "output_token_count"),
+    "cache_hit_share": ("overall_usage_prompt_cache_read_pct",),
+    "acceptance_rate": ("spec_decode_overall_draft_acceptance_rate", "spec_decode_draft_acceptance_rate"),
+    "acceptance_length": ("spec_decode_token_weighted_acceptance_length", "spec_decode_acceptance_length"),
+    "energy_per_output_token": ("nvidia_energy_per_output_token", "amd_energy_per_output_token"),
+    "energy_per_total_token": ("nvidia_energy_per_total_token", "amd_energy_per_total_token"),
     "schedule_delay_mean": ("credit_to_start_latency",),
     "requests": ("request_count",),
     "failed_requests": ("error_request_count",),
@@ -47,21 +52,19 @@ MEANS = {
 }
 FIELDS: Mapping[str, Field] = {
     **{name: field(*(f"{metric}.avg" for metric in metrics)) for name, metrics in MEANS.items()},
-    **{
-        f"{name}_{what}": field(*(f"{metric}.{column}" for metric in metrics))
-        for name, metrics in NAMES.items()
-        for what, column in STATISTICS.items()
-    },
+    **latencies(STATISTICS, LATENCIES, 1.0),
     "schedule_delay_p99": field("credit_to_start_latency.p99"),
 }
-DERIVED: Sequence[str] = [
-    *OF_COUNTS,
-    *("gpu_power", "gpu_utilization", "energy_per_output_token", "energy_per_total_token"),
-]
-UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0, "min": 60.0}
-UNITS |= dict.fromkeys(("", "tokens", "requests", "count", "ratio", "tokens/sec", "tokens/s", "requests/sec"), 1.0)
-UNITS |= dict.fromkeys(("requests/s", "tokens/sec/user", "tokens/s/user", "request", "token"), 1.0)
-UNITS |= {"%": 0.01, "percent": 0.01, "W": 1.0, "mW": 1e-3, "kW": 1e3, "J": 1.0, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6}
+WATCHED = {
+    "gpu_power": ("gpu_power_usage", "nvidia_power_usage", "amd_power"),
+    "gpu_utilization": ("gpu_utilization", "nvidia_gpu_utilization", "amd_gfx_activity"),
+}
+ENERGIES = ("energy_consumption", "nvidia_energy_consumption", "amd_energy_consumption")
+DERIVED: Sequence[str] = [*OF_COUNTS, *WATCHED]
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "%": 0.01, "percent": 0.01}
+UNITS |= {"mW": 1e-3, "kW": 1e3, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6, "mJ/token": 1e-3}
+UNITS |= dict.fromkeys(("", "s", "sec", "seconds", "tokens", "token", "requests", "request", "count", "ratio"), 1.0)
+UNITS |= dict.fromkeys(("tokens/sec", "tokens/s", "requests/sec", "requests/s", "per sec", "W", "J", "J/token"), 1.0)
 _BESIDE = (
     *("inputs.json", "phase_manifest.json", "profile_export.jsonl", "profile_export_raw.jsonl"),
     *("server_metrics_export.json", "server_metrics_export.jsonl", "gpu_telemetry_export.jsonl"),
@@ -78,6 +81,8 @@ def recognises(head: bytes, name: str) -> bool:
 
 def belongs_to_another(path: Path, names: Set[str]) -> bool:
     is_export = "profile_export_aiperf.json" in names
+    if path.name == "profile_export_aiperf_collated.json":
+        return True
     of_phase = (
         path.parent.parent.name == "phases" and (path.parent.parent.parent / "profile_export_aiperf.json").is_file()
     )
@@ -86,28 +91,31 @@ def belongs_to_another(path: Path, names: Set[str]) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     if file.path.suffix == ".csv":
-        yield point("run", TOOL, {}, _results(_csv(file), 1))
+        yield point("run", TOOL, {}, _results(_csv(file)))
         return
     _, document = next(iter(documents(file)))
     if not isinstance(document, dict):
         raise ArtifactError(file, "is not a JSON object")
-    if isinstance(document.get("metrics"), dict) and "metadata" in document:
-        if not any((file / "../..").glob("profile_runs/*/profile_export*.json")):
-            yield point("aggregate", TOOL, {}, _of_aggregate(document))
+    if "aggregation_type" in document or at(document, "metadata.aggregation_type") is not None:
+        base = file / ("../../.." if file.path.parent.parent.name == "aggregate" else "../..")
+        if not any(any(base.glob("*/" * depth + "*_aiperf.json")) for depth in (1, 2, 3)):
+            yield from _aggregates(document)
         return
-    run = re.fullmatch(r"run_(\d+)", file.path.parent.name)
     settings = _settings(document)
-    if run is not None:
-        settings["repeat"] = int(run[1]) - 1 if int(run[1]) else 0
-    results = _results(document, settings.get("gpus"))
-    if run is not None and file.path.parent.parent.name == "profile_runs":
-        results["campaign"] = file.path.parent.parent.parent.name
+    results = _results(document)
+    *above, directory, parent, _ = file.path.parts
+    runs = (re.fullmatch(r"(?:run|trial)_(\d+)", name) for name in (parent, directory))
+    if (run := next(filter(None, runs), None)) is not None:
+        settings["repeat"] = max(int(run[1]) - 1, 0)
+        whole = [*above, directory]
+        if "profile_runs" in whole:
+            results["campaign"] = whole[whole.index("profile_runs") - 1]
     if document.get("was_cancelled") is True or document.get("is_complete") is False:
         results["exit_code"] = 1  # what was measured until then is of another load than was asked for
     yield point("run", TOOL, settings, results)
 
 
-def _results(document: Mapping[str, Any], gpus: object) -> dict[str, Any]:
+def _results(document: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, where in FIELDS.items():
         for path in where.paths:
@@ -116,10 +124,9 @@ def _results(document: Mapping[str, Any], gpus: object) -> dict[str, Any]:
             if value is not None:
                 found[name] = value
                 break
-    if "requests" in found:
-        found.setdefault("failed_requests", 0.0 if document.get("error_summary") == [] else None)
-    found = {name: value for name, value in found.items() if value is not None}
-    return counted({**found, **_telemetry(document, found, gpus)})
+    if "requests" in found and document.get("error_summary") == []:
+        found.setdefault("failed_requests", 0.0)
+    return counted({**_telemetry(document, found), **found})
 
 
 def _in_unit(metric: object, statistic: str) -> float | None:
@@ -128,15 +135,18 @@ def _in_unit(metric: object, statistic: str) -> float | None:
     return number(metric.get(statistic), factor) if isinstance(metric, dict) and factor is not None else None
 
 
-def _of_aggregate(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The means over the runs, where the runs themselves aren't there: one run, since their spread is no repeat."""
-    metrics: Mapping[str, Any] = document["metrics"]
-    nested: dict[str, dict[str, Any]] = {}
-    for name, value in metrics.items():
-        metric, _, statistic = name.rpartition("_")
-        if isinstance(value, dict) and metric:
+def _aggregates(document: Mapping[str, Any]) -> Iterator[Part]:
+    """The means over runs that aren't there, of each point of a sweep: one run, since their spread is no repeat."""
+    points = objects(document.get("per_combination_metrics")) or [document]
+    for place, each in enumerate(points):
+        nested: dict[str, dict[str, Any]] = {}
+        for name, value in _items(at(each, "metrics")):
+            metric, _, statistic = name.rpartition("_")
             nested.setdefault(metric, {"unit": value.get("unit")})[statistic] = value.get("mean")
-    return _results(nested, None)
+        parameters = at(each, "parameters")
+        given = parameters.items() if isinstance(parameters, dict) else ()
+        swept = {name.rpartition(".")[2]: value for name, value in given}
+        yield point(f"aggregate {place}" if place else "aggregate", TOOL, swept, _results(nested))
 
 
 def _settings(document: Mapping[str, Any]) -> dict[str, object]:
@@ -147,45 +157,59 @@ def _settings(document: Mapping[str, Any]) -> dict[str, object]:
     phase = measured_ones[-1] if measured_ones else {}
     datasets = objects(at(config, "datasets"))
     data = datasets[0] if datasets else {}
-    names = at(config, "models.items.0.name"), at(config, "endpoint.model_names.0"), at(config, "model_names.0")
-    loads = (
-        phase.get("concurrency"),
-        at(config, "loadgen.concurrency"),
-        at(config, "perf_analyzer.stimulus.concurrency"),
-    )
-    concurrency = next((each for each in loads if each), None)
-    rate = phase.get("request_rate", phase.get("rate")) or at(config, "loadgen.request_rate")
-    lengths = {
-        "input_length": ("prompts.isl.mean", "input.prompt.input_tokens.mean", "input.synthetic_tokens.mean"),
-        "output_length": ("prompts.osl.mean", "input.prompt.output_tokens.mean", "input.output_tokens.mean"),
-    }
-    found = {
-        name: next((value for path in paths if (value := number(at(data, path) or at(config, path)))), None)
-        for name, paths in lengths.items()
-    }
+
+    def first(*paths: str) -> Any:
+        found = (value for path in paths for whole in (data, config) if (value := at(whole, path)) is not None)
+        return next((value for value in found if value != 0 or value is False), None)
+
+    concurrency = phase.get("concurrency") or phase.get("users") or first(*_CONCURRENCY)
+    rate = phase.get("request_rate", phase.get("rate")) or first(*_RATE)
+    lengths = {name: number(first(*paths)) for name, paths in _LENGTHS.items()}
     dataset = data.get("path") or data.get("type") or at(config, "input.public_dataset") or at(config, "input.file")
     return {
-        "model": next((name for name in names if name), None),
-        "endpoint_type": at(config, "endpoint.type"),
-        "streaming": at(config, "endpoint.streaming"),
+        "model": first("models.items.0.name", "endpoint.model_names.0", "model_names.0", "model.0"),
+        "endpoint_type": first("endpoint.type", "endpoint_type"),
+        "streaming": first("endpoint.streaming", "streaming"),
         "dataset": str(dataset).rpartition("/")[2] if dataset else None,
-        **{name: value if (value or 0) > 0 else None for name, value in found.items()},
+        **{name: value if (value or 0) > 0 else None for name, value in lengths.items()},
         "concurrency": limit(concurrency),
         "request_rate": limit(rate) if rate else "unlimited" if concurrency else None,
         "hw_type": _gpu_name(document),
     }
 
 
-def _gpus(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+_CONCURRENCY = (
+    *("loadgen.concurrency", "loadgen.num_users", "perf_analyzer.stimulus.concurrency"),
+    *("perf_analyzer.stimulus.session_concurrency", "concurrency"),
+)
+_RATE = ("loadgen.request_rate", "loadgen.user_centric_rate", "perf_analyzer.stimulus.request_rate", "request_rate")
+_LENGTHS = {
+    "input_length": (
+        *("prompts.isl.mean", "prompts.isl", "input.prompt.input_tokens.mean", "input.synthetic_tokens.mean"),
+        "synthetic_input_tokens_mean",
+    ),
+    "output_length": (
+        *("prompts.osl.mean", "prompts.osl", "osl.mean", "osl"),
+        *("input.prompt.output_tokens.mean", "input.output_tokens.mean", "output_tokens_mean"),
+    ),
+}
+
+
+def _gpus(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The GPUs that were watched, each once, though several exporters may tell of it."""
-    endpoints = at(document, "telemetry_data.endpoints")
-    found: dict[str, Mapping[str, Any]] = {}
-    for endpoint, content in endpoints.items() if isinstance(endpoints, dict) else ():
-        gpus = content.get("gpus") if isinstance(content, dict) else None
-        for name, gpu in gpus.items() if isinstance(gpus, dict) else ():
-            if isinstance(gpu, dict):
-                found.setdefault(str(gpu.get("gpu_uuid") or f"{endpoint}/{name}"), gpu)
+    found: dict[str, dict[str, Any]] = {}
+    for endpoint, content in _items(at(document, "telemetry_data.endpoints")):
+        for name, gpu in _items(content.get("gpus")):
+            found.setdefault(str(gpu.get("gpu_uuid") or f"{endpoint}/{name}"), gpu)
+    for metric, content in _items(document.get("telemetry_stats")):  # of genai-perf
+        for name, values in _items(content):
+            gpu = found.setdefault(name, {"metrics": {}})
+            gpu["metrics"][metric] = {"unit": content.get("unit"), **values}
     return list(found.values())
+
+
+def _items(value: object) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, each) for name, each in value.items() if isinstance(each, dict)] if isinstance(value, dict) else []
 
 
 def _gpu_name(document: Mapping[str, Any]) -> object:
@@ -193,25 +217,28 @@ def _gpu_name(document: Mapping[str, Any]) -> object:
     return names.pop() if len(names) == 1 else None
 
 
-def _telemetry(document: Mapping[str, Any], found: Mapping[str, float], gpus: object) -> dict[str, float]:
+def _telemetry(document: Mapping[str, Any], found: Mapping[str, float]) -> dict[str, float]:
     watched = [gpu["metrics"] for gpu in _gpus(document) if isinstance(gpu.get("metrics"), dict)]
     means: dict[str, float] = {}
-    for name, metric in (("gpu_power", "gpu_power_usage"), ("gpu_utilization", "gpu_utilization")):
-        values = [value for each in watched if (value := _in_unit(each.get(metric), "avg")) is not None]
-        if values:
+    for name, metrics in WATCHED.items():
+        known = [_in_unit(each.get(metric), "avg") for each in watched for metric in metrics]
+        if values := [value for value in known if value is not None]:
             means[name] = sum(values) / len(values)
-    power, duration = means.get("gpu_power"), found.get("duration")
-    if power is not None and duration:
-        energy = power * len(watched) * duration
-        for name, tokens in (("output", found.get("output_tokens")), ("total", _total(found))):
-            if tokens:
-                means[f"energy_per_{name}_token"] = energy / tokens
+    consumed = [_consumed(each.get(metric)) for each in watched for metric in ENERGIES]
+    energies = [value for value in consumed if value is not None]
+    is_counted = 0 < len(energies) == len(watched)
+    energy = sum(energies) if is_counted else means.get("gpu_power", 0.0) * len(watched) * found.get("duration", 0.0)
+    output, whole = found.get("output_tokens"), found.get("output_tokens", 0.0) + found.get("input_tokens", 0.0)
+    if energy and output:
+        means["energy_per_output_token"] = energy / output
+        if "input_tokens" in found:
+            means["energy_per_total_token"] = energy / whole
     return means
 
 
-def _total(found: Mapping[str, float]) -> float | None:
-    made, given = found.get("output_tokens"), found.get("input_tokens")
-    return None if made is None or given is None else made + given
+def _consumed(metric: object) -> float | None:
+    """The energy of the run in J; None of the statistics of a counter since boot, which early versions wrote."""
+    return None if at(metric, "p50") is not None else _in_unit(metric, "avg")
 
 
 def _csv(file: ArtifactPath) -> dict[str, Any]:
