@@ -140,6 +140,67 @@ def test_an_answer_that_is_faster_than_its_first_token_is_not_believed(tmp_path:
     assert "a unit is wrong" in str(entry.implausible)
 
 
+@pytest.mark.parametrize(("said", "seconds"), [(25.0, 25), (60.0, 60), (25000.0, 25)])
+def test_guidellms_whole_answers_are_in_s_whatever_converters_call_them(
+    tmp_path: Path, parsed: Parse, said: float, seconds: float
+) -> None:
+    latency = {"time_to_first_token": ("ms", 12.0), "inter_token_latency": ("ms/token", 24.0)}
+    means = {name: {"units": unit, "mean": mean} for name, (unit, mean) in latency.items()}
+    document = report("guidellm", **means, request_latency={"units": "ms", "mean": said, "p99": said})
+    document["results"]["request_performance"]["aggregate"]["requests"]["output_length"] = {
+        "units": "count",
+        "mean": 1024,
+    }
+    kpis = read(tmp_path, parsed, document).kpis
+    assert (kpis["e2e_mean"], kpis["e2e_p99"], kpis["ttft_mean"]) == (seconds, seconds, 0.012)
+
+
+@pytest.mark.parametrize(
+    ("tool", "version", "expected"),
+    [
+        ("", "//:", (None, None)),
+        ("vllm", "docker.io/vllm/vllm-openai:latest", ("vllm", "latest")),
+        ("mine", "registry/mine/server:v7", ("mine", "v7")),
+        ("llm-d", "ghcr.io/llm-d/llm-d-cuda:v0.4.0", ("llm-d", "0.4.0")),
+    ],
+)
+def test_an_image_says_the_engine_and_its_version(
+    tmp_path: Path, parsed: Parse, tool: str, version: str, expected: tuple[str | None, ...]
+) -> None:
+    document = report(time_to_first_token={"units": "s", "mean": 0.25})
+    document["scenario"]["stack"] = [engine(tool=tool, tool_version=version)]
+    settings = read(tmp_path, parsed, document).settings
+    assert (settings.get("engine"), settings.get("version")) == expected
+
+
+def test_the_first_version_names_the_engine_by_its_image_and_unknown_sizes_by_minus_1(
+    tmp_path: Path, parsed: Parse
+) -> None:
+    host = {"accelerator": [{"model": "H100", "count": 1, "parallelism": {"tp": -1, "dp": -1}}]}
+    platform = {"engine": [{"name": "ghcr.io/llm-d/llm-d-cuda:v0.3.1"}]}
+    latency = {"time_to_first_token": {"units": "ms", "mean": 20.0}}
+    scenario = {"host": host, "platform": platform, "load": {"name": "vllm-benchmark"}}
+    metrics = {"requests": {"total": 5}, "latency": latency}
+    settings = read(tmp_path, parsed, {"version": "0.1", "scenario": scenario, "metrics": metrics}).settings
+    assert (settings["engine"], settings["version"]) == ("llm-d", "0.3.1")
+    assert not {"tp", "dp", "gpus"} & {*settings}
+
+
+@pytest.mark.parametrize("place", ["aggregated", "components"])
+def test_vllms_own_metrics_say_the_share_of_the_cache(tmp_path: Path, parsed: Parse, place: str) -> None:
+    share = {"units": "percent", "mean": 62.5}
+    said = {"aggregated": share} if place == "aggregated" else {"components": [{"statistics": share}] * 2}
+    document = report(time_to_first_token={"units": "s", "mean": 0.25})
+    document["results"]["observability"] = {"vllm_prefix_cache_hit_rate": said}
+    assert read(tmp_path, parsed, document).kpis["cache_hit_share"] == 0.625
+
+
+def test_inference_perfs_fixed_concurrency_has_no_rate(tmp_path: Path, parsed: Parse) -> None:
+    document = report("inference-perf", time_to_first_token={"units": "s", "mean": 0.25})
+    settings = read(tmp_path, parsed, document).settings
+    assert (settings["request_rate"], settings["concurrency"]) == ("unlimited", 8)
+
+
 def test_all_requests_failed(tmp_path: Path, parsed: Parse) -> None:
     document = report()
     document["results"]["request_performance"]["aggregate"] = {"requests": {"total": 9, "failures": 9}}

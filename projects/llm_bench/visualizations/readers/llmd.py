@@ -17,8 +17,8 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
-from ..vocabulary import COUNTS, MEASURES
-from . import OF_COUNTS, Field, at, counted, documents, field, limit, number, of_image, point
+from ..vocabulary import COUNTS, MEASURES, UNLIMITED
+from . import OF_COUNTS, Field, at, counted, documents, field, limit, moment, number, objects, of_image, point
 
 TOOL = "llm-d"
 FORMAT = "llm-d Benchmark Report 0.1 to 0.2.1"
@@ -32,7 +32,8 @@ NAMES = {
 }
 TIMES = {"ms": 1e-3, "s": 1.0, "us": 1e-6, "ns": 1e-9, "ms/token": 1e-3, "s/token": 1.0, "seconds": 1.0}
 PER_SECOND = {"tokens/s": 1.0, "queries/s": 1.0, "requests/s": 1.0}
-COUNT, SHARE, WATTS = {"count": 1.0}, {"percent": 0.01, "fraction": 1.0}, {"Watts": 1.0, "W": 1.0}
+COUNT, WATTS = {"count": 1.0}, {"Watts": 1.0, "W": 1.0}
+SHARE = {"percent": 0.01, "fraction": 1.0, "ratio": 1.0}
 RATES = {
     "requests_per_s": ("throughput.request_rate", "throughput.requests_per_sec"),
     "output_tokens_per_s": ("throughput.output_token_rate", "throughput.output_tokens_per_sec"),
@@ -129,6 +130,8 @@ def _measures(aggregate: object, tool: object) -> dict[str, Any]:
         theirs = _THEIRS.get((str(tool), name), path)
         for each in STATISTICS:
             found[f"{name}_{each}"] = statistic(at(aggregate, f"latency.{theirs}"), TIMES, each)
+    if tool == "guidellm" and _is_too_fast(found):  # its s, which llm-d's converters label as ms
+        found |= {name: value * 1000 for name, value in found.items() if name.startswith("e2e_") and value is not None}
     total, failed = (number(at(aggregate, f"requests.{name}")) for name in ("total", "failures"))
     incomplete = number(at(aggregate, "requests.incomplete")) or 0.0
     if total is not None and tool == "aiperf":
@@ -136,6 +139,12 @@ def _measures(aggregate: object, tool: object) -> dict[str, Any]:
     elif total is not None:
         found["requests"], found["failed_requests"] = total - (failed or 0.0) - incomplete, failed
     return found
+
+
+def _is_too_fast(found: Mapping[str, float | None]) -> bool:
+    whole, first, each, length = (found[name] for name in ("e2e_mean", "ttft_mean", "tpot_mean", "output_length_mean"))
+    expected = (first or 0.0) + (each or 0.0) * (length or 0.0)
+    return whole is not None and whole < max(first or 0.0, expected / 30)
 
 
 _THEIRS = {
@@ -154,18 +163,15 @@ def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
     tool = at(document, "scenario.load.name")
     results = _measures(metrics, tool)
     results["duration"] = number(at(metrics, "time.duration"))
-    start, end = number(at(metrics, "time.start")), number(at(metrics, "time.stop"))
-    if start is not None and end is not None and 0 < start <= end < 4e9:
-        results["start"], results["end"] = (dt.datetime.fromtimestamp(each, dt.UTC) for each in (start, end))
-    devices = at(metrics, "resources.accelerator")
-    devices = devices if isinstance(devices, list) else []
-    results["gpu_power"] = _mean([statistic(at(each, "power"), WATTS) for each in devices])
+    start, end = moment(at(metrics, "time.start")), moment(at(metrics, "time.stop"))
+    if start is not None and end is not None and start <= end:
+        results |= {"start": start, "end": end}
+    devices = objects(at(metrics, "resources.accelerator"))
+    results["gpu_power"] = _mean([statistic(each.get("power"), WATTS) for each in devices])
     results["gpu_utilization"] = _mean([statistic(at(each, "compute.utilization"), SHARE) for each in devices])
-    hosts = at(document, "scenario.host.accelerator")
-    hosts = [each for each in hosts if isinstance(each, dict)] if isinstance(hosts, list) else []
+    hosts = objects(at(document, "scenario.host.accelerator"))
     kinds = at(document, "scenario.host.type")
-    engines = at(document, "scenario.platform.engine")
-    engine = engines[0] if isinstance(engines, list) and engines else {}
+    engine = at(document, "scenario.platform.engine.0")
     settings: dict[str, object] = {
         "model": at(document, "scenario.model.name"),
         "quantization": at(document, "scenario.model.quantization"),
@@ -191,13 +197,16 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
             continue
         if moment.tzinfo is not None:
             results[name] = moment
-    components = at(document, "results.observability.components")
-    watched = [at(each, "aggregate") for each in components] if isinstance(components, list) else []
+    watched = [each.get("aggregate") for each in objects(at(document, "results.observability.components"))]
     for name, (theirs, units) in OBSERVED.items():
         results[name] = _mean([statistic(at(each, theirs), units) for each in watched])
-    stack = at(document, "scenario.stack")
-    parts = [at(each, "standardized") for each in stack] if isinstance(stack, list) else []
-    engines = [each for each in parts if isinstance(each, dict) and each.get("kind") == "inference_engine"]
+    if results["cache_hit_share"] is None:
+        cache = at(document, "results.observability.vllm_prefix_cache_hit_rate")
+        servers = [statistic(each.get("statistics"), SHARE) for each in objects(at(cache, "components"))]
+        whole = statistic(at(cache, "aggregated"), SHARE)
+        results["cache_hit_share"] = _mean(servers) if whole is None else whole
+    parts = [each.get("standardized") for each in objects(at(document, "scenario.stack"))]
+    engines = [each for each in objects(parts) if each.get("kind") == "inference_engine"]
     first = engines[0] if engines else {}
     devices = [each["accelerator"] for each in engines if isinstance(each.get("accelerator"), dict)]
     counts = [
@@ -211,11 +220,13 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "disaggregated": {"prefill", "decode"} <= roles if engines else None,
         "load_tool": at(load, "tool"),
         "request_rate": limit(at(load, "rate_qps")),
-        "concurrency": limit(at(load, "concurrency")),
+        "concurrency": (concurrency := limit(at(load, "concurrency"))),
         "input_length": _asked(at(load, "input_seq_len")),
         "output_length": _asked(at(load, "output_seq_len")),
         "dataset": at(load, "source") if at(load, "source") != "unknown" else None,
     }
+    if concurrency is not None and at(load, "tool") == "inference-perf":
+        settings["request_rate"] = UNLIMITED  # its rate is that of queueing all requests within a second
     native = at(document, "scenario.stack.0.native.config")
     if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):  # what benchmark_report wrote
         settings = {**native["settings"], "repeat": _count(at(native, "repeat"))}
@@ -245,10 +256,15 @@ def _asked(length: object) -> object:
 
 
 def _engine(name: object, version: object) -> dict[str, object]:
-    """The engine and its version, of which the latter may be an image."""
-    of_version = of_image(version) if isinstance(version, str) and "/" in version else {}
+    """The engine and its version; either may be an image, whose parts converters leave empty if they don't know."""
+    image = next((each for each in (version, name) if isinstance(each, str) and "/" in each), None)
+    known = of_image(image)
     plain = version[1:] if isinstance(version, str) and re.match(r"v\d", version) else version
-    return {"engine": of_version.get("engine", name), "version": of_version.get("version", plain)}
+    tag = str(image).rpartition(":")[2]
+    return {
+        "engine": known.get("engine", None if image == name else name),
+        "version": known.get("version", plain if image is None else tag or None),
+    }
 
 
 def _accelerators(devices: Sequence[Mapping[str, Any]], counts: Sequence[float | None]) -> dict[str, object]:
@@ -256,8 +272,8 @@ def _accelerators(devices: Sequence[Mapping[str, Any]], counts: Sequence[float |
     sizes = devices[-1].get("parallelism") if devices else None
     known = [count for count in counts if count is not None]
     gpus = int(sum(known)) or None if len(known) == len(counts) else None
-    found: dict[str, object] = {"hw_type": " + ".join(sorted(names)) or None, "gpus": gpus}
-    return found | {name: at(sizes, name) for name in ("tp", "pp", "dp", "ep")}
+    found: dict[str, object] = {name: _count(at(sizes, name)) for name in ("tp", "pp", "dp", "ep")}
+    return found | {"hw_type": " + ".join(sorted(names)) or None, "gpus": None if at(sizes, "tp") == -1 else gpus}
 
 
 def _seconds(text: object) -> float | None:
