@@ -108,6 +108,19 @@ def test_each_configuration_says_the_load(
     assert (entry.kpis["gpu_power"], entry.kpis["goodput"], entry.kpis["energy_per_output_token"]) == (100, 4.5, 1)
 
 
+def test_genai_perf_once_wrote_texts_in_ns(tmp_path: Path, parsed: Parse) -> None:
+    entry = read(
+        *(tmp_path, parsed, "profile_export_genai_perf.json"),
+        request_throughput={"unit": "request per sec", "avg": "12.25"},
+        time_to_first_token={"unit": "ns", "avg": "20757771.5"},
+        num_input_token={"unit": "tokens", "avg": "550.5"},
+        input_config={"model": "org/m"},
+    )
+    expected = {"requests_per_s": 12.25, "ttft_mean": 0.0207577715, "input_length_mean": 550.5}
+    assert {name: entry.kpis.get(name) for name in expected} == pytest.approx(expected)
+    assert entry.settings["model"] == "org/m"
+
+
 def test_a_csv_of_genai_perf_alone(tmp_path: Path, parsed: Parse) -> None:
     (tmp_path / "profile_export_genai_perf.csv").write_text(
         'Metric,avg,min,max,p99\nTime To First Token (ms),"1,250.00",1,2,3000\n\nMetric,Value\n'

@@ -37,6 +37,12 @@ def test_measures_of_the_latest_version(tmp_path: Path, parsed: Parse) -> None:
     assert {name: entry.kpis.get(name) for name in expected} == expected
 
 
+def test_a_delay_that_is_longer_than_the_run_is_none(tmp_path: Path, parsed: Parse) -> None:
+    delay = {"request_targeted_start_delay_avg": 5210543.77}
+    (entry,) = read(tmp_path, parsed, {**benchmark(2.0), "duration": 60.0, "scheduler_metrics": delay})
+    assert "schedule_delay_mean" not in entry.kpis
+
+
 def test_a_label_says_what_the_file_does_not(tmp_path: Path, parsed: Parse) -> None:
     labels = {"model": "mine", "request_rate": 7, "strategy": "x", "repeat": 3, "hw_type": "H100"}
     (entry,) = read(tmp_path, parsed, benchmark(2.0), **labels)

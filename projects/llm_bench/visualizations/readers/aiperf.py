@@ -16,7 +16,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from . import OF_COUNTS, Field, at, counted, documents, field, latencies, limit, number, objects, point
+from . import OF_COUNTS, Field, as_number, at, counted, documents, field, latencies, limit, number, objects, point
 
 TOOL = "aiperf"
 FORMAT = "aiperf and genai-perf: JSON or CSV, multi-run"
@@ -36,8 +36,8 @@ MEANS = {
     "goodput": ("goodput", "request_goodput"),
     "error_share": ("request_error_rate",),
     "concurrency_reached": ("effective_concurrency",),
-    "input_length_mean": ("input_sequence_length",),
-    "output_length_mean": ("output_sequence_length", "output_token_count"),
+    "input_length_mean": ("input_sequence_length", "num_input_token"),
+    "output_length_mean": ("output_sequence_length", "output_token_count", "num_output_token"),
     "cache_hit_share": ("overall_usage_prompt_cache_read_pct",),
     "acceptance_rate": ("spec_decode_overall_draft_acceptance_rate", "spec_decode_draft_acceptance_rate"),
     "acceptance_length": ("spec_decode_token_weighted_acceptance_length", "spec_decode_acceptance_length"),
@@ -65,6 +65,7 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "%": 0.01
 UNITS |= {"mW": 1e-3, "kW": 1e3, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6, "mJ/token": 1e-3}
 UNITS |= dict.fromkeys(("", "s", "sec", "seconds", "tokens", "token", "requests", "request", "count", "ratio"), 1.0)
 UNITS |= dict.fromkeys(("tokens/sec", "tokens/s", "requests/sec", "requests/s", "per sec", "W", "J", "J/token"), 1.0)
+UNITS |= dict.fromkeys(("tokens per sec", "request per sec", "requests per sec"), 1.0)
 _BESIDE = (
     *("inputs.json", "phase_manifest.json", "profile_export.jsonl", "profile_export_raw.jsonl"),
     *("server_metrics_export.json", "server_metrics_export.jsonl", "gpu_telemetry_export.jsonl"),
@@ -132,7 +133,7 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
 def _in_unit(metric: object, statistic: str) -> float | None:
     """A statistic of *metric* in the unit of the vocabulary; None in a unit that nobody knows."""
     factor = UNITS.get(str(metric.get("unit") or "").strip()) if isinstance(metric, dict) else None
-    return number(metric.get(statistic), factor) if isinstance(metric, dict) and factor is not None else None
+    return number(as_number(metric.get(statistic)), factor) if isinstance(metric, dict) and factor is not None else None
 
 
 def _aggregates(document: Mapping[str, Any]) -> Iterator[Part]:
@@ -167,7 +168,7 @@ def _settings(document: Mapping[str, Any]) -> dict[str, object]:
     lengths = {name: number(first(*paths)) for name, paths in _LENGTHS.items()}
     dataset = data.get("path") or data.get("type") or at(config, "input.public_dataset") or at(config, "input.file")
     return {
-        "model": first("models.items.0.name", "endpoint.model_names.0", "model_names.0", "model.0"),
+        "model": first("models.items.0.name", "endpoint.model_names.0", "model_names.0", "model.0", "model"),
         "endpoint_type": first("endpoint.type", "endpoint_type"),
         "streaming": first("endpoint.streaming", "streaming"),
         "dataset": str(dataset).rpartition("/")[2] if dataset else None,
