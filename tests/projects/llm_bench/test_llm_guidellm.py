@@ -37,6 +37,12 @@ def test_measures_of_the_latest_version(tmp_path: Path, parsed: Parse) -> None:
     assert {name: entry.kpis.get(name) for name in expected} == expected
 
 
+def test_a_run_that_is_written_twice_is_one(tmp_path: Path, parsed: Parse) -> None:
+    for suffix in ("json", "yaml"):
+        (tmp_path / f"a-benchmarks.{suffix}").write_text(json.dumps({"guidellm": 1, "benchmarks": [benchmark(2.0)]}))
+    assert len(parsed(tmp_path)) == 1
+
+
 def test_a_delay_that_is_longer_than_the_run_is_none(tmp_path: Path, parsed: Parse) -> None:
     delay = {"request_targeted_start_delay_avg": 5210543.77}
     (entry,) = read(tmp_path, parsed, {**benchmark(2.0), "duration": 60.0, "scheduler_metrics": delay})

@@ -11,7 +11,8 @@ import datetime as dt
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
@@ -68,6 +69,11 @@ def recognises(head: bytes, name: str) -> bool:
         return b"benchmarks:" in head and any(key in head for key in (b"guidellm", b"strategy", b"backend_type"))
     is_later = any(key in head for key in (b"guidellm", b'"type_"', b'"strategy_index"'))
     return b'"benchmarks"' in head and (is_later or _FIRST.match(head) is not None)
+
+
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
+    """The YAML of a run whose JSON lies beside it, as guidellm leaves them if it is asked for both."""
+    return path.suffix in (".yaml", ".yml") and path.stem.endswith("benchmarks") and f"{path.stem}.json" in names
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
