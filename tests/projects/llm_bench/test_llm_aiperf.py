@@ -108,6 +108,13 @@ def test_each_configuration_says_the_load(
     assert (entry.kpis["gpu_power"], entry.kpis["goodput"], entry.kpis["energy_per_output_token"]) == (100, 4.5, 1)
 
 
+def test_a_run_without_an_answer_failed(tmp_path: Path, parsed: Parse) -> None:
+    failed = {"error_request_count": {"unit": "requests", "avg": 9.0}, "input_config": {}}
+    (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(failed))
+    (entry,) = parsed(tmp_path)
+    assert (entry.failed, entry.kpis) == (True, {"error_share": 1, "requests": 0})
+
+
 def test_genai_perf_once_wrote_texts_in_ns(tmp_path: Path, parsed: Parse) -> None:
     entry = read(
         *(tmp_path, parsed, "profile_export_genai_perf.json"),

@@ -75,19 +75,18 @@ _BESIDE = (
 def recognises(head: bytes, name: str) -> bool:
     if name.endswith(".csv"):
         return head.startswith(b"Metric,") and b"Request Throughput" in head
-    is_export = b'"request_throughput"' in head and (b'"input_config"' in head or b'"avg"' in head)
+    metric = b'"request_throughput"' in head or b'"error_request_count"' in head  # where all failed
+    is_export = metric and (b'"input_config"' in head or b'"avg"' in head)
     is_of_slices = b'"timeslices"' in head  # of the run that the file beside it sums up
     return (is_export and b'"unit"' in head and not is_of_slices) or b'"aggregation_type"' in head
 
 
 def belongs_to_another(path: Path, names: Set[str]) -> bool:
-    is_export = "profile_export_aiperf.json" in names
-    if path.name == "profile_export_aiperf_collated.json":
-        return True
-    of_phase = (
-        path.parent.parent.name == "phases" and (path.parent.parent.parent / "profile_export_aiperf.json").is_file()
-    )
-    return of_phase or path.name.removesuffix(".csv") + ".json" in names or (is_export and path.name in _BESIDE)
+    whole = "profile_export_aiperf.json"
+    of_phase = path.parent.parent.name == "phases" and (path.parent.parent.parent / whole).is_file()
+    is_collated = path.name == "profile_export_aiperf_collated.json"  # all runs' requests
+    is_beside = whole in names and path.name in _BESIDE
+    return of_phase or is_collated or is_beside or path.name.removesuffix(".csv") + ".json" in names
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
@@ -127,6 +126,8 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
                 break
     if "requests" in found and document.get("error_summary") == []:
         found.setdefault("failed_requests", 0.0)
+    if found.get("failed_requests"):
+        found.setdefault("requests", 0.0)
     return counted({**_telemetry(document, found), **found})
 
 
