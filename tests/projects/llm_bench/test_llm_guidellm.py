@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from matrix_benchmarking.matrix import Entry, Matrix
+from projects.llm_bench.visualizations.readers.without import without_values
 
 Parse = Callable[..., Matrix]
 
@@ -41,6 +42,20 @@ def test_a_run_that_is_written_twice_is_one(tmp_path: Path, parsed: Parse) -> No
     for suffix in ("json", "yaml"):
         (tmp_path / f"a-benchmarks.{suffix}").write_text(json.dumps({"guidellm": 1, "benchmarks": [benchmark(2.0)]}))
     assert len(parsed(tmp_path)) == 1
+
+
+def test_only_the_requests_of_benchmarks_are_passed_over(tmp_path: Path, parsed: Parse) -> None:
+    requests = {"model": "org/m"}
+    document: dict[str, Any] = {
+        "args": {"backend_kwargs": {"requests": [1], **requests}},
+        "benchmarks": [benchmark(2.0)],
+    }
+    document["benchmarks"][0] |= {"requests": {"successful": [{"requests": ["}"]}]}}
+    (tmp_path / "sweep.json").write_text(json.dumps(document))
+    assert [entry.settings["model"] for entry in parsed(tmp_path)] == ["org/m"]
+    with (tmp_path / "sweep.json").open("rb") as stream:
+        left = json.loads(without_values(stream, b"requests", within=b"{[{"))
+    assert (left["args"], left["benchmarks"][0]["requests"]) == (document["args"], None)
 
 
 def test_a_delay_that_is_longer_than_the_run_is_none(tmp_path: Path, parsed: Parse) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -139,16 +139,14 @@ def _in_unit(metric: object, statistic: str) -> float | None:
 
 def _aggregates(document: Mapping[str, Any]) -> Iterator[Part]:
     """The means over runs that aren't there, of each point of a sweep: one run, since their spread is no repeat."""
-    points = objects(document.get("per_combination_metrics")) or [document]
-    for place, each in enumerate(points):
+    for place, each in enumerate(objects(document.get("per_combination_metrics")) or [document]):
         nested: dict[str, dict[str, Any]] = {}
         for name, value in _items(at(each, "metrics")):
             metric, _, statistic = name.rpartition("_")
             nested.setdefault(metric, {"unit": value.get("unit")})[statistic] = value.get("mean")
-        parameters = at(each, "parameters")
-        given = parameters.items() if isinstance(parameters, dict) else ()
-        swept = {name.rpartition(".")[2]: value for name, value in given}
-        yield point(f"aggregate {place}" if place else "aggregate", TOOL, swept, _results(nested))
+        swept = at(each, "parameters")
+        settings = {name.rpartition(".")[2]: value for name, value in swept.items()} if isinstance(swept, dict) else {}
+        yield point(f"aggregate {place}" if place else "aggregate", TOOL, settings, _results(nested))
 
 
 def _settings(document: Mapping[str, Any]) -> dict[str, object]:
@@ -223,19 +221,21 @@ def _telemetry(document: Mapping[str, Any], found: Mapping[str, float]) -> dict[
     watched = [gpu["metrics"] for gpu in _gpus(document) if isinstance(gpu.get("metrics"), dict)]
     means: dict[str, float] = {}
     for name, metrics in WATCHED.items():
-        known = [_in_unit(each.get(metric), "avg") for each in watched for metric in metrics]
-        if values := [value for value in known if value is not None]:
+        if values := _known(_in_unit(each.get(metric), "avg") for each in watched for metric in metrics):
             means[name] = sum(values) / len(values)
-    consumed = [_consumed(each.get(metric)) for each in watched for metric in ENERGIES]
-    energies = [value for value in consumed if value is not None]
-    is_counted = 0 < len(energies) == len(watched)
-    energy = sum(energies) if is_counted else means.get("gpu_power", 0.0) * len(watched) * found.get("duration", 0.0)
-    output, whole = found.get("output_tokens"), found.get("output_tokens", 0.0) + found.get("input_tokens", 0.0)
+    energies = _known(_consumed(each.get(metric)) for each in watched for metric in ENERGIES)
+    of_power = means.get("gpu_power", 0.0) * len(watched) * found.get("duration", 0.0)
+    energy = sum(energies) if len(energies) == len(watched) else of_power
+    output, given = found.get("output_tokens"), found.get("input_tokens")
     if energy and output:
         means["energy_per_output_token"] = energy / output
-        if "input_tokens" in found:
-            means["energy_per_total_token"] = energy / whole
+        if given is not None:
+            means["energy_per_total_token"] = energy / (output + given)
     return means
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def _consumed(metric: object) -> float | None:
@@ -248,23 +248,13 @@ def _csv(file: ArtifactPath) -> dict[str, Any]:
     found: dict[str, Any] = {}
     header: list[str] = []
     for row in csv.reader(io.StringIO(read_text(file))):
-        if not row or not any(row):
+        name = re.fullmatch(r"(.+?)(?: \((.+)\))?", row[0] if row else "")
+        if name is None:
             continue
         if row[0] == "Metric":
-            header = row[1:]
-            continue
-        name = re.fullmatch(r"(.+?)(?: \((.+)\))?", row[0])
-        if header and name is not None:
-            values = {key.lower(): _float(text) for key, text in zip(header, row[1:], strict=False)}
-            if "value" in values:
-                values["avg"] = values.pop("value")
+            header = ["avg" if column == "Value" else column.lower() for column in row[1:]]
+        elif header:
             key = re.sub(r"[^a-z0-9]+", "_", name[1].lower()).strip("_")
-            found.setdefault(key, {"unit": name[2], **values})
+            values = (text.replace(",", "") for text in row[1:])
+            found.setdefault(key, {**dict(zip(header, values, strict=False)), "unit": name[2]})
     return found
-
-
-def _float(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None

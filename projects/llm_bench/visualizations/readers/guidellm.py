@@ -107,7 +107,7 @@ def _json(file: ArtifactPath) -> Any:
     """The document without its single requests, which may be many times as large as the rest."""
     with file.open("rb") as stream:
         try:
-            return json.loads(without_values(stream, b"requests", depth=3))
+            return json.loads(without_values(stream, b"requests", within=b"{[{"))
         except (ValueError, RecursionError) as error:
             raise ArtifactError(file, f"is not valid JSON: {error}") from error
 

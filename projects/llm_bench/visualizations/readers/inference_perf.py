@@ -102,8 +102,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         raise ArtifactError(file, "holds no 'successes' of a stage")
     results: dict[str, Any] = {**measured(document, {**FIELDS, **COUNTS})}
     results["cache_hit_share"] = _cache_share(file, document)
-    if "duration" not in results and (rate := results.get("requests_per_s")):
-        results["duration"] = results.get("requests", 0.0) / rate
+    if "requests" in results and (rate := results.get("requests_per_s")):
+        results.setdefault("duration", results["requests"] / rate)
     configs, concurrency = _configs(file), limit(at(document, "load_summary.concurrency"))
     settings = {"request_rate": limit(at(document, "load_summary.requested_rate")), "concurrency": concurrency}
     if concurrency is not None or any(each.get("load_type") == "concurrent" for each in configs.values()):

@@ -12,8 +12,9 @@ _RELEASE = 1 << 24
 """After so many bytes, pages of the file are given back."""
 
 
-def without_values(stream: IO[bytes], key: bytes, depth: int) -> bytes:
-    """The document in *stream*, with null for the objects and lists at *key* in objects that are *depth* deep.
+def without_values(stream: IO[bytes], key: bytes, within: bytes) -> bytes:
+    """The document in *stream*, with null for the objects and lists at *key* where *within* is open: ``{[{`` is an
+    object in a list of the whole.
 
     What is no JSON comes out as something that is none either. The file is mapped, not read: what is left out is passed
     over and leaves memory again.
@@ -22,7 +23,8 @@ def without_values(stream: IO[bytes], key: bytes, depth: int) -> bytes:
         return b""
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         kept: list[bytes] = []
-        begin = level = released = 0
+        opened = bytearray()
+        begin = released = 0
         skipped_at = -1
         follows = False
         wanted = b'"' + key + b'"'
@@ -33,18 +35,18 @@ def without_values(stream: IO[bytes], key: bytes, depth: int) -> bytes:
                 released += _RELEASE
             sign = content[start]
             if sign in _OPENING:
-                if follows and skipped_at < 0 and level == depth:
+                if follows and skipped_at < 0:
                     kept += [content[begin:start], b"null"]
-                    skipped_at = level
-                level += 1
+                    skipped_at = len(opened)
+                opened.append(sign)
                 follows = False
             elif sign in _CLOSING:
-                level -= 1
-                if level == skipped_at:
+                del opened[-1:]
+                if len(opened) == skipped_at:
                     begin, skipped_at = end, -1
                 follows = False
             elif skipped_at < 0:
-                is_key = level == depth and end - start == len(wanted) and content[start:end] == wanted
+                is_key = opened == within and end - start == len(wanted) and content[start:end] == wanted
                 follows = is_key and content[end : end + 16].lstrip().startswith(b":")
         if skipped_at < 0:
             kept.append(content[begin:])
