@@ -38,6 +38,10 @@ def test_measures_of_the_latest_version(tmp_path: Path, parsed: Parse) -> None:
     assert {name: entry.kpis.get(name) for name in expected} == expected
 
 
+def test_a_rate_that_is_no_number_is_no_part_of_the_name(tmp_path: Path, parsed: Parse) -> None:
+    assert [entry.name for entry in read(tmp_path, parsed, benchmark(10**400))] == ["sweep.json#constant"]
+
+
 def test_a_run_that_is_written_twice_is_one(tmp_path: Path, parsed: Parse) -> None:
     for suffix in ("json", "yaml"):
         (tmp_path / f"a-benchmarks.{suffix}").write_text(json.dumps({"guidellm": 1, "benchmarks": [benchmark(2.0)]}))

@@ -138,7 +138,7 @@ def _settings(document: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[dict
     if isinstance(labels, dict):
         settings = {**labels, **{name: value for name, value in settings.items() if value is not None}}
     asked = streams if kind == "concurrent" else rate if kind not in ("synchronous", "throughput") else None
-    return settings, f"{kind} {asked:g}" if isinstance(asked, (int, float)) else kind
+    return settings, kind if (known := number(asked)) is None else f"{kind} {known:g}"
 
 
 def _data(document: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, object]:
