@@ -82,13 +82,10 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     if not isinstance(benchmarks, list):
         raise ArtifactError(file, "holds no list of benchmarks")
     names: collections.Counter[str] = collections.Counter()
-    repeats: collections.Counter[str] = collections.Counter()
     for (settings, name), results in _points(document, benchmarks):
-        count, repeat = names[name], repeats[repr(settings)]
+        part = f"{name} {names[name]}" if name in names else name
         names[name] += 1
-        repeats[repr(settings)] += 1
-        part = f"{name} {count}" if count else name
-        yield point(part, TOOL, {**settings, "repeat": repeat or None}, results)
+        yield point(part, TOOL, {**settings, "repeat": None}, results)
 
 
 def _points(
