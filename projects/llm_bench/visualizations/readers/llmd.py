@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.errors import ArtifactError
-from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
 from ..vocabulary import COUNTS, MEASURES, UNLIMITED
@@ -171,7 +170,7 @@ def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
     results["gpu_utilization"] = _mean([statistic(at(each, "compute.utilization"), SHARE) for each in devices])
     hosts = objects(at(document, "scenario.host.accelerator"))
     kinds = at(document, "scenario.host.type")
-    engine = at(document, "scenario.platform.engine.0")
+    engine, load = at(document, "scenario.platform.engine.0"), at(document, "scenario.load.args")
     settings: dict[str, object] = {
         "model": at(document, "scenario.model.name"),
         "quantization": at(document, "scenario.model.quantization"),
@@ -179,8 +178,8 @@ def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         **_accelerators(hosts, [number(at(each, "count")) for each in hosts]),
         "disaggregated": {"prefill", "decode"} <= {*map(str, kinds)} if isinstance(kinds, list) else None,
         "load_tool": tool,
-        "request_rate": _first(limit, at(document, "scenario.load.args"), "qps_values", "request_rate"),
-        "concurrency": _first(limit, at(document, "scenario.load.args"), "max_concurrency", "concurrency"),
+        "request_rate": limit(at(load, "qps_values")) or limit(at(load, "request_rate")),
+        "concurrency": limit(at(load, "max_concurrency")) or limit(at(load, "concurrency")),
         "dataset": at(document, "scenario.load.type"),
     }
     return settings, {name: value for name, value in results.items() if value is not None}
@@ -192,11 +191,11 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
     results["duration"] = _seconds(at(document, "run.time.duration"))
     for name in ("start", "end"):
         try:
-            moment = dt.datetime.fromisoformat(str(at(document, f"run.time.{name}")))
+            time = dt.datetime.fromisoformat(str(at(document, f"run.time.{name}")))
         except ValueError:
             continue
-        if moment.tzinfo is not None:
-            results[name] = moment
+        if time.tzinfo is not None:
+            results[name] = time
     watched = [each.get("aggregate") for each in objects(at(document, "results.observability.components"))]
     for name, (theirs, units) in OBSERVED.items():
         results[name] = _mean([statistic(at(each, theirs), units) for each in watched])
@@ -238,10 +237,6 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
 
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _first(read: Callable[[object], Scalar], document: object, *names: str) -> Scalar:
-    return next((known for name in names if (known := read(at(document, name))) is not None), None)
 
 
 def _times(count: object, replicas: object) -> float | None:
