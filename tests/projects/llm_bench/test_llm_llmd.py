@@ -186,6 +186,31 @@ def test_the_first_version_names_the_engine_by_its_image_and_unknown_sizes_by_mi
     assert not {"tp", "dp", "gpus"} & {*settings}
 
 
+@pytest.mark.parametrize(
+    ("load", "expected"),
+    [
+        ({"type": "constant", "stages": [{"rate": 2}, {"rate": 5}]}, {"request_rate": 5}),
+        (
+            {"type": "concurrent", "stages": [{"concurrency_level": 4}, {"concurrency_level": 8, "rate": 99}]},
+            {"request_rate": "unlimited", "concurrency": 8},
+        ),
+    ],
+)
+def test_the_first_version_has_inference_perfs_configuration(
+    tmp_path: Path, parsed: Parse, load: dict[str, Any], expected: dict[str, object]
+) -> None:
+    data = {"type": "random", "input_distribution": {"mean": 512}, "output_distribution": {"mean": 64}}
+    config = {"server": {"type": "vllm", "model_name": "org/m"}, "load": load, "data": data}
+    scenario = {
+        "model": {"name": "unknown"},
+        "load": {"name": "inference-perf", "args": config, "metadata": {"stage": 1}},
+    }
+    metrics = {"requests": {"total": 5}, "latency": {"time_to_first_token": {"units": "s", "mean": 0.02}}}
+    settings = read(tmp_path, parsed, {"version": "0.1", "scenario": scenario, "metrics": metrics}).settings
+    expected |= {"model": "org/m", "engine": "vllm", "dataset": "random", "input_length": 512, "output_length": 64}
+    assert {name: settings.get(name) for name in expected} == expected
+
+
 @pytest.mark.parametrize("place", ["aggregated", "components"])
 def test_vllms_own_metrics_say_the_share_of_the_cache(tmp_path: Path, parsed: Parse, place: str) -> None:
     share = {"units": "percent", "mean": 62.5}

@@ -26,11 +26,10 @@ from . import (
     limit,
     measured,
     number,
-    objects,
     point,
 )
+from .configs import merged, of_config, of_manifest
 from .llmd import reported
-from .manifests import merged, of_manifest
 
 TOOL = "inference-perf"
 FORMAT = "inference-perf: stages, summary, config"
@@ -141,39 +140,6 @@ def _configs(file: ArtifactPath) -> dict[str, Mapping[str, object]]:
                 except ValueError as error:
                     path.note_problem(f"is {error}")
                     continue
-                of_config = [_of_config(each, int(stage[1]) if stage else None) for each in documents]
-                found[name.replace(".", "__")] = merged([*map(of_manifest, documents), *of_config])
+                loads = [of_config(each, int(stage[1]) if stage else None) for each in documents]
+                found[name.replace(".", "__")] = merged([*map(of_manifest, documents), *loads])
     return found
-
-
-def _of_config(document: Mapping[str, Any], stage: int | None) -> dict[str, object]:
-    """inference-perf's own configuration. It says distributions even of data that have lengths of their own."""
-    data, kind = at(document, "data") or {}, at(document, "load.type")
-    source = str(at(data, "type") or "").lower() or None
-    stages = objects(at(document, "load.stages"))
-    place = stage if stage is not None else 0 if len(stages) == 1 else len(stages)
-    load = stages[place] if place < len(stages) else {}
-    lengths: dict[str, object] = {}
-    if source in ("synthetic", "random"):
-        lengths = {f"{each}_length": at(data, f"{each}_distribution.mean") for each in ("input", "output")}
-    elif source == "shared_prefix":
-        shared = at(data, "shared_prefix")
-        prefix, question, output = (_length(at(shared, f"{each}_len")) for each in _SHARED)
-        whole = None if prefix is None or question is None else prefix + question
-        lengths = {"input_length": whole, "output_length": output}
-    return {
-        "model": at(document, "server.model_name") or at(document, "tokenizer.pretrained_model_name_or_path"),
-        "engine": at(document, "server.type"),
-        "dataset": source,
-        **lengths,
-        "load_type": kind,
-        "request_rate": None if kind == "concurrent" else limit(load.get("rate")),
-        "concurrency": limit(load.get("concurrency_level")),
-    }
-
-
-_SHARED = ("system_prompt", "question", "output")
-
-
-def _length(value: object) -> float | None:
-    return number(at(value, "mean") if isinstance(value, dict) else value)

@@ -18,6 +18,7 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
 from ..vocabulary import COUNTS, MEASURES, UNLIMITED
 from . import OF_COUNTS, Field, at, counted, documents, field, limit, moment, number, objects, of_image, point
+from .configs import of_config
 
 TOOL = "llm-d"
 FORMAT = "llm-d Benchmark Report 0.1 to 0.2.1"
@@ -182,7 +183,15 @@ def _of_0_1(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "concurrency": limit(at(load, "max_concurrency")) or limit(at(load, "concurrency")),
         "dataset": at(document, "scenario.load.type"),
     }
+    if tool == "inference-perf" and isinstance(load, dict):
+        stage = number(at(document, "scenario.load.metadata.stage"))
+        settings = _completed(settings, of_config(load, None if stage is None else int(stage)))
     return settings, {name: value for name, value in results.items() if value is not None}
+
+
+def _completed(settings: Mapping[str, object], config: Mapping[str, object]) -> dict[str, object]:
+    known = {name: value for name, value in settings.items() if value not in (None, "", "unknown")}
+    return {**config, **known}
 
 
 def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, Any]]:

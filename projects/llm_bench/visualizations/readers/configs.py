@@ -1,4 +1,4 @@
-"""What a Kubernetes manifest says of a server of language models: its model, sizes and accelerators."""
+"""What configurations say beside results: Kubernetes manifests of the server, inference-perf's own of the load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import at, objects, of_image
+from ..vocabulary import UNLIMITED
+from . import at, limit, number, objects, of_image
 
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/xe")
 _LABELS = ("cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/class")
@@ -42,6 +43,39 @@ def of_manifest(document: Mapping[str, Any]) -> dict[str, object]:
             "role": role[1] if role else None,
         }
     return found
+
+
+def of_config(document: Mapping[str, Any], stage: int | None) -> dict[str, object]:
+    """inference-perf's own configuration. It says distributions even of data that have lengths of their own."""
+    data, kind = at(document, "data") or {}, at(document, "load.type")
+    source = str(at(data, "type") or "").lower() or None
+    stages = objects(at(document, "load.stages"))
+    place = stage if stage is not None else 0 if len(stages) == 1 else len(stages)
+    load = stages[place] if 0 <= place < len(stages) else {}
+    lengths: dict[str, object] = {}
+    if source in ("synthetic", "random"):
+        lengths = {f"{each}_length": at(data, f"{each}_distribution.mean") for each in ("input", "output")}
+    elif source == "shared_prefix":
+        shared = at(data, "shared_prefix")
+        prefix, question, output = (_length(at(shared, f"{each}_len")) for each in _SHARED)
+        whole = None if prefix is None or question is None else prefix + question
+        lengths = {"input_length": whole, "output_length": output}
+    return {
+        "model": at(document, "server.model_name") or at(document, "tokenizer.pretrained_model_name_or_path"),
+        "engine": at(document, "server.type"),
+        "dataset": source,
+        **lengths,
+        "load_type": kind,
+        "request_rate": UNLIMITED if kind == "concurrent" else limit(load.get("rate")),
+        "concurrency": limit(load.get("concurrency_level")),
+    }
+
+
+_SHARED = ("system_prompt", "question", "output")
+
+
+def _length(value: object) -> float | None:
+    return number(at(value, "mean") if isinstance(value, dict) else value)
 
 
 def merged(said: Sequence[Mapping[str, object]]) -> dict[str, object]:
