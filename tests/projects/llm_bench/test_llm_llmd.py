@@ -220,10 +220,13 @@ def test_vllms_own_metrics_say_the_share_of_the_cache(tmp_path: Path, parsed: Pa
     assert read(tmp_path, parsed, document).kpis["cache_hit_share"] == 0.625
 
 
-def test_inference_perfs_fixed_concurrency_has_no_rate(tmp_path: Path, parsed: Parse) -> None:
+@pytest.mark.parametrize(("concurrency", "rate"), [(8, "unlimited"), (float("inf"), 2.5), (None, 2.5)])
+def test_inference_perfs_fixed_concurrency_has_no_rate(
+    tmp_path: Path, parsed: Parse, concurrency: float | None, rate: object
+) -> None:
     document = report("inference-perf", time_to_first_token={"units": "s", "mean": 0.25})
-    settings = read(tmp_path, parsed, document).settings
-    assert (settings["request_rate"], settings["concurrency"]) == ("unlimited", 8)
+    document["scenario"]["load"]["standardized"]["concurrency"] = concurrency
+    assert read(tmp_path, parsed, document).settings["request_rate"] == rate
 
 
 def test_all_requests_failed(tmp_path: Path, parsed: Parse) -> None:

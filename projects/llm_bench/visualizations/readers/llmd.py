@@ -233,7 +233,7 @@ def _of_0_2(document: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, A
         "output_length": _asked(at(load, "output_seq_len")),
         "dataset": at(load, "source") if at(load, "source") != "unknown" else None,
     }
-    if concurrency is not None and at(load, "tool") == "inference-perf":
+    if concurrency not in (None, UNLIMITED) and at(load, "tool") == "inference-perf":
         settings["request_rate"] = UNLIMITED  # its rate is that of queueing all requests within a second
     native = at(document, "scenario.stack.0.native.config")
     if at(native, "tool") == "matbench" and isinstance(at(native, "settings"), dict):  # what benchmark_report wrote
