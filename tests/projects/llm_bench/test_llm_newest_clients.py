@@ -1,4 +1,4 @@
-"""What the clients of late 2026 write beyond their earlier releases, as they wrote it against the example server."""
+"""What the first and the newest releases of clients write, as they wrote it against the example server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from llm_points import POINT, write
 
 from matrix_benchmarking.matrix import Matrix
@@ -70,3 +71,39 @@ def test_points_appended_with_the_same_settings_are_repeats(tmp_path: Path, pars
     write(tmp_path, "a.json", POINT, {**POINT, "max_concurrency": 4}, {**POINT, "output_throughput": 1990.0})
     matrix = parsed(tmp_path)
     assert sorted((entry.settings["concurrency"], entry.repeat) for entry in matrix) == [(4, 0), (16, 0), (16, 1)]
+
+
+def metric(unit: str, **values: float) -> dict[str, Any]:
+    return {"unit": unit, **values}
+
+
+def test_aiperfs_first_release_has_its_metrics_in_records(tmp_path: Path, parsed: Parse) -> None:
+    records = {
+        "ttft": metric("ms", avg=23.0, p99=45.0),
+        "request_throughput": metric("requests/sec", avg=27.8),
+        "input_sequence_length": metric("tokens", avg=64.0),
+        "output_token_throughput": metric("tokens/sec", avg=890.0),
+    }
+    config = {"endpoint": {"model_names": ["org/m"]}, "loadgen": {"concurrency": 4}}
+    document = {"records": records, "input_config": config, "error_summary": []}
+    (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(document))
+    (entry,) = parsed(tmp_path)
+    expected = {"ttft_mean": 0.023, "ttft_p99": 0.045, "input_tokens_per_s": 64 * 27.8, "output_tokens_per_s": 890}
+    assert {name: entry.kpis.get(name) for name in expected} == pytest.approx(expected)
+    assert (entry.settings["model"], entry.settings["concurrency"]) == ("org/m", 4)
+
+
+def test_what_aiperf_sums_up_of_its_runs_is_no_run_beside_them(tmp_path: Path, parsed: Parse) -> None:
+    run = {"request_throughput": metric("requests/sec", avg=3.0), "input_config": {}}
+    whole = {"metadata": {"aggregation_type": "confidence"}, "metrics": {}}
+    for concurrency in (2, 6):
+        for trial in (1, 2):
+            place = tmp_path / f"sweep/profile_runs/trial_000{trial}/concurrency_{concurrency}"
+            write(place, "profile_export_aiperf.json", run)
+            write(place, "run_config.json", {"request_throughput": 1, "unit": "", "input_config": {}})
+        place = tmp_path / f"sweep/aggregate/concurrency_{concurrency}"
+        write(place, "profile_export_aiperf_aggregate.json", whole)
+    write(tmp_path / "sweep/aggregate/sweep_aggregate", "profile_export_aiperf_sweep.json", whole)
+    matrix = parsed(tmp_path)
+    assert sorted((entry.settings["concurrency"], entry.repeat) for entry in matrix) == [(2, 0), (2, 1), (6, 0), (6, 1)]
+    assert (matrix.unfinished, matrix.notes) == ([], [])

@@ -290,6 +290,9 @@ def counted(results: dict[str, Any]) -> dict[str, Any]:
             results.setdefault(f"{name}_tokens_per_s", tokens / duration)
     if requests and duration:
         results.setdefault("requests_per_s", requests / duration)
+    length, answered = results.get("input_length_mean"), results.get("requests_per_s")
+    if length is not None and answered is not None:
+        results.setdefault("input_tokens_per_s", length * answered)
     rates = [results.get(f"{kind}_tokens_per_s") for kind in ("input", "output")]
     if None not in rates:
         results.setdefault("total_tokens_per_s", sum(rate for rate in rates if rate is not None))

@@ -22,7 +22,7 @@ TOOL = "aiperf"
 FORMAT = "aiperf and genai-perf: JSON or CSV, multi-run"
 file_names = ("*aiperf*.json", "*profile_export*aiperf*.csv", "*genai_perf*.json", "*genai_perf*.csv")
 LATENCIES = {
-    "ttft": "time_to_first_token",
+    "ttft": "time_to_first_token|ttft",
     "tpot": "inter_token_latency",
     "itl": "inter_chunk_latency",
     "e2e": "request_latency",
@@ -68,7 +68,7 @@ UNITS |= dict.fromkeys(("tokens/sec", "tokens/s", "requests/sec", "requests/s", 
 UNITS |= dict.fromkeys(("tokens per sec", "request per sec", "requests per sec"), 1.0)
 _BESIDE = (
     *("inputs.json", "phase_manifest.json", "profile_export.jsonl", "profile_export_raw.jsonl"),
-    *("server_metrics_export.json", "server_metrics_export.jsonl", "gpu_telemetry_export.jsonl"),
+    *("run_config.json", "server_metrics_export.json", "server_metrics_export.jsonl", "gpu_telemetry_export.jsonl"),
 )
 
 
@@ -86,7 +86,16 @@ def belongs_to_another(path: Path, names: Set[str]) -> bool:
     of_phase = path.parent.parent.name == "phases" and (path.parent.parent.parent / whole).is_file()
     is_collated = path.name == "profile_export_aiperf_collated.json"  # all runs' requests
     is_beside = whole in names and path.name in _BESIDE
-    return of_phase or is_collated or is_beside or path.name.removesuffix(".csv") + ".json" in names
+    is_json_there = path.name.removesuffix(".csv") + ".json" in names
+    return of_phase or is_collated or is_beside or is_json_there or _sums_up_runs(path)
+
+
+def _sums_up_runs(path: Path) -> bool:
+    """Whether it is of the runs of a multi-run or a sweep, which lie below a directory above it."""
+    if not path.name.endswith(("_aggregate.json", "_sweep.json")):
+        return False
+    base = path.parents[2 if path.parent.parent.name == "aggregate" else 1]
+    return any(any(base.glob("*/" * depth + "*_aiperf.json")) for depth in (1, 2, 3))
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
@@ -97,10 +106,10 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     if not isinstance(document, dict):
         raise ArtifactError(file, "is not a JSON object")
     if "aggregation_type" in document or at(document, "metadata.aggregation_type") is not None:
-        base = file / ("../../.." if file.path.parent.parent.name == "aggregate" else "../..")
-        if not any(any(base.glob("*/" * depth + "*_aiperf.json")) for depth in (1, 2, 3)):
-            yield from _aggregates(document)
+        yield from _aggregates(document)
         return
+    if isinstance(records := document.get("records"), dict):  # until 0.1
+        document = {**records, **document}
     settings = _settings(document)
     results = _results(document)
     *above, directory, parent, _ = file.path.parts
