@@ -293,6 +293,19 @@ def test_rows_of_the_public_api_keep_their_measures_apart(tmp_path: Path, parsed
     assert "date" not in entry.settings
 
 
+def test_rows_stand_beside_scores_and_say_what_came_of_the_requests(tmp_path: Path, parsed: Parse) -> None:
+    outcome = {"requested": 100, "completed": 90, "failed": 10}
+    row = {**ROW, "tp": 8, **rates(8, 8, 8), "benchmark_outcome": outcome, "kv_p2p_transfer": "nixl"}
+    score = {"hw": "MI355X", "task": "gsm8k", "em_strict": 0.97, "tp": 8}
+    entry = parse_row(tmp_path, parsed, {"benchmarks": [row], "evaluations": [score]})
+    assert (entry.kpis["requests"], entry.kpis["error_share"]) == (90, pytest.approx(0.1))
+    assert entry.settings["kv_p2p_transfer"] == "nixl"
+    (tmp_path / "agg_eval_all.json").write_text(json.dumps([score]))
+    matrix = parsed(tmp_path)
+    assert len(list(matrix)) == 1
+    assert "scores of evaluations are not read" in str([each.reason for e in matrix.unfinished for each in e.problems])
+
+
 def test_a_row_without_a_success_is_a_failed_run(tmp_path: Path, parsed: Parse) -> None:
     row = {**ROW, "tp": 8, **rates(8, 8, 8), "num_requests_successful": 0, "num_requests_total": 3}
     assert parse_row(tmp_path, parsed, row).failed

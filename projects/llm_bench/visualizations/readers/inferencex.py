@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part
 
 from . import OF_COUNTS, Field, counted, documents, field, limit, measured, number, of_image, point, scalar
@@ -43,7 +44,7 @@ FIELDS: Mapping[str, Field] = {
         for name, theirs in {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e": "e2el"}.items()
         for statistic in _STATISTICS
     },
-    "goodput": field("request_goodput"),
+    "goodput": field("request_goodput", "request_goodput:"),
     "input_length_mean": field("request_metrics.tokens.input.mean", "mean_input_tokens"),
     "output_length_mean": field("request_metrics.tokens.output_actual.mean", "mean_output_tokens_actual"),
     "cache_hit_share": field(
@@ -57,8 +58,8 @@ FIELDS: Mapping[str, Field] = {
 file_names = ("*.json", "*.jsonl", "*.ndjson")
 DERIVED: Sequence[str] = OF_COUNTS
 COUNTS = {
-    "requests": field("completed", "num_requests_successful"),
-    "failed_requests": field("failed", "request_accounting.records_error_dropped"),
+    "requests": field("completed", "num_requests_successful", "benchmark_outcome.completed"),
+    "failed_requests": field("failed", "request_accounting.records_error_dropped", "benchmark_outcome.failed"),
     "duration": field("duration", f"{_THROUGHPUT}.duration_seconds", "duration_seconds"),
     "input_tokens": field("total_input_tokens"),
     "output_tokens": field("total_output_tokens"),
@@ -66,27 +67,33 @@ COUNTS = {
 POWER = ("gpu_power", "energy_per_output_token", "energy_per_total_token")
 _ENGINES = {"trt": "trtllm", "tensorrt": "trtllm", "tensorrt-llm": "trtllm"}
 _SPECULATIVE = {"none": False, "off": False, "false": False, "no": False, "on": "mtp", "true": True}
-_OFFLOADING = ("offload_mode", "offloading", "kv_offloading", "kv_offload_backend")
+_OFFLOADING = ("offload_mode", "offloading", "kv_offloading", "kv_offload_backend", "kv_p2p_transfer")
 ROUNDED = 0.01
 
 
 def recognises(head: bytes, name: str) -> bool:
     is_row = b'"tput_per_gpu"' in head or (b'"infmax_model_prefix"' in head and b'"request_metrics"' in head)
     is_client = (b'"median_ttft"' in head or b'"good_completed"' in head) and b'"request_throughput"' in head
-    return is_row or is_client
+    return is_row or is_client or b'"em_strict"' in head
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
+    is_empty = True
     for line, value in documents(file):
-        rows = value if isinstance(value, list) else [value]
-        for place, row in enumerate(rows):
-            part = " ".join(filter(None, (line, f"row {place}" if isinstance(value, list) else ""))) or "run"
+        held = value.get("benchmarks", value) if isinstance(value, dict) else value  # beside "evaluations"
+        for place, row in enumerate(held if isinstance(held, list) else [held]):
+            part = " ".join(filter(None, (line, f"row {place}" if isinstance(held, list) else ""))) or "run"
             if isinstance(row, dict) and isinstance(row.get("metrics"), dict):  # as the API gives it
                 row = {**row["metrics"], **row}
             if isinstance(row, dict) and ("tput_per_gpu" in row or "request_metrics" in row):
                 yield point(part, TOOL, _settings_of_row(row), _results_of_row(row))
             elif isinstance(row, dict) and "request_throughput" in row:
                 yield point(part, TOOL, _settings_of_client(row), counted(_measures(row)))
+            else:
+                continue
+            is_empty = False
+    if is_empty:
+        raise ArtifactError(file, "has no row that measures speed: scores of evaluations are not read")
 
 
 def _settings_of_client(row: Mapping[str, Any]) -> dict[str, object]:
