@@ -67,6 +67,7 @@ MEASURES: Mapping[str, Measure] = {
     "acceptance_rate": Measure("", "Share of the drafted tokens that were accepted", "higher", False, "{:.1%}"),
     "acceptance_length": Measure("tokens", "Tokens of an accepted draft, with the one that follows", "higher"),
     "gpu_power": Measure("W", "Power of a GPU, the mean over the run", "lower"),
+    "system_power": Measure("W", "Power of the whole system at the wall, the mean over the run", "lower"),
     "gpu_utilization": Measure("", "Load of the GPUs, the mean over the run", "neither", False, "{:.1%}"),
     "energy_per_output_token": Measure("J/token", "Energy of the GPUs per output token", "lower"),
     "energy_per_total_token": Measure("J/token", "Energy of the GPUs per input or output token", "lower"),

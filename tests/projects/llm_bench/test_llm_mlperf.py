@@ -289,6 +289,26 @@ def test_damaged_logs_are_a_sentence_each(tmp_path: Path, parsed: Parse, name: s
     assert "stopped" not in str([each.reason for entry in matrix.unfinished for each in entry.problems])
 
 
+@pytest.mark.parametrize(("version", "hours"), [("3.0 @ f536725011", 0), ("1.0 @ 9b44cd", 7)])
+def test_power_is_of_the_system_and_within_the_run(tmp_path: Path, parsed: Parse, version: str, hours: int) -> None:
+    run = "closed/ACME/results/S/m/Offline/performance/run_1"
+    times = {"power_begin": "02-24-2023 13:22:00.638", "power_end": "02-24-2023 13:22:03.640"}
+    write_log(tmp_path / run, {**detail("Offline", **times), "loadgen_version": version})
+    samples = [(0.5, 6.0), (1.5, 14.0), (2.5, 16.0), (4.0, 9.0)]
+    text = [
+        f"Time,02-24-2023 {13 - hours:02}:22:{at:06.3f},Watts,{watts:.6f},Volts,206.8,Amps,0.2,PF,0.3,Mark,a_testing\n"
+        for at, watts in samples
+    ]
+    (tmp_path / run / "spl.txt").write_text("".join(["\n", "Time,never,Watts,1,\n", *text]))
+    (tmp_path / run).parent.joinpath("power").mkdir()
+    for who, behind in (("client", 0), ("server", 25200)):
+        (tmp_path / run / f"../power/{who}.json").write_text(json.dumps({"timezone": behind}))
+    entry = run_of(tmp_path, parsed)
+    kpis(entry, system_power=15)
+    assert "gpu_power" not in entry.kpis
+    assert entry.lts.metadata.start == dt.datetime(2023, 2, 24, 13, 22, 0, 638000, dt.UTC)
+
+
 def test_scenarios_are_no_alternatives_of_each_other(tmp_path: Path, parsed: Parse) -> None:
     rates = {"result_samples_per_second": 10.0, "result_completed_samples_per_sec": 8.0}
     for scenario in ("Offline", "Server"):

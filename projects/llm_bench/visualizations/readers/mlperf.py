@@ -7,7 +7,6 @@ in 0.5 everything. Accuracy runs measure no speed and aren't recognised. Source:
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -18,7 +17,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part
 
 from . import NS, Field, field, measured, number, point
-from .mlperf_tree import SCENARIOS, settings_of
+from .mlperf_tree import SCENARIOS, moment, settings_of, system_power, zone
 
 TOOL = "mlperf"
 FORMAT = "MLPerf inference 0.5 and later: LoadGen's logs, system descriptions"
@@ -70,10 +69,10 @@ FIELDS: Mapping[str, Field] = {
         ("result_time_per_output_token_{}_percentile_ns", "{} percentile time to output token (ns)"),
     ),
 }
-DERIVED: Sequence[str] = ("requests", "request_rate_reached", "output_length_mean")
+DERIVED: Sequence[str] = ("requests", "request_rate_reached", "output_length_mean", "system_power")
 _WANTED = re.compile(
     rb'"key": ?"(result_|effective_(scenario|test_mode|target_qps|samples_per_query)|requested_(scenario|test_mode)'
-    rb"|power_(begin|end)|generated_samples_per_query)"
+    rb"|power_(begin|end)|generated_samples_per_query|loadgen_version)"
 )
 
 
@@ -104,7 +103,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings["scenario"] = SCENARIOS.get(scenario.lower(), scenario)
     settings["test_mode"] = None if mode in ("PerformanceOnly", "Performance", "None") else mode
     asked = number(said.get("effective_target_qps", said.get("target_qps"))) if scenario == "Server" else None
-    yield point("run", TOOL, {**settings, "request_rate": asked}, _results(said, scenario, asked), **config)
+    results = {**_results(said, scenario, asked), **_power(file, said)}
+    yield point("run", TOOL, {**settings, "request_rate": asked}, results, **config)
 
 
 def _detail(file: ArtifactPath) -> dict[str, Any]:
@@ -167,14 +167,13 @@ def _results(said: Mapping[str, Any], scenario: str, asked: float | None) -> dic
     is_counted = not any("inferred" in name for name in said)
     if is_counted and rates[0] and rates[1]:
         found["output_length_mean"] = rates[0] / rates[1]
-    for name, key in (("start", "power_begin"), ("end", "power_end")):
-        found[name] = _moment(said.get(key))
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _moment(value: object) -> dt.datetime | None:
-    """``07-26-2024 17:09:33.653``, which LoadGen writes in UTC."""
-    try:
-        return dt.datetime.strptime(str(value), "%m-%d-%Y %H:%M:%S.%f").replace(tzinfo=dt.UTC)
-    except ValueError:
-        return None
+def _power(file: ArtifactPath, said: Mapping[str, Any]) -> dict[str, Any]:
+    """When the run was, and the power; times are in UTC, but in round 1.0 local ones of two machines."""
+    is_local = str(said.get("loadgen_version")).startswith("1.0")
+    client, server = (zone(file, who) if is_local else 0.0 for who in ("client", "server"))
+    start, end = (moment(said.get(f"power_{name}"), client) for name in ("begin", "end"))
+    found = {"start": start, "end": end, "system_power": system_power(file, start, end, server)}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,7 +1,8 @@
-"""What a submission's tree and its descriptions say of a run of MLPerf: its system, engine and numbers of weights."""
+"""What a submission's tree and its descriptions say of a run of MLPerf: system, engine, numbers of weights, power."""
 
 from __future__ import annotations
 
+import datetime as dt
 import glob
 import re
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ from typing import Any
 
 from matrix_benchmarking.store import ArtifactPath, load_json
 
-from . import as_number
+from . import as_number, number
 
 SCENARIOS = {
     name.lower(): name
@@ -50,17 +51,17 @@ def settings_of(file: ArtifactPath) -> tuple[dict[str, object], dict[str, Mappin
     scenario = file / ("../" * (len(steps) - at - 3))  # with measurements.json since round 5.0
     own = glob.escape(f"measurements/{'/'.join(steps[at + 1 : at + 4])}/{steps[at + 1]}")
     config: dict[str, Mapping[str, object]] = {}
-    if (described := _described(submission / f"systems/{steps[at + 1]}.json")) is not None:
+    if (described := json_of(submission / f"systems/{steps[at + 1]}.json")) is not None:
         config["the system's description"] = _of_system(described)
     for path in (scenario / "measurements.json", *submission.glob(f"{own}*.json")):
-        weights = (_described(path) or {}).get("weight_data_types")
+        weights = (json_of(path) or {}).get("weight_data_types")
         if isinstance(weights, str):
             config["the weights' description"] = {"quantization": weights.lower()}
             break
     return found, config
 
 
-def _described(path: ArtifactPath) -> Mapping[str, Any] | None:
+def json_of(path: ArtifactPath) -> Mapping[str, Any] | None:
     if not path.is_file():
         return None
     try:
@@ -69,6 +70,38 @@ def _described(path: ArtifactPath) -> Mapping[str, Any] | None:
         path.note_problem(f"is not valid JSON: {error}")
         return None
     return described if isinstance(described, dict) else None
+
+
+def moment(value: object, ahead: float = 0.0) -> dt.datetime | None:
+    """``07-26-2024 17:09:33.653`` of a clock that has to be put *ahead* by so many seconds to be UTC."""
+    try:
+        told = dt.datetime.strptime(str(value), "%m-%d-%Y %H:%M:%S.%f").replace(tzinfo=dt.UTC)
+        return told + dt.timedelta(seconds=ahead)
+    except (ValueError, OverflowError):
+        return None
+
+
+def zone(file: ArtifactPath, who: str) -> float:
+    """How far the clock of the power meter's ``server`` or ``client`` is behind UTC, in s."""
+    return number((json_of(file / f"../../power/{who}.json") or {}).get("timezone")) or 0.0
+
+
+def system_power(file: ArtifactPath, start: dt.datetime | None, end: dt.datetime | None, ahead: float) -> float | None:
+    """The mean of the samples within the run that the power meter wrote beside its logs, in W."""
+    samples = file / "../spl.txt"
+    if start is None or end is None or not samples.is_file():
+        return None
+    watts = []
+    with samples.open("r", encoding="utf-8", errors="replace") as stream:
+        while line := stream.readline(_LINE):
+            match = _SAMPLE.match(line)
+            if match is not None and (at := moment(match[1], ahead)) is not None and start < at < end:
+                watts.append(float(match[2]))
+    return sum(watts) / len(watts) if any(watts) else None
+
+
+_SAMPLE = re.compile(r"Time,([^,]+),Watts,(\d+(?:\.\d+)?)(?=,|\s|$)")
+_LINE = 1 << 12
 
 
 _ENGINES = {
