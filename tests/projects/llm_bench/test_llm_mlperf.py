@@ -159,6 +159,12 @@ def test_round_0_5_has_no_typed_log(tmp_path: Path, parsed: Parse) -> None:
     assert {name: entry.settings.get(name) for name in (*expected, "test_mode")} == {**expected, "test_mode": None}
 
 
+def test_a_summary_alone_counts_the_samples_of_offline(tmp_path: Path, parsed: Parse) -> None:
+    text = "Scenario : Offline\nMode : Performance\nSamples per second: 268.5\nResult is : VALID\n"
+    write_summary(tmp_path, f"{text}samples_per_query : 184800\n")
+    kpis(run_of(tmp_path, parsed), requests_per_s=268.5, requests=184800)
+
+
 def test_a_summary_alone_says_what_the_detail_would(tmp_path: Path, parsed: Parse) -> None:
     write_summary(
         tmp_path,

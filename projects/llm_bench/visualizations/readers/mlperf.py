@@ -156,8 +156,8 @@ def _results(said: Mapping[str, Any], scenario: str, asked: float | None) -> dic
         found["exit_code"] = 1  # a limit of the benchmark wasn't kept, so LoadGen says that the numbers don't count
     # Offline sends all samples as one query; a MultiStream query is what is answered at once
     queries = 1 if scenario == "Offline" else number(said.get("result_query_count"))
-    samples = said.get("generated_samples_per_query", said.get("effective_samples_per_query"))
-    per_query = number(samples) if scenario == "Offline" else 1
+    keys = ("generated_samples_per_query", "effective_samples_per_query", "samples_per_query")
+    per_query = number(next((said[key] for key in keys if key in said), None)) if scenario == "Offline" else 1
     if queries and per_query:
         found["requests"] = queries * per_query
     sent = number(said.get("result_scheduled_samples_per_sec", said.get("Scheduled samples per second")))
