@@ -106,8 +106,9 @@ def guessed(file: Path, own: Mapping[str, Scalar]) -> dict[str, Scalar]:
     Where nobody says the number of GPUs, it is what the parallelism takes.
     """
     found: dict[str, Scalar] = {}
+    model = str(own.get("model", "")).rpartition("/")[2]
     for name in (*file.parts[:-1], file.stem):
-        found |= in_name(name)
+        found |= in_name(name.replace(model, "-") if model else name)  # a model's name says nothing of the prompts
     if (match := _QUANTIZATION.search(str(own.get("model", "")))) is not None:
         found["quantization"] = match[1].lower()
     if (gpus := _machine(str(own.get("hw_type", ""))).get("gpus")) is not None:  # such as 4xNVIDIA_L40S

@@ -11,7 +11,7 @@ import pytest
 from llm_points import POINT
 
 from matrix_benchmarking.matrix import Matrix
-from projects.llm_bench.visualizations.places import in_name, offers
+from projects.llm_bench.visualizations.places import guessed, in_name, offers
 
 
 @pytest.mark.parametrize(
@@ -141,3 +141,8 @@ def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_i
 )
 def test_a_price_is_that_of_the_hardware_by_whichever_name(settings: Any, prices: Any, found: Any) -> None:
     assert offers(settings, prices) == found
+
+
+def test_the_models_own_name_in_a_files_name_says_nothing_else() -> None:
+    name = Path("openai-chat-infqps-concurrency2-random-sonnet-c3-tp2-20261124-024905.json")
+    assert guessed(name, {"model": "org/random-sonnet-c3-tp2"}) == {"concurrency": 2, "request_rate": "unlimited"}
