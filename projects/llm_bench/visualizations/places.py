@@ -49,7 +49,7 @@ _NUMBERED = {
     for name, expression in {
         **{name: rf"(?:[tped]p\d+)*{name}[-_=]?(\d+)(?:[tped]p\d+)*" for name in ("tp", "pp", "ep", "dp")},
         "gpus": r"gpus[-_=](\d+)|(\d+)[-_]?gpus",
-        "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users?[-_=]?(\d+)",
+        "concurrency": r"(?:max[-_]?)?conc(?:urrency)?[-_=]?(\d+)|c(\d+)|users[-_=]?(\d+)|(\d+)users",
         "input_length": rf"(?:isl|in|input|itkns){_LENGTH}|itl(\d+)[-_]otl\d+|random[-_](\d{{2,6}})[-_]\d+|(\d+k)\d+k",
         "output_length": rf"(?:osl|out|output|otkns|otl){_LENGTH}|random[-_]\d{{2,6}}[-_](\d{{2,6}})|\d+k(\d+k)",
         "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req[-_]?rate|request[-_]?rate)[-_=]?{_RATE}",
@@ -186,6 +186,7 @@ def _model(name: str) -> str | None:
     tokens = (*_NUMBERED.values(), _ENGINE, _ACCELERATOR, _DATASET, _NO_MODEL)
     ends = [found.start() for each in tokens if (found := each.search(words, 1)) is not None]
     model = words[: min(ends, default=len(words))].rstrip("-_.")
+    model = re.sub(f"_(?:{_QUANTIZATIONS})$", "", model, flags=re.IGNORECASE)
     return model if len(model) > 2 and model not in SETTINGS else None
 
 

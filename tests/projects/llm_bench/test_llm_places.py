@@ -20,7 +20,7 @@ from projects.llm_bench.visualizations.places import guessed, in_name, offers
         (
             "glm5_fp8_vllm_tp8_isl10240_osl128_conc16",
             {"tp": 8, "concurrency": 16, "input_length": 10240, "output_length": 128, "engine": "vllm"}
-            | {"quantization": "fp8"},
+            | {"quantization": "fp8", "model": "glm5"},
         ),
         (
             "openai-10.0qps-itkns-1024-otkns-170-concurrency1-Meta-Llama-3.1-8B-Instruct-FP8-20250326-214428",
@@ -70,7 +70,7 @@ def test_a_name_says(name: str, found: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["results", "run_0001", "opt", "data", "2026-08-16", "tests", "profile_export", "input"]
+    "name", ["results", "run_0001", "opt", "data", "2026-08-16", "tests", "profile_export", "input", "user1"]
 )
 def test_a_plain_name_says_nothing(name: str) -> None:
     assert in_name(name) == {}
