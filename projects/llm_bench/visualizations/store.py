@@ -69,7 +69,6 @@ def warnings(lts_payload: Payload) -> list[str]:
     settings = lts_payload.metadata.settings
     gpus = settings.get("gpus", 1)
     return [
-        *(f"the file's {said}, which is no number" for said in getattr(results, "no_numbers", ())),
         *getattr(results, "told", ()),
         *([f"the setting gpus is {gpus}, which is no number of GPUs"] if kpis.no_number_of_gpus(gpus) else []),
         *_of_client(results, settings),

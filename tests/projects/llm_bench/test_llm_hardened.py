@@ -130,3 +130,33 @@ def test_where_nothing_can_be_read_the_exit_status_says_so_and_names_it_once(
     said = capsys.readouterr().err
     assert "warning: a.json: " in said
     assert said.count("a.json") == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ({"unit": "parsec", "avg": 3.0}, "time_to_first_token.avg is 3.0, which is no number in a known unit (parsec)"),
+        ({"unit": "ms", "avg": "fast"}, "time_to_first_token.avg is 'fast', which is no number in a known unit (ms)"),
+    ],
+)
+def test_a_unit_that_nobody_knows_is_a_doubt(
+    tmp_path: Path, parsed: Parse, metric: dict[str, object], said: str
+) -> None:
+    document = {"request_throughput": {"unit": "requests/sec", "avg": 3.0}, "time_to_first_token": metric}
+    (tmp_path / "profile_export_aiperf.json").write_text(json.dumps({**document, "input_config": {}}))
+    (entry,) = parsed(tmp_path)
+    assert ("ttft_mean" in entry.kpis, list(entry.warnings)) == (False, [f"the file's {said}"])
+
+
+def test_a_unit_of_a_report_that_nobody_knows_is_a_doubt(tmp_path: Path, parsed: Parse) -> None:
+    latency = {"time_to_first_token": {"units": "parsec", "mean": 3.0}}
+    rates = {"request_rate": {"units": "queries/s", "mean": 2.0}, "output_token_rate": {"units": "?", "mean": 1.0}}
+    aggregate = {"latency": latency, "throughput": rates}
+    report = {"version": "0.2", "scenario": {}, "results": {"request_performance": {"aggregate": aggregate}}}
+    (tmp_path / "report.yaml").write_text(yaml.safe_dump(report))
+    (entry,) = parsed(tmp_path)
+    assert entry.kpis["requests_per_s"] == 2
+    assert [said.partition(" is ")[0] for said in entry.warnings] == [
+        "the file's throughput.output_token_rate",
+        "the file's latency.time_to_first_token",
+    ]

@@ -67,7 +67,7 @@ def holds(document: object, fields: Mapping[str, Field]) -> TypeGuard[dict[str, 
 def measured(document: object, fields: Mapping[str, Field]) -> dict[str, Any]:
     """The measures of *document* in their units; what isn't there, or is no finite number, is left out.
 
-    What is there and no number is said in ``no_numbers``: texts such as ``output_throughput is 'fast'``.
+    What is there and no number is said in ``told``.
     """
     found: dict[str, Any] = {}
     odd = []
@@ -79,8 +79,13 @@ def measured(document: object, fields: Mapping[str, Field]) -> dict[str, Any]:
                 found[name] = value
                 break
             if said is not None:
-                odd.append(f"{path} is {shortened(repr(said), 30)}")
-    return {**found, "no_numbers": odd} if odd else found
+                odd.append(no_measure(path, said))
+    return {**found, "told": odd} if odd else found
+
+
+def no_measure(path: str, said: object, why: str = "no number") -> str:
+    """The doubt about a value of the file that can't be taken."""
+    return f"the file's {path} is {shortened(repr(said), 30)}, which is {why}"
 
 
 def at(document: object, path: str) -> Any:

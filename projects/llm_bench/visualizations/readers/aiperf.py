@@ -16,7 +16,21 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
-from . import OF_COUNTS, Field, as_number, at, counted, documents, field, latencies, limit, number, objects, point
+from . import (
+    OF_COUNTS,
+    Field,
+    as_number,
+    at,
+    counted,
+    documents,
+    field,
+    latencies,
+    limit,
+    no_measure,
+    number,
+    objects,
+    point,
+)
 
 TOOL = "aiperf"
 FORMAT = "aiperf and genai-perf: JSON or CSV, multi-run"
@@ -126,6 +140,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
 
 def _results(document: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    odd = []
     for name, where in FIELDS.items():
         for path in where.paths:
             metric, _, statistic = path.partition(".")
@@ -133,6 +148,9 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
             if value is not None:
                 found[name] = value
                 break
+            if (said := at(document, path)) is not None:
+                odd.append(no_measure(path, said, f"no number in a known unit ({at(document, f'{metric}.unit')})"))
+    found |= {"told": odd} if odd else {}
     if "requests" in found and document.get("error_summary") == []:
         found.setdefault("failed_requests", 0.0)
     if found.get("failed_requests"):

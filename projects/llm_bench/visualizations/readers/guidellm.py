@@ -181,9 +181,8 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     if found.get("schedule_delay_mean", 0.0) > found.get("duration", math.inf):
         del found["schedule_delay_mean"]  # some versions take requests that never had a time for ones of 1970
     found["campaign"] = True
-    found["told"] = [
-        f"guidellm warned: {said}" for each in objects(one.get("warnings")) if (said := each.get("message"))
-    ]
+    warned = [f"guidellm warned: {said}" for each in objects(one.get("warnings")) if (said := each.get("message"))]
+    found["told"] = [*found.get("told", ()), *warned]
     return counted(found)
 
 

@@ -17,7 +17,21 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_yaml
 
 from ..vocabulary import COUNTS, MEASURES, UNLIMITED
-from . import OF_COUNTS, Field, at, counted, documents, field, limit, moment, number, objects, of_image, point
+from . import (
+    OF_COUNTS,
+    Field,
+    at,
+    counted,
+    documents,
+    field,
+    limit,
+    moment,
+    no_measure,
+    number,
+    objects,
+    of_image,
+    point,
+)
 from .configs import of_config
 
 TOOL = "llm-d"
@@ -121,15 +135,21 @@ def statistic(found: object, units: Mapping[str, float], name: str = "mean") -> 
 
 def _measures(aggregate: object, tool: object) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    odd = []
     for name, paths in RATES.items():
         units = COUNT if name.endswith("length_mean") else PER_SECOND
         values = [at(aggregate, path) for path in paths]  # in 0.1 rates are plain numbers
         known = [statistic(value, units) if isinstance(value, dict) else number(value) for value in values]
         found[name] = next((value for value in known if value is not None), None)
+        if found[name] is None:
+            odd += [no_measure(path, value, _NOT_KNOWN) for path, value in zip(paths, values, strict=True) if value]
     for name, path in NAMES.items():
-        theirs = _THEIRS.get((str(tool), name), path)
-        for each in STATISTICS:
-            found[f"{name}_{each}"] = statistic(at(aggregate, f"latency.{theirs}"), TIMES, each)
+        theirs = f"latency.{_THEIRS.get((str(tool), name), path)}"
+        values = [statistic(at(aggregate, theirs), TIMES, each) for each in STATISTICS]
+        found |= {f"{name}_{each}": value for each, value in zip(STATISTICS, values, strict=True)}
+        if at(aggregate, theirs) and not any(value is not None for value in values):
+            odd.append(no_measure(theirs, at(aggregate, theirs), _NOT_KNOWN))
+    found["told"] = odd
     if tool == "guidellm" and _is_too_fast(found):  # its s, which llm-d's converters label as ms
         found |= {name: value * 1000 for name, value in found.items() if name.startswith("e2e_") and value is not None}
     total, failed = (number(at(aggregate, f"requests.{name}")) for name in ("total", "failures"))
@@ -147,6 +167,7 @@ def _is_too_fast(found: Mapping[str, float | None]) -> bool:
     return whole is not None and whole < max(first or 0.0, expected / 30)
 
 
+_NOT_KNOWN = "no number in a known unit"
 _THEIRS = {
     **{(tool, "tpot"): "inter_token_latency" for tool in ("guidellm", "aiperf")},
     **{(tool, "itl"): "" for tool in ("guidellm", "aiperf")},
