@@ -187,6 +187,7 @@ def test_the_description_says_engine_and_hardware(tmp_path: Path, parsed: Parse)
     }
     for system, (framework, model, per_node, nodes) in systems.items():
         write_log(tmp_path / f"open/ACME/results/{system}/bert-99/offline/performance/run_2", detail("Offline"))
+        (tmp_path / f"open/ACME/results/{system}/mlperf_log_accuracy.json").write_text("[]")
         (tmp_path / "open/ACME/systems").mkdir(exist_ok=True)
         described = {"framework": framework, "accelerator_model_name": model, "accelerators_per_node": per_node}
         described |= {"number_of_nodes": nodes, "host_processor_model_name": "Xeon 8480C"}

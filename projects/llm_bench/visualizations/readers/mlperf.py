@@ -84,7 +84,8 @@ def recognises(head: bytes, name: str) -> bool:
 def belongs_to_another(path: Path, names: Set[str]) -> bool:
     is_summary = path.name.endswith("mlperf_log_summary.txt") and path.name.replace("summary", "detail") in names
     describes = path.parent.name == "systems" or "measurements" in path.parts or path.name == "measurements.json"
-    return is_summary or (describes and path.suffix == ".json")
+    is_of_samples = path.name in ("mlperf_log_accuracy.json", "mlperf_log_trace.json")
+    return is_summary or is_of_samples or (describes and path.suffix == ".json")
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
