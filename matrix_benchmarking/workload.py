@@ -150,12 +150,14 @@ class RegressionKeys:
 
     ``minimum_effects`` are by KPI; the configuration's come before them. ``version_order`` is for versions whose order
     is neither in their numbers nor in their dates: all of them, the oldest first, or a function that puts those that it
-    gets in this order. It is about the first comparison key that has several values.
+    gets in this order. It is about the first comparison key that has several values. ``product_keys`` name what the
+    versions are of, such as the engine: each product has a newest version of its own.
     """
 
     comparison_keys: Sequence[str] = ()
     ignored_keys: Sequence[str] = ()
     sorting_keys: Sequence[str] = ()
+    product_keys: Sequence[str] = ()
     ignored_entries: Mapping[str, Sequence[Scalar]] = dataclasses.field(default_factory=dict)
     minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
     version_order: Callable[[Sequence[Any]], Sequence[Any]] | Sequence[Any] | None = None
@@ -319,7 +321,8 @@ class Workload:
         keys = self.regression
         groups = {"group_keys": self.group_keys, "variant_keys": self.variant_keys}
         groups |= {"comparison_keys": keys.comparison_keys, "ignored_keys": keys.ignored_keys}
-        groups |= {"sorting_keys": keys.sorting_keys, "ignored_entries": [*keys.ignored_entries]}
+        groups |= {"sorting_keys": keys.sorting_keys, "product_keys": keys.product_keys}
+        groups |= {"ignored_entries": [*keys.ignored_entries]}
         for what, names in groups.items():
             for name in names if labels else ():
                 if name not in labels:

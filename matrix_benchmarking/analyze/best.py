@@ -25,9 +25,11 @@ from . import intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
 from .points import Excluded, ExclusionCause, Point, key, keys, part, ranks, select, varying
+from .select.newest import Newest, of_newest
 
 if TYPE_CHECKING:
     from .best_of import Estimates
+    from .select.order import Order
 
 MOST_READ = 1_000  # of so many runs the hosts are read, a file each, to find the rounds that none recorded
 # An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
@@ -116,6 +118,7 @@ class Best:
     kpi: KPIDefinition | None
     groups: tuple[Group, ...]
     excluded: tuple[Excluded, ...]
+    newest: Newest | None = None  # the version that it is of, where there are several
 
     @property
     def alone(self) -> tuple[Group, ...]:
@@ -130,11 +133,15 @@ class Best:
         return tuple(group for group in self.groups if id(group) not in alone)
 
 
-def rank(matrix: Matrix, workload: Workload) -> Best:
-    """Rank the points of *matrix* by the workload's headline KPI at their settings."""
+def rank(matrix: Matrix, workload: Workload, order: Order | None = None) -> Best:
+    """Rank the points of *matrix* by the workload's headline KPI at their settings.
+
+    Of several versions with an *order* the newest alone takes part.
+    """
     kpi = workload.headline
     if kpi is None:
         return Best(None, (), ())
+    matrix, newest = of_newest(matrix, workload, order)
     ranked, excluded = select(matrix, workload)
     rounds = _rounds(matrix.entries, ranked)
     groups: dict[object, list[list[Entry]]] = {}
@@ -147,11 +154,13 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
         name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
     named = _named([part(points[0][0].settings, scope) for points in groups.values()])
+    told = {newest.key} if newest is not None and newest.of_runs() is not NOT_SET else set[str]()
+    variants = tuple(name for name in workload.variant_keys if name not in told)
     made = (
-        _group(points, headlines[group], workload, settings, names, rounds)
+        _group(points, headlines[group], workload, settings, names, rounds, variants)
         for (group, points), (settings, names) in zip(groups.items(), named, strict=True)
     )
-    return Best(kpi, tuple(made), tuple(excluded))
+    return Best(kpi, tuple(made), tuple(excluded), newest)
 
 
 def _named(scopes: Sequence[Mapping[str, object]]) -> list[tuple[Mapping[str, object], tuple[str, ...]]]:
@@ -201,13 +210,14 @@ def _group(
     settings: Mapping[str, object],
     named_by: tuple[str, ...],
     rounds: Mapping[int, int | None],
+    variant_keys: Sequence[str],
 ) -> Group:
     points, scale, found = _points(points_runs, kpi, rounds)
     differing = varying(point.settings for point in points)
     tuning = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
     present = set[str]().union(*(point.settings for point in points))
-    variant_keys = tuple(name for name in workload.variant_keys if name in present)
-    variant_names = variant_keys or tuple(tuning)
+    variants = tuple(name for name in variant_keys if name in present)
+    variant_names = variants or tuple(tuning)
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1
     places = ranks([point.settings for point in points], names)
@@ -219,7 +229,7 @@ def _group(
         settings=settings,
         named_by=named_by,
         variant_names=variant_names,
-        tuning_names=tuple(tuning) if variant_keys else (),
+        tuning_names=tuple(tuning) if variants else (),
         tried=tuple(point.settings for point in points),
         standings=standings,
         scale=scale,
@@ -379,7 +389,7 @@ def under(best: Best, kpi: KPIDefinition, limit: float) -> Limited:
             reason = f"{kpi.name} is unknown: {entry.missing_kpis.get(kpi.name, 'not known for this test')}"
             excluded.append(Excluded(entry, ExclusionCause.UNKNOWN, reason, reason))
     inside = tuple(one.inside for one in groups if one.inside is not None)
-    return Limited(Best(best.kpi, inside, tuple(excluded)), kpi, limit, groups)
+    return Limited(dataclasses.replace(best, groups=inside, excluded=tuple(excluded)), kpi, limit, groups)
 
 
 def better_than(point: Point, others: Iterable[Bounded], group: Group) -> list[Bounded]:

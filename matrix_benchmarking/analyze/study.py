@@ -139,8 +139,13 @@ class Study:
 
     @functools.cached_property
     def of_all(self) -> Best:
-        """The ranking of all points by the workload's headline KPI, whatever the limit."""
-        return rank(self.matrix, self.workload)
+        """The ranking of the newest version's points by the workload's headline KPI, whatever the limit."""
+        return rank(self.matrix, self.workload, self.order_at_hand)
+
+    @functools.cached_property
+    def of_all_versions(self) -> Best:
+        """The ranking of all points beside each other, for pages that show one version after the other."""
+        return self.of_all if self.of_all.newest is None else rank(self.matrix, self.workload)
 
     @property
     def best(self) -> Best:
@@ -171,10 +176,15 @@ class Study:
     @functools.cached_property
     def order_at_hand(self) -> Order | None:
         """The order of the versions as far as it is known without loading payloads of a results tree."""
+        found = self._root._order_at_hand
+        return None if found is None else found.chosen_by(self.filters)
+
+    @functools.cached_property
+    def _order_at_hand(self) -> Order | None:
         if all(entry.kept_in is None for entry in self.known) and not may_have_versions(self.known, self.workload):
             return None  # nobody asks what changed in one version
         runs = labelled(self.known, self.workload, by_settings=True)
-        return Order(runs, self.workload, self.given.order).chosen_by(self.filters)
+        return Order(runs, self.workload, self.given.order)
 
     @functools.cached_property
     def order(self) -> Order:

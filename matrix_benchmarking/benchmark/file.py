@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -159,20 +159,32 @@ def _driver(file: YamlFile, named: Any) -> type[LoadDriver]:
 
 
 def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> BenchmarkFile:
-    """*file* with the *given* values of common settings, each of the type that its value in the file has.
+    """*file* with the *given* values of settings, several of one name as a list, in the place of those that it has.
 
-    So a version stays text, whatever it looks like: 1.10 is not 1.1.
+    Each has the type of the file's value: so a version stays text, whatever it looks like: 1.10 is not 1.1.
     """
-    changed = dict(file.common_settings)
+    texts: dict[str, list[str]] = {}
     for name, text in given:
-        if name not in changed:
-            hint = did_you_mean(name, changed)
-            raise ConfigError(f"the benchmark file has no '{name}' in common_settings: {hint}")
-        own = [each for each, experiment in file.expe.items() if name in experiment.settings]
-        if own:
-            raise ConfigError(f"expe.{own[0]} sets {name} itself: use `filters`={name}={text} to run a part of it")
-        changed[name] = _like(file.common_settings[name], text, name)
-    return file.model_copy(update={"common_settings": changed})
+        texts.setdefault(name, []).append(text)
+    common, experiments = dict(file.common_settings), dict(file.expe)
+    known = dict.fromkeys([*common, *(name for one in experiments.values() for name in one.settings)])
+    for name, several in texts.items():
+        if name not in known:
+            raise ConfigError(f"the benchmark file has no setting '{name}': {did_you_mean(name, known)}")
+        if name in common:
+            common[name] = _alike(common[name], several, name)
+        for key, one in experiments.items():
+            if name in one.settings:
+                value = one.settings[name]
+                if isinstance(value, schema.Search):
+                    raise ConfigError(f"expe.{key} searches for {name}: change its range in the file")
+                experiments[key] = one.model_copy(update={name: _alike(value, several, name)})
+    return file.model_copy(update={"common_settings": common, "expe": experiments})
+
+
+def _alike(value: Values, texts: Sequence[str], name: str) -> Values:
+    found = [_like(value, text, name) for text in texts]
+    return found[0] if len(found) == 1 else found
 
 
 def _like(value: Values, text: str, name: str) -> Scalar:

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=named("NAME=VALUE", "version=1.4.0"),
     metavar="NAME=VALUE",
-    help="Another value for one of the file's common_settings: version=1.4.0. May be given several times.",
+    help="Another value for one of the file's settings: version=1.4.0. Given several times for one: all of them.",
 )
 @option("--filters", metavar="FILTERS", help="Only these points: image=onnx-int8,vus=8:16.")
 @option("--expe-to-run", multiple=True, metavar="NAME", help="Only this experiment. May be given several times.")

@@ -207,11 +207,17 @@ class Plot(_Named):
             return figure, text
 
         figure, text = problems.called(self.name, self.workload.source, drawn)
-        parts: list[Node] = [*problems.complaining(complaints)]
+        return [*problems.complaining(complaints), *self.shown(figure, text)]
+
+    def shown(self, figure: go.Figure | dict[str, Any] | None, text: Node) -> list[Node]:
+        """The figure, which says its conclusion to who can't see it, and the *text* about it."""
+        said = [*text] if isinstance(text, (list, tuple)) else [text] if text else []
+        parts: list[Node] = []
         if figure is not None:
+            conclusion = next((one for one in said if isinstance(one, str)), "")
+            label = f"{self.name}: {conclusion}" if conclusion else self.name
             parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
-            parts.append(dcc.Graph(figure=figure))
-        said = text if isinstance(text, (list, tuple)) else [text] if text else []
+            parts.append(html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label}))
         return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]
 
 

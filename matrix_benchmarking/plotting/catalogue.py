@@ -10,6 +10,7 @@ from ..errors import WorkloadError, did_you_mean
 from ..workload import Workload
 from .base import Catalogue, Href, Plot, Report, to_location
 from .plot_history import KPIHistory
+from .plot_ranking import Ranking, UnderALimit
 from .report_best import BestReport
 from .report_compare import CompareReport
 from .report_errors import CheckReport, ErrorReport
@@ -17,28 +18,27 @@ from .report_kpis import HistoryReport, KPIReport
 from .report_regression import RegressionReport
 
 BUILT_IN = (BestReport, CheckReport, CompareReport, KPIReport, RegressionReport, HistoryReport, ErrorReport)
+_OWN_PLOTS: dict[str, type[Plot]] = {plot.name: plot for plot in (KPIHistory, Ranking, UnderALimit)}
 K = TypeVar("K", Plot, Report)
 
 
 def catalogue_of(study: Study, href: Href = to_location) -> Catalogue:
     """The plots and reports of a *study*.
 
-    The built-in plot comes first; of the reports the best configuration, the workload's own, and then those that every
+    The built-in plots come first; of the reports the best configuration, the workload's own, and then those that every
     workload has. A workload's page takes the place of the built-in one with its name.
     """
     plots, reports = study.workload.pages()
     own = _by_name(reports, Report)
     first, *others = BUILT_IN
     rest = {report.name: report for report in others if report.name not in own}
-    return Catalogue(
-        study, {KPIHistory.name: KPIHistory, **_by_name(plots, Plot)}, {first.name: first, **own, **rest}, href
-    )
+    return Catalogue(study, {**_OWN_PLOTS, **_by_name(plots, Plot)}, {first.name: first, **own, **rest}, href)
 
 
 def check(workload: Workload) -> None:
     """Raise WorkloadError where a page of *workload* is none, or names a KPI or a plot that doesn't exist."""
     plots, reports = workload.pages()
-    known = {KPIHistory.name, *_by_name(plots, Plot)}
+    known = {*_OWN_PLOTS, *_by_name(plots, Plot)}
     for report in _by_name(reports, Report).values():
         for name in report.plots:
             if isinstance(name, str) and name not in known:

@@ -22,7 +22,7 @@ from ..analyze.best import (
 from ..analyze.points import Point, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
-from ..analyze.words import plural, tuning_label
+from ..analyze.words import count_of, plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
@@ -31,6 +31,7 @@ from . import tables
 from .base import Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
+from .plot_ranking import pictures
 from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, table
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ class BestReport(Report):
             self.catalogue = dataclasses.replace(self.catalogue, study=self.study)
         best = self.study.best
         parts: list[Node] = [] if self.catalogue.is_live else [verdict_box(self.study)]
-        for group in best.compared:
-            parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue.href)]
+        for place, group in enumerate(best.compared):
+            parts += [html.H2(f"For {ranking.scope(group)}")] if group.settings else []
+            parts.append(pictures(self.catalogue, group, is_first=not place))
+            parts.append(variants_table(group, self.catalogue.href))
             parts += repeat_section(group.best.runs, self.catalogue.href, _heading("Repeat the best", group))
         if best.alone:
             parts += [
@@ -130,23 +133,39 @@ def under_which(study: Study) -> str:
     return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
 
-def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
+def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = False, check: Node = None) -> Component:
+    """What is best and whether it is at the edge; what stands behind it is one line that opens.
+
+    *is_brief* leaves the rest of each verdict to what opens, and all but the first group; *check* is the line on what
+    is odd about the runs.
+    """
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
     lines: list[Node] = []
-    for verdict in verdicts:
-        lines.append(html.P(verdict.lead, className="lead"))
-        if verdict.rest:
-            lines.append(html.P(verdict.rest))
+    behind: list[Node] = []
+    for place, verdict in enumerate(verdicts):
+        shown = behind if is_brief and place else lines
+        shown.append(html.P(verdict.lead, className="lead"))
+        next_to_it = [verdict.edge] if is_brief else [verdict.edge, verdict.rest]
+        shown += [html.P(said) for said in [" ".join(filter(None, next_to_it))] if said]
+        behind += [html.P(verdict.rest)] if is_brief and verdict.rest else []
+        behind += [html.P(["Measure beyond it:", html.Pre(html.Code(verdict.command))])] if verdict.command else []
     if limited is not None:
-        said = [*ranking.satisfied_under(limited), *ranking.left_out(limited)]
-        lines += [html.P(sentence) for sentence in said]
+        behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
     elif study.workload.limited is not None:
-        lines += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
+        behind += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
+    behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
     if best.groups and best.excluded:
-        lines.append(html.P(f"{ranking.exclusions(best)}."))
-    lines += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]
-    lines += [html.P(doubt, className="warning") for doubt in ranking.doubts(best)]
+        behind.append(html.P(f"{ranking.exclusions(best)}."))
+    behind += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]
+    doubts = ranking.doubts(best)
+    behind += [html.P(doubt, className="warning") for doubt in doubts]
+    counts = [count_of(len(doubts), "doubt")] if doubts else []
+    counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
+    counts += [count_of(len(study.findings), "finding")] if check is not None and study.findings else []
+    title = html.Summary(", ".join(counts) or "What stands behind it", className="warning" if doubts else None)
+    hidden = [*behind, *([check] if check is not None else [])]
+    lines += [html.Details([title, *hidden])] if hidden else []
     return html.Div([*lines, *more], className="verdict")
 
 

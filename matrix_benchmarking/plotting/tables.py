@@ -46,7 +46,7 @@ def bullets(items: Iterable[Node], more: int = 0) -> Node:
 
 
 def how_to_read(items: Iterable[str]) -> Node:
-    return html.Section([html.H2("How to read this"), bullets(items)])
+    return html.Details([html.Summary("How to read this"), bullets(items)])
 
 
 ROWS_SHOWN = 500

@@ -64,6 +64,7 @@ class BestAnswer(Printable):
         limited = self.study.limited
         yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
         yield from () if limited is None else wording.left_out(limited)
+        yield from wording.of_newest(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)
         yield from wording.doubts(self.best)
         left_out = wording.exclusions(self.best)

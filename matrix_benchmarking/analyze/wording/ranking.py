@@ -7,12 +7,15 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...filters import show
 from ...kpi import KPIDefinition
-from ...matrix import Entry
+from ...matrix import NOT_SET, Entry
+from .. import further
 from ..best import Best, Bounded, Group, Limited, LimitedGroup, Standing, better_than, bounded, keeps
 from ..intervals import Interval, Scale
 from ..points import Point, varying
-from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, variant_label
+from ..select.newest import Newest
+from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, value_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
@@ -21,13 +24,21 @@ _FLAT = 0.02  # the share of the best value that a last step has to bring for a 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is best and what stands behind it, in one sentence; then what is next to it."""
+    """What is best and what stands behind it, in one sentence; then what is next to it.
+
+    Attributes:
+        edge: that it lies at the end of what was tried; empty where it doesn't.
+        command: what measures beyond, where that is known.
+    """
 
     lead: str
     rest: str = ""
+    edge: str = ""
+    command: str = ""
 
     def __str__(self) -> str:
-        return f"{self.lead} {self.rest}".rstrip()
+        further = f"Measure beyond it: {self.command}" if self.command else ""
+        return " ".join(filter(None, (self.lead, self.edge, self.rest, further)))
 
 
 def verdict(best: Best, condition: str = "") -> list[Verdict]:
@@ -37,7 +48,7 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    said = [_group(group, group.kpi, condition) for group in best.compared]
+    said = [_group(group, condition, _version(group, best.newest)) for group in best.compared]
     groups = best.alone
     if groups:  # to each its own sentence would hide the others
         only = f" that {'keeps the limit' if condition else 'could be ranked'}"
@@ -46,6 +57,24 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
         lead = f"Nothing to compare in {len(groups)} groups with one point each{only}."
         said.append(Verdict(lead, f"They are {names}{rest}."))
     return said
+
+
+def of_newest(best: Best) -> list[str]:
+    """Which version was ranked, where there are several, and how many runs of the others were left alone."""
+    newest = best.newest
+    if newest is None:
+        return []
+    count = len(newest.others)
+    rest = f"{count_of(count, 'run')} of other versions {'takes' if count == 1 else 'take'} no part."
+    version = newest.of_runs()
+    if version is NOT_SET:
+        return [f"Each is ranked at its newest {newest.key}; {rest}"]
+    return [f"{show(version)} is the newest of {newest.of} {plural(newest.of, 'version')}; {rest}"]
+
+
+def _version(group: Group, newest: Newest | None) -> str:
+    version = NOT_SET if newest is None else newest.of_runs(run for one in group.standings for run in one.point.runs)
+    return "" if newest is None or version is NOT_SET else f"at {value_label(newest.key, version)}"
 
 
 def scope(group: Group) -> str:
@@ -122,12 +151,14 @@ def difference_label(amount: float, scale: Scale, kpi: KPIDefinition) -> str:
     return percent(amount) if scale is Scale.RATIO else difference(kpi, amount)
 
 
-def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
-    best, claim = group.best, superlative(kpi, condition)
+def _group(group: Group, condition: str, version: str) -> Verdict:
+    best, kpi = group.best, group.kpi
+    claim = f"{superlative(kpi, condition)} {version}".rstrip()
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi), _edge(group, kpi))))
-    return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
+    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi))))
+    lead, edge = f"{start}: {point_label(best.settings, group)}: {value}.", _edge(group, kpi)
+    return Verdict(lead, rest, edge, (further.command(group) or "") if edge else "")
 
 
 def _edge(group: Group, kpi: KPIDefinition) -> str:
@@ -135,12 +166,14 @@ def _edge(group: Group, kpi: KPIDefinition) -> str:
     highest = group.highest(group.best)
     if not highest:
         return ""
-    start = f"It is at the highest {' and '.join(highest)} that {'was' if len(highest) == 1 else 'were'} tried"
+    start = (
+        f"More may be better: the highest {' and '.join(highest)} that {'was' if len(highest) == 1 else 'were'} tried"
+    )
     below = group.step_below(group.best, highest[0]) if len(highest) == 1 else None
     if below is None or group.scale is not Scale.RATIO or abs(below.difference) >= _FLAT:
-        return f"{start}: more may be better."
+        return f"{start} {'wins' if len(highest) == 1 else 'win'}."
     apart = difference_label(below.difference, group.scale, kpi)
-    return f"{start}, but {short_label(below.point, group)} came near it ({apart}): more will hardly be better."
+    return f"{start} wins, but {short_label(below.point, group)} came near it ({apart}): the last step brought little."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:
@@ -151,7 +184,7 @@ def optimism(group: Group, kpi: KPIDefinition) -> str:
     shown = f"{amount * 100:.1f} %" if group.scale is Scale.RATIO else kpi.show(amount)
     if not any(digit in "123456789" for digit in shown):
         return ""
-    return f"The best of {len(group.standings)} points looks better than it is, by about {shown} on average."
+    return f"The best of {len(group.standings)} points looks about {shown} better than it is."
 
 
 def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:

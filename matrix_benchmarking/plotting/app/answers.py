@@ -28,7 +28,6 @@ from .view import View
 
 FIRST_ANSWER_S = 1.5
 MAX_TABS_TITLE = 48
-MANY_LINES = 3
 _KEPT_PAGES = 24
 T = TypeVar("T")
 Frame: TypeAlias = "tuple[Node, Node, Node]"
@@ -225,20 +224,12 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
             lines += [f"{count} {plural(count, 'test')} {what}."] if count else []
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     study = limited(catalogue.study, current.cfg)
-    box = problems.guarded(lambda: verdict_box(study), "The verdict")
     # A workload's own report may have the name of the page that lists what is odd about the runs.
     checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
     found = check_line(catalogue.study.findings, AnswerKind.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
-    lines, kind = box.children, getattr(box, "className", None)
-    if not isinstance(lines, list):
-        return box
-    if is_about_it or len(lines) < MANY_LINES:
-        return html.Div([*lines, found], className=kind)
-    # Elsewhere the first sentence is enough, and the rest a click away.
-    title = html.Summary("What stands behind it")
-    return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=kind)
+    return problems.guarded(lambda: verdict_box(study, is_brief=not is_about_it, check=found), "The verdict")
 
 
 def tabs(snapshot: Snapshot, current: View) -> Node:

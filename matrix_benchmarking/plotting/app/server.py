@@ -243,9 +243,9 @@ def layout(source_name: str, workload: str) -> Component:
     )
     main = html.Main(
         [
+            html.Div(id="tabs"),
             html.Div(id="notice", role="status"),
             html.Div(id="headline"),
-            html.Div(id="tabs"),
             html.Div(id="content", className="content"),
         ],
         id="main",

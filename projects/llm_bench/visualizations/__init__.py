@@ -50,6 +50,7 @@ workload = Workload(
     regression=RegressionKeys(
         comparison_keys=["version"],
         ignored_keys=["label", "tag"],
+        product_keys=["engine"],
         sorting_keys=["model", "hw_type", "engine", "concurrency", "request_rate"],
     ),
 )

@@ -127,8 +127,10 @@ def rankable(study: Study, entries: Iterable[Entry]) -> list[Entry]:
 
 def why_unranked(study: Study) -> Callable[[Entry], str]:
     """What keeps a run out of :func:`rankable`, as :func:`not_shown` counts it."""
-    without = _beyond(study)
-    return lambda run: "not sure to keep the limit" if id(run) in without else "that can't be ranked"
+    reasons = dict.fromkeys(_beyond(study), "not sure to keep the limit")
+    newest = study.best.newest
+    reasons |= {id(run): "of other versions" for run in (newest.others if newest is not None else ())}
+    return lambda run: reasons.get(id(run), "that can't be ranked")
 
 
 def answering(study: Study, frame: pandas.DataFrame) -> pandas.DataFrame:

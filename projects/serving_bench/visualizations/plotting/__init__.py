@@ -23,7 +23,7 @@ class ThroughputReport(PlotsReport):
     plots = (ThroughputCurves,)
 
     def summary(self) -> str:
-        return " ".join(best_sentences(steps_of(self), self.study.best))
+        return " ".join(best_sentences(steps_of(self), self.study.of_all_versions))
 
 
 class BottleneckReport(PlotsReport):
@@ -53,4 +53,4 @@ class StepsReport(PlotsReport):
 
     def summary(self) -> str:
         steps = [step for step in steps_of(self) if step.best is not None]
-        return steps_conclusion(steps, [], self.study.best, self.study.blocks)[0] if steps else ""
+        return steps_conclusion(steps, [], self.study.of_all_versions, self.study.blocks)[0] if steps else ""

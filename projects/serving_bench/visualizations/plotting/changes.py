@@ -40,7 +40,10 @@ class ThroughputOfEachStep(StepPlot):
         if not steps:
             return None, NOTHING
         made = changes(steps, self.study.blocks)
-        said = [*steps_conclusion(steps, made, self.study.best, self.study.blocks), *self.left_out(view, steps)]
+        said = [
+            *steps_conclusion(steps, made, self.study.of_all_versions, self.study.blocks),
+            *self.left_out(view, steps),
+        ]
         return bars(steps, made, self.step_colours()), [*said, self._table(steps, made)]
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Node:
@@ -57,7 +60,7 @@ class ThroughputOfEachStep(StepPlot):
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
-        best = {id(best_of(group, self.study.best)[0]) for group in groups(steps)}
+        best = {id(best_of(group, self.study.of_all_versions)[0]) for group in groups(steps)}
         rows = [self._row(step, into.get(id(step)), is_best=id(step) in best) for step in steps]
         return table(columns, rows, caption="What each step changed, and what it did to the throughput")
 

@@ -68,8 +68,10 @@ class ThroughputCurves(StepPlot):
         frames = api_frame(steps), baseline_frame(steps)
         is_logarithmic = view.option(AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
-        said = [*throughput_conclusion(steps, self.study.best), *self.left_out(view, steps)]
-        return throughput_curves(frames, maxima(steps, self.study.best), looks, is_logarithmic=is_logarithmic), said
+        said = [*throughput_conclusion(steps, self.study.of_all_versions), *self.left_out(view, steps)]
+        return throughput_curves(
+            frames, maxima(steps, self.study.of_all_versions), looks, is_logarithmic=is_logarithmic
+        ), said
 
 
 def maxima(steps: Sequence[Step], ranking: Best) -> dict[float, tuple[str, str]]:

@@ -36,7 +36,7 @@ class StepPlot(Plot):
 
     def steps(self, view: View) -> list[Step]:
         """The steps of a selection."""
-        return steps(view.runs, self.workload, self.study.read, self.study.best)
+        return steps(view.runs, self.workload, self.study.read, self.study.of_all_versions)
 
     def left_out(self, view: View, shown: Iterable[Step]) -> list[str]:
         """How many runs of a selection are in none of the steps that are *shown*."""
@@ -53,7 +53,7 @@ class StepPlot(Plot):
 
 
 def _labels(study: Study) -> list[str]:
-    return [template.text(step.label) for step in steps(study.read, study.workload, ranking=study.best)]
+    return [template.text(step.label) for step in steps(study.read, study.workload, ranking=study.of_all_versions)]
 
 
 def steps_of(report: Report) -> Sequence[Step]:

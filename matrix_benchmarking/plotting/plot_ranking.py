@@ -1,0 +1,285 @@
+"""The ranking as a picture: variants with their intervals on one axis, and the headline KPI against the limited one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from ..analyze.best import Bounded, Group, Standing, bounded, staircase
+from ..analyze.points import varying
+from ..analyze.study import Study
+from ..analyze.wording import ranking
+from ..analyze.words import count_of, tuning_label, variant_label
+from ..kpi import KPIDefinition
+from . import clicks, template
+from .base import Plot, View
+from .controls import Choice, Control
+from .tables import Part, html
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from .base import Catalogue, Drawn
+    from .tables import Node
+
+GROUP = "group"
+MOST_ROWS, MOST_POINTS = 14, 400
+LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 34, 34, 300, 110
+BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
+LOOKS = {
+    BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
+    MAY_BE: {"color": template.COLOURS[0], "symbol": "circle", "size": 10},
+    WORSE: {"color": template.COLOURS[6], "symbol": "circle-open", "size": 9},
+    UNKNOWN: {"color": template.COLOURS[5], "symbol": "diamond-open", "size": 9},
+}
+"""What tells the points apart: colour, form and filling."""
+_FAR = 20.0
+
+
+class _OfAGroup(Plot):
+    """A plot of one group of points that may be compared."""
+
+    def controls(self) -> Sequence[Control]:
+        names = [ranking.scope(group) for group in self.groups()]
+        return [Choice(GROUP, "Of", names, names[0])] if len(names) > 1 else []
+
+    def groups(self) -> Sequence[Group]:
+        return self.study.best.compared
+
+    def draw(self, view: View) -> Drawn:
+        groups = self.groups()
+        if not groups:
+            return None, "There is nothing to compare."
+        chosen = view.option(GROUP) if len(groups) > 1 else ""
+        return self.of(next((each for each in groups if ranking.scope(each) == chosen), groups[0]))
+
+    def of(self, group: Group) -> Drawn:
+        raise NotImplementedError
+
+    def parts_of(self, group: Group) -> list[Node]:
+        return self.shown(*self.of(group))
+
+
+class Ranking(_OfAGroup):
+    name: ClassVar[str] = "Ranking"
+
+    def of(self, group: Group) -> Drawn:
+        return ranking_figure(group), ranking_text(group)
+
+
+class UnderALimit(_OfAGroup):
+    name: ClassVar[str] = "Best under a limit"
+
+    def groups(self) -> Sequence[Group]:
+        return [group for group in self.study.of_all.compared if limit_known(self.study, group)]
+
+    def of(self, group: Group) -> Drawn:
+        drag = ["Drag the upright line to set a limit."] if self.catalogue.is_live else []
+        return limit_figure(self.study, group), [" ".join([*limit_text(self.study, group), *drag])]
+
+
+def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
+    """Both pictures of *group* beside each other; those of the *first* group aren't waited for."""
+    limit = UnderALimit(catalogue)
+    drawn: list[tuple[_OfAGroup, Group]] = [(Ranking(catalogue), group)]
+    drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings]
+    height = 0 if is_first else LEAST_PX
+    made = [html.Div(Part(plot.name, functools.partial(plot.parts_of, each), height)) for plot, each in drawn]
+    return html.Div(made, className="pictures")
+
+
+def rows_of(group: Group) -> list[Standing]:
+    """The best point of each variant and all that can't be told apart from the best, the best first."""
+    wanted = {id(one.point) for one in (*group.variants, *group.undecided)}
+    return [one for one in group.standings if id(one.point) in wanted]
+
+
+def kind_of(one: Standing, group: Group) -> str:
+    if one.point is group.best:
+        return BEST
+    return {True: WORSE, False: MAY_BE, None: UNKNOWN}[one.apart]
+
+
+def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
+    """Each row by the settings that differ among them; and what is the same in all."""
+    differing = set(varying(one.point.settings for one in rows))
+    variant = [name for name in group.variant_names if name in differing]
+    tuning = [name for name in group.tuning_names if name in differing]
+    labels = []
+    for one in rows:
+        settings = one.point.settings
+        parts = variant_label(settings, variant) if variant else "", tuning_label(settings, tuning)
+        labels.append(" · ".join(filter(None, parts)) or ranking.point_label(settings, group))
+    same: Mapping[str, object] = group.best.settings
+    constant = variant_label(same, [name for name in group.variant_names if name not in differing])
+    tuned = tuning_label(same, [name for name in group.tuning_names if name not in differing])
+    return labels, " · ".join(filter(None, (constant, tuned))) if rows[1:] else ""
+
+
+def ranking_text(group: Group) -> list[str]:
+    rows = rows_of(group)
+    counts = {kind: sum(kind_of(one, group) == kind for one in rows) for kind in LOOKS}
+    said = [f"Best first, with 95 % intervals: {count_of(1 + counts[MAY_BE], 'point')} may be the best"]
+    said += [f"{counts[WORSE]} {'is' if counts[WORSE] == 1 else 'are'} worse"] if counts[WORSE] else []
+    said += [f"of {counts[UNKNOWN]} it isn't known"] if counts[UNKNOWN] else []
+    hidden = [f"Shown are the first {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
+    same = labels_of(rows[:MOST_ROWS], group)[1]
+    return [" ".join([f"{', '.join(said)}.", *([f"All: {same}."] if same else []), *hidden])]
+
+
+def ranking_figure(group: Group) -> go.Figure:
+    """A row a variant with its mean and its 95 % interval, the best on top."""
+    import plotly.graph_objects as go
+
+    kpi, rows = group.kpi, rows_of(group)[:MOST_ROWS]
+    labels, _ = labels_of(rows, group)
+    figure = go.Figure()
+    for kind, look in LOOKS.items():
+        places = [place for place, one in enumerate(rows) if kind_of(one, group) == kind]
+        if not places:
+            continue
+        some = [rows[place].point for place in places]
+        ends = [(point.interval.low, point.interval.high) if point.interval else (point.value,) * 2 for point in some]
+        width = 3 if kind in (BEST, MAY_BE) else 1.5
+        figure.add_scatter(
+            x=[point.value / kpi.divisor for point in some],
+            y=places,
+            mode="markers",
+            marker=look,
+            error_x={
+                "type": "data",
+                "array": [(high - point.value) / kpi.divisor for point, (_, high) in zip(some, ends, strict=True)],
+                "arrayminus": [(point.value - low) / kpi.divisor for point, (low, _) in zip(some, ends, strict=True)],
+                "thickness": width,
+                "width": 5,
+            },
+            name=kind,
+            customdata=clicks.marks(clicks.run_of(point.runs) for point in some),
+            hovertext=[_hover(rows[place], labels[place], group) for place in places],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    figure.add_vline(x=group.best.value / kpi.divisor, line={"color": LOOKS[BEST]["color"], "width": 1, "dash": "dot"})
+    texts = [template.wrapped(label, LABEL_WIDTH, 3) for label in labels]
+    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=texts, range=[len(rows) - 0.4, -0.6], fixedrange=True)
+    figure.update_xaxes(title=_axis_title(kpi))
+    _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
+    return template.apply(figure, height=max(LEAST_PX, ROW_PX * len(rows) + MARGIN_PX))
+
+
+def limit_known(study: Study, group: Group) -> bool:
+    kpi = study.workload.limited
+    return kpi is not None and any(one.mean is not None for one in bounded(group, kpi))
+
+
+def limit_text(study: Study, group: Group) -> list[str]:
+    kpi = study.workload.limited
+    steps = [] if kpi is None else staircase(bounded(group, kpi), group.kpi, kpi)
+    if kpi is None or not steps:
+        return []
+    first, last = steps[0], steps[-1]
+    tight = f"{group.kpi.show(first.point.value)} at a {kpi.name} {_bound(kpi)} {kpi.show_bound(first.limit)}"
+    if first is last:
+        return [f"One point is the best under every limit that can be kept: {tight}."]
+    return [f"The line is the best for each limit: from {tight} to {group.kpi.show(last.point.value)} at "
+            f"{kpi.show_bound(last.limit)}."]  # fmt: skip
+
+
+def limit_figure(study: Study, group: Group) -> go.Figure:
+    """Each point by both KPIs, the best under each limit as a line, and the limit that is in force."""
+    import plotly.graph_objects as go
+
+    headline, kpi = group.kpi, study.workload.limited
+    assert kpi is not None
+    found = bounded(group, kpi)
+    steps = staircase(found, headline, kpi)
+    wanted = {id(one.point) for one in steps}
+    shown = [pair for place, pair in enumerate(zip(found, group.standings, strict=True))
+             if pair[0].mean is not None and (place < MOST_POINTS or id(pair[0].point) in wanted)]  # fmt: skip
+    figure = go.Figure()
+    _draw_steps(figure, steps, [one.mean for one, _ in shown if one.mean is not None], headline, kpi)
+    labels, _ = labels_of([standing for _, standing in shown], group)
+    for kind, look in LOOKS.items():
+        some = [(*pair, label) for pair, label in zip(shown, labels, strict=True) if kind_of(pair[1], group) == kind]
+        if some:
+            figure.add_scatter(
+                x=[(one.mean or 0.0) / kpi.divisor for one, *_ in some],
+                y=[one.point.value / headline.divisor for one, *_ in some],
+                mode="markers",
+                marker={**look, "opacity": 0.85},
+                name=kind,
+                customdata=clicks.marks(clicks.run_of(one.point.runs) for one, *_ in some),
+                hovertext=[
+                    f"{_hover(standing, label, group)}<br>{_of_limit(one, kpi)}" for one, standing, label in some
+                ],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+    means = [one.mean / kpi.divisor for one, _ in shown if one.mean is not None]
+    limit = None if study.limited is None else study.limited.limit / kpi.divisor
+    _draw_limit(figure, limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)
+    figure.update_xaxes(title=_axis_title(kpi))
+    figure.update_yaxes(title=_axis_title(headline))
+    _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
+    _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
+    figure.update_layout(showlegend=False)
+    return template.apply(figure, height=max(LEAST_PX, ROW_PX * min(len(rows_of(group)), MOST_ROWS) + MARGIN_PX))
+
+
+def _draw_steps(
+    figure: go.Figure, steps: Sequence[Bounded], means: Sequence[float], headline: KPIDefinition, kpi: KPIDefinition
+) -> None:
+    if not steps:
+        return
+    far = (max if kpi.lower_better else min)([*means, *(one.limit for one in steps)])
+    figure.add_scatter(
+        x=[*(one.limit / kpi.divisor for one in steps), far / kpi.divisor],
+        y=[*(one.point.value / headline.divisor for one in steps), steps[-1].point.value / headline.divisor],
+        mode="lines",
+        line={"shape": "hv", "color": template.COLOURS[0], "width": 1.5},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+
+def _draw_limit(figure: go.Figure, limit: float | None, values: Sequence[float], kpi: KPIDefinition) -> None:
+    """The limit as a line to drag; where there is none it stands where it would leave nothing out."""
+    at = limit
+    if at is None:
+        at = max(values) if kpi.lower_better else min(values)
+    line = {"color": template.COLOURS[1], "width": 3, "dash": "dot" if limit is None else "solid"}
+    said = "no limit" if limit is None else f"limit {template.text(f'{at:,.4g} {kpi.display_unit}'.strip())}"
+    label = {"text": said, "textposition": "start", "textangle": 0, "xanchor": "right", "yanchor": "bottom"}
+    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line=line, label=label)
+
+
+def _bound(kpi: KPIDefinition) -> str:
+    return "of at most" if kpi.lower_better else "of at least"
+
+
+def _of_limit(one: Bounded, kpi: KPIDefinition) -> str:
+    bound = "unknown bound" if one.bound is None else f"{kpi.show_bound(one.bound)} with 95 %"
+    return template.text(f"{kpi.name} {kpi.show(one.mean)}, {bound}")
+
+
+def _hover(one: Standing, label: str, group: Group) -> str:
+    kpi, point = group.kpi, one.point
+    apart = "" if point is group.best else f", {ranking.difference_label(one.difference, group.scale, kpi)}"
+    value = f"{kpi.name} {kpi.show(point.value)}{apart} ({ranking.behind(point, kpi)})"
+    return clicks.hover(point.runs, f"<b>{template.wrapped(label, clicks.WIDTH)}</b>", template.text(value))
+
+
+def _axis_title(kpi: KPIDefinition) -> str:
+    unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
+    return template.text(f"{kpi.name}{unit}, {kpi.direction}")
+
+
+def _span(one: Standing) -> tuple[float, ...]:
+    interval = one.point.interval
+    return (one.point.value,) if interval is None else (interval.low, interval.high)
+
+
+def _scale(axis: object, values: Iterable[float]) -> None:
+    """A logarithmic axis where values are far apart."""
+    found = list(values)
+    if found and min(found) > 0 and max(found) / min(found) > _FAR:
+        axis(type="log", **template.log_axis(found))  # type: ignore[operator]
