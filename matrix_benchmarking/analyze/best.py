@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..kpi import KPIDefinition
@@ -56,6 +56,7 @@ class Group:
     settings: Mapping[str, object]  # the values of those of the workload's group keys that differ between groups
     named_by: tuple[str, ...]  # those of them that it takes to name it: the set ones, where no other group has them all
     variant_names: tuple[str, ...]  # settings that name a variant: of the workload's keys, else all that vary
+    told_names: tuple[str, ...]  # those of them that it takes to tell it from others
     tuning_names: tuple[str, ...]  # the other settings that vary in this group
     tried: tuple[Mapping[str, object], ...]  # settings of all points, also where a narrower question leaves some out
     standings: tuple[Standing, ...]  # all points, the best first; ties in the order of their settings
@@ -133,10 +134,13 @@ class Best:
         return tuple(group for group in self.groups if id(group) not in alone)
 
 
-def rank(matrix: Matrix, workload: Workload, order: Order | None = None) -> Best:
+def rank(
+    matrix: Matrix, workload: Workload, order: Order | None = None, differing: Collection[str] | None = None
+) -> Best:
     """Rank the points of *matrix* by the workload's headline KPI at their settings.
 
-    Of several versions with an *order* the newest alone takes part.
+    Of several versions with an *order* the newest alone takes part. A variant is told by those of its settings that are
+    among the *differing*; those that do in *matrix* unless given.
     """
     kpi = workload.headline
     if kpi is None:
@@ -156,8 +160,10 @@ def rank(matrix: Matrix, workload: Workload, order: Order | None = None) -> Best
     named = _named([part(points[0][0].settings, scope) for points in groups.values()])
     told = {newest.key} if newest is not None and newest.of_runs() is not NOT_SET else set[str]()
     variants = tuple(name for name in workload.variant_keys if name not in told)
+    if differing is None:
+        differing = varying(runs[0].settings for runs in ranked)
     made = (
-        _group(points, headlines[group], workload, settings, names, rounds, variants)
+        _group(points, headlines[group], workload, settings, names, rounds, variants, differing)
         for (group, points), (settings, names) in zip(groups.items(), named, strict=True)
     )
     return Best(kpi, tuple(made), tuple(excluded), newest)
@@ -211,13 +217,18 @@ def _group(
     named_by: tuple[str, ...],
     rounds: Mapping[int, int | None],
     variant_keys: Sequence[str],
+    differing: Collection[str],
 ) -> Group:
     points, scale, found = _points(points_runs, kpi, rounds)
-    differing = varying(point.settings for point in points)
-    tuning = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
+    tuning = [
+        name
+        for name in varying(point.settings for point in points)
+        if name not in {*workload.variant_keys, *workload.group_keys}
+    ]
     present = set[str]().union(*(point.settings for point in points))
     variants = tuple(name for name in variant_keys if name in present)
     variant_names = variants or tuple(tuning)
+    told = tuple(name for name in variant_names if name in differing)
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1
     places = ranks([point.settings for point in points], names)
@@ -229,6 +240,7 @@ def _group(
         settings=settings,
         named_by=named_by,
         variant_names=variant_names,
+        told_names=told if told or (variants and tuning) else variant_names,
         tuning_names=tuple(tuning) if variants else (),
         tried=tuple(point.settings for point in points),
         standings=standings,

@@ -21,6 +21,7 @@ from ..workload import MinimumEffect, Workload
 from . import check
 from .best import Best, Limited, rank, under
 from .check import Finding
+from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
@@ -140,12 +141,17 @@ class Study:
     @functools.cached_property
     def of_all(self) -> Best:
         """The ranking of the newest version's points by the workload's headline KPI, whatever the limit."""
-        return rank(self.matrix, self.workload, self.order_at_hand)
+        return rank(self.matrix, self.workload, self.order_at_hand, self._root._differing)
 
     @functools.cached_property
     def of_all_versions(self) -> Best:
         """The ranking of all points beside each other, for pages that show one version after the other."""
         return self.of_all if self.of_all.newest is None else rank(self.matrix, self.workload)
+
+    @functools.cached_property
+    def _differing(self) -> frozenset[str]:
+        """The settings that differ among all that was read."""
+        return frozenset(varying(entry.settings for entry in self.read))
 
     @property
     def best(self) -> Best:
@@ -178,6 +184,11 @@ class Study:
         """The order of the versions as far as it is known without loading payloads of a results tree."""
         found = self._root._order_at_hand
         return None if found is None else found.chosen_by(self.filters)
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the runs that are known are of several versions, as far as that can be told without payloads."""
+        return self.order_at_hand is not None and self.order_at_hand.axis is not None
 
     @functools.cached_property
     def _order_at_hand(self) -> Order | None:

@@ -189,6 +189,8 @@ class Plot(_Named):
 
     how_to_read: ClassVar[str] = ""
     """What the figure shows and how to read it; stands above it."""
+    config: ClassVar[Mapping[str, Any]] = {}
+    """How plotly shows it in the application, beside what all figures have."""
 
     def height_px(self) -> int:
         """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
@@ -217,7 +219,9 @@ class Plot(_Named):
             conclusion = next((one for one in said if isinstance(one, str)), "")
             label = f"{self.name}: {conclusion}" if conclusion else self.name
             parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
-            parts.append(html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label}))
+            parts.append(
+                html.Div(dcc.Graph(figure=figure, config={**self.config}), role="figure", **{"aria-label": label})
+            )
         return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Bounded, Group, Standing, bounded, staircase
 from ..analyze.points import varying
@@ -70,6 +70,7 @@ class Ranking(_OfAGroup):
 
 class UnderALimit(_OfAGroup):
     name: ClassVar[str] = "Best under a limit"
+    config: ClassVar[Mapping[str, Any]] = {"edits": {"shapePosition": True}}
 
     def groups(self) -> Sequence[Group]:
         return [group for group in self.study.of_all.compared if limit_known(self.study, group)]
@@ -82,8 +83,8 @@ class UnderALimit(_OfAGroup):
 def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
     """Both pictures of *group* beside each other; those of the *first* group aren't waited for."""
     limit = UnderALimit(catalogue)
-    drawn: list[tuple[_OfAGroup, Group]] = [(Ranking(catalogue), group)]
-    drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings]
+    drawn: list[tuple[_OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
+    drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and drawn]
     height = 0 if is_first else LEAST_PX
     made = [html.Div(Part(plot.name, functools.partial(plot.parts_of, each), height)) for plot, each in drawn]
     return html.Div(made, className="pictures")
@@ -120,9 +121,11 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
 def ranking_text(group: Group) -> list[str]:
     rows = rows_of(group)
     counts = {kind: sum(kind_of(one, group) == kind for one in rows) for kind in LOOKS}
-    said = [f"Best first, with 95 % intervals: {count_of(1 + counts[MAY_BE], 'point')} may be the best"]
-    said += [f"{counts[WORSE]} {'is' if counts[WORSE] == 1 else 'are'} worse"] if counts[WORSE] else []
-    said += [f"of {counts[UNKNOWN]} it isn't known"] if counts[UNKNOWN] else []
+    if group.estimates is None:
+        said = ["Nothing was repeated, so there are no intervals, and what is more than chance isn't known"]
+    else:
+        said = [f"Best first, with 95 % intervals: {count_of(1 + counts[MAY_BE], 'point')} may be the best"]
+        said += [f"{counts[WORSE]} {'is' if counts[WORSE] == 1 else 'are'} worse"] if counts[WORSE] else []
     hidden = [f"Shown are the first {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
     same = labels_of(rows[:MOST_ROWS], group)[1]
     return [" ".join([f"{', '.join(said)}.", *([f"All: {same}."] if same else []), *hidden])]

@@ -44,9 +44,7 @@ LIMIT = "limit"
 
 class BestReport(Report):
     name: ClassVar[str] = "report: Best configuration"
-    description: ClassVar[str] = (
-        "The best configuration, how many runs stand behind it, and which others can't be told apart from it."
-    )
+    description: ClassVar[str] = "Which configuration is best, and what else may be?"
 
     def draw(self, view: View) -> list[Node]:
         if LIMIT in view.cfg:
@@ -136,8 +134,7 @@ def under_which(study: Study) -> str:
 def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = False, check: Node = None) -> Component:
     """What is best and whether it is at the edge; what stands behind it is one line that opens.
 
-    *is_brief* leaves the rest of each verdict to what opens, and all but the first group; *check* is the line on what
-    is odd about the runs.
+    *is_brief* leaves all but the first group to what opens; *check* is the line on what is odd about the runs.
     """
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
@@ -145,10 +142,9 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
     behind: list[Node] = []
     for place, verdict in enumerate(verdicts):
         shown = behind if is_brief and place else lines
-        shown.append(html.P(verdict.lead, className="lead"))
-        next_to_it = [verdict.edge] if is_brief else [verdict.edge, verdict.rest]
-        shown += [html.P(said) for said in [" ".join(filter(None, next_to_it))] if said]
-        behind += [html.P(verdict.rest)] if is_brief and verdict.rest else []
+        shown.append(html.P([verdict.claim, html.Span(verdict.behind, className="behind")], className="lead"))
+        shown += [html.P(said) for said in [" ".join(filter(None, (verdict.rivals, verdict.edge)))] if said]
+        behind += [html.P(verdict.rest)] if verdict.rest else []
         behind += [html.P(["Measure beyond it:", html.Pre(html.Code(verdict.command))])] if verdict.command else []
     if limited is not None:
         behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
@@ -166,7 +162,7 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
     title = html.Summary(", ".join(counts) or "What stands behind it", className="warning" if doubts else None)
     hidden = [*behind, *([check] if check is not None else [])]
     lines += [html.Details([title, *hidden])] if hidden else []
-    return html.Div([*lines, *more], className="verdict")
+    return html.Div([*lines, *more], className="verdict brief" if is_brief else "verdict")
 
 
 def variants_table(group: Group, href: Href) -> Node:
@@ -238,7 +234,8 @@ NAMED = 3
 
 def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
     return [
-        Column(name, numeric=all(is_number(one.point.settings.get(name)) for one in group.standings)) for name in names
+        Column(name, numeric=all(is_number(one.point.settings.get(name)) for one in group.standings), setting=True)
+        for name in names
     ]
 
 

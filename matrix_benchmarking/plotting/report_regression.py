@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar
@@ -22,8 +21,10 @@ from .template import short
 MOST_CHARTS = 40
 CHARTS_OF_A_LATE_PAGE = 12
 """How many charts there are where the page is made as one part, after it was opened."""
+FIRST_CHARTS = 2
+"""How many of them stand above the table."""
 MOST_ROWS = 200
-FAILING_NAMED = 5
+FAILING_NAMED, VERSIONS_NAMED, LONGEST_LEAD = 5, 3, 400
 NOTES_SHOWN = 20
 NAME_IN_SENTENCE, VERSION_IN_SENTENCE = 120, 40
 PAGE_HEIGHT_PX = 700
@@ -36,9 +37,7 @@ LEGEND = (
 
 class RegressionReport(Report):
     name: ClassVar[str] = "report: Regression analysis"
-    description: ClassVar[str] = (
-        "Did something get worse? Every series of every KPI, against its own past or the other side of a comparison."
-    )
+    description: ClassVar[str] = "Did something get worse, and since when?"
 
     def draw(self, view: View) -> list[Node]:
         if not self.catalogue.is_live or self.study.has_analysis:
@@ -60,12 +59,14 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
-        parts: list[Node] = [verdict_box(analysis), html.P(_scope(analysis), className="note")]
-        shown = changed(analysis)
+        parts: list[Node] = [verdict_box(analysis, self._first_kpi())]
+        shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self._first_kpi()))
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
+            parts += self._charts(shown[:FIRST_CHARTS])
             parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
-            parts += self._charts(shown, most_charts)
+            parts += self._more_charts(shown, most_charts)
+        parts.append(html.P(_scope(analysis), className="note"))
         parts += [*_alarms(analysis), *self._others(analysis)]
         if analysis.not_analysed:
             parts += [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
@@ -75,13 +76,23 @@ class RegressionReport(Report):
             parts += [html.H2("Notes on the data"), listed]
         return parts
 
-    def _charts(self, shown: Sequence[SeriesVerdict], most: int) -> list[Node]:
-        cards = [self._card(verdict, number) for number, verdict in enumerate(shown[:most])]
-        parts: list[Node] = [html.H2("Their charts"), html.P(LEGEND, className="note")]
+    def _first_kpi(self) -> str:
+        headline = self.workload.headline
+        return "" if headline is None else headline.name
+
+    def _charts(self, shown: Sequence[SeriesVerdict], start: int = 0) -> list[Node]:
+        cards = [self._card(verdict, number) for number, verdict in enumerate(shown, start)]
+        return [html.Div(cards, className="series-charts")]
+
+    def _more_charts(self, shown: Sequence[SeriesVerdict], most: int) -> list[Node]:
+        legend = html.P(LEGEND, className="note")
+        if len(shown) <= FIRST_CHARTS:
+            return [legend]
+        parts: list[Node] = [html.H2("More charts"), legend]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
-        return [*parts, html.Div(cards, className="series-charts")]
+        return [*parts, *self._charts(shown[FIRST_CHARTS:most], FIRST_CHARTS)]
 
     def _card(self, verdict: SeriesVerdict, number: int) -> Node:
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
@@ -128,23 +139,27 @@ def _alarms(analysis: Analysis) -> list[Node]:
     return [html.H2("Alarms that were dealt with"), *parts] if parts else []
 
 
-def verdict_box(analysis: Analysis) -> Node:
-    first, *others = wording.lead(analysis)
-    lines: list[Node] = [html.P(first, className="lead")]
+def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
+    """What is worse since when, then how many series are, and what else there is to say behind a line that opens."""
+    counted, *others = wording.lead(analysis)
     failing = analysis.failing
-    if failing:
-        lines.append(bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
+    said = wording.changes(analysis, first_kpi)
+    lines: list[Node] = [html.P(_cut_text(one), className="lead") for one in said[:VERSIONS_NAMED]]
+    lines += (
+        [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
+    )
+    lines.append(html.P(counted, className=None if said else "lead"))
+    behind: list[Node] = [bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED])] if failing else []
     if len(failing) > FAILING_NAMED:
-        counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
-        since = [
-            f"{number} since {cut_inside(version, VERSION_IN_SENTENCE)}" for version, number in counts.most_common(3)
-        ]
-        since += [f"and others since {len(counts) - 3} more versions"] if len(counts) > 3 else []
-        more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
-        lines.append(html.P(f"{more} Of all {len(failing)}, {', '.join(since)}." if since else f"{more} "))
-    if others:
-        lines.append(html.P(" ".join(others)))
+        behind.append(html.P(f"And {len(failing) - FAILING_NAMED} more, in the table below."))
+    behind += [html.P(" ".join(others))] if others else []
+    if behind:
+        lines.append(html.Details([html.Summary("How much, and what else" if failing else "What else"), *behind]))
     return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
+
+
+def _cut_text(said: str) -> str:
+    return short(said, LONGEST_LEAD)
 
 
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
@@ -186,7 +201,11 @@ def _chart(verdict: SeriesVerdict) -> list[Node]:
         said.append(f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch.")
     if outside:
         said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
-    return [dcc.Graph(figure=figure), *([html.P(" ".join(said), className="note")] if said else [])]
+    label = f"{verdict.kpi.name} from version to version: {_sentence(verdict)}"
+    return [
+        html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label}),
+        *([html.P(" ".join(said), className="note")] if said else []),
+    ]
 
 
 def _sentence(verdict: SeriesVerdict) -> str:
@@ -250,7 +269,12 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
     ]
     rows: Iterator[Row] = (_changed_row(one, number < charts, number) for number, one in enumerate(verdicts))
-    return table(columns, rows, caption="Series that changed, the most severe first", limit=limit)
+    return table(
+        columns,
+        rows,
+        caption="Series that changed: what is worse by the headline KPI, then the most severe",
+        limit=limit,
+    )
 
 
 def chart_id(number: int) -> str:

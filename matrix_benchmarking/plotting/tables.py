@@ -50,16 +50,19 @@ def how_to_read(items: Iterable[str]) -> Node:
 
 
 ROWS_SHOWN = 500
+FEWEST_ALIKE = 3
+"""From so many rows on, what they have in common is said once above them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """A column's header: its title, the unit of all its cells, and an explanation."""
+    """A column's header: its title, the unit of all its cells, an explanation, and whether it is a run's setting."""
 
     title: str
     unit: str = ""
     numeric: bool = False
     help: str = ""
+    setting: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,6 +101,23 @@ class Table:
     def rows(self) -> Sequence[Row]:
         return tuple(self.source)
 
+    @functools.cached_property
+    def constants(self) -> dict[int, str]:
+        """The texts of the columns that say the same in each of several rows, by their place: said once above them."""
+        found = {
+            place: texts[0]
+            for place, column in enumerate(self.columns)
+            if (column.setting or not column.numeric) and (texts := [_plain(row[place]) for row in self.rows])
+            if texts[0] and all(text == texts[0] for text in texts)
+        }
+        return found if len(self.rows) >= FEWEST_ALIKE and len(found) < len(self.columns) else {}
+
+    @property
+    def title(self) -> str:
+        """The caption with what all rows have in common."""
+        same = [f"{self.columns[place].title} {text}" for place, text in self.constants.items()]
+        return f"{self.caption} · in all: {', '.join(same)}" if same else self.caption
+
     @property
     def is_lazy(self) -> bool:
         """True while its rows have not been made: there may be many."""
@@ -105,12 +125,13 @@ class Table:
 
     def as_html(self) -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
-        shown = self.rows[: self.limit]
-        caption = self.caption
+        kept = [place for place in range(len(self.columns)) if place not in self.constants]
+        columns, shown = [self.columns[place] for place in kept], self.rows[: self.limit]
+        caption = self.title
         if len(self.rows) > self.limit:
             caption = f"{caption} (the first {self.limit} of {len(self.rows)} rows)"
-        head = html.Thead(html.Tr([_header(column) for column in self.columns]))
-        body = [html.Tr([_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]) for row in shown]
+        head = html.Thead(html.Tr([_header(column) for column in columns]))
+        body = [html.Tr([_cell(row[place], self.columns[place]) for place in kept]) for row in shown]
         made = html.Table([html.Caption(caption), head, html.Tbody(body)], className="sortable")
         return html.Div(made, className="table-scroll", tabIndex="0", role="region", **{"aria-label": caption})
 
@@ -118,6 +139,12 @@ class Table:
 def table(columns: Columns, rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Table:
     """A :class:`Table` of *rows*, each with a cell for each of *columns*; many rows are better given as an iterator."""
     return Table(tuple(Column(one) if isinstance(one, str) else one for one in columns), rows, caption, limit)
+
+
+def _plain(cell: Cell | str) -> str:
+    """The text of a *cell* that is nothing else; empty for any other."""
+    said = cell.content if isinstance(cell, Cell) and not cell.mark else cell
+    return said if isinstance(said, str) else ""
 
 
 def _header(column: Column) -> Component:

@@ -62,7 +62,10 @@ class BestAnswer(Printable):
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
         limited = self.study.limited
-        yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
+        for verdict in wording.verdict(self.best) if limited is None else wording.verdict_under(limited):
+            yield str(verdict)
+            if verdict.command:
+                yield f"Measure beyond it: {verdict.command}"
         yield from () if limited is None else wording.left_out(limited)
         yield from wording.of_newest(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)

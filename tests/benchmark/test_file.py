@@ -122,8 +122,7 @@ def test_a_given_value_has_the_type_of_the_one_in_the_file(name, text, value) ->
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("versionx", "1", "no 'versionx' in common_settings: did you mean 'version'?"),
-        ("size", "1", "no 'size' in common_settings"),
+        ("versionx", "1", "no setting 'versionx': did you mean 'version'?"),
         ("users", "many", "users=many: the benchmark file has a whole number there"),
         ("rate", "fast", "rate=fast: the benchmark file has a number there"),
         ("cached", "1", "cached=1: the benchmark file has true or false there"),
@@ -135,9 +134,11 @@ def test_what_cannot_be_given_is_a_sentence(name, text, sentence) -> None:
     assert sentence in str(caught.value)
 
 
-def test_a_setting_that_an_experiment_has_of_its_own_is_not_replaced_in_silence() -> None:
-    with pytest.raises(ConfigError, match=r"expe\.night sets size itself: use `filters`=size=1"):
-        file.with_settings(_file(size=3), [("size", "1")])
+def test_a_setting_that_an_experiment_has_of_its_own_is_replaced_too_by_several_values_if_so_many_are_given() -> None:
+    changed = file.with_settings(_file(size=3), [("size", "4"), ("size", "8")])
+    assert changed.common_settings["size"] == [4, 8]
+    assert changed.expe["night"].settings == {"size": [4, 8]}
+    assert file.with_settings(_file(), [("size", "4")]).expe["night"].settings == {"size": 4}
 
 
 def test_a_workload_file_is_looked_for_beside_the_benchmark_file_then_from_here(tmp_path, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.plot_ranking import LOOKS
 from matrix_benchmarking.plotting.report_best import MOST_STEPS, chosen_steps, round_limits, verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Workload
@@ -150,3 +151,18 @@ def test_groups_of_one_point_are_one_table_without_a_best(toy: Workload) -> None
     assert page.count("Groups of one point, in which nothing is compared") == 1
     assert "Difference" not in page
     assert all(said in page for said in ("40.00", "20.00", "30.00"))
+
+
+def test_the_pictures_show_who_may_be_the_best_and_the_limit_and_say_so(toy: Workload) -> None:
+    catalogue = catalogue_of(Study(Matrix(POINTS), toy).under(60))
+    figure, (said,) = catalogue.plot("Ranking").draw(catalogue.arguments())
+    kinds = {trace.name: len(trace.x) for trace in figure.data}
+    assert kinds["best"] == 1
+    assert set(kinds) <= set(LOOKS)
+    assert said.startswith("Nothing was repeated")
+    drawn = catalogue.plot("Best under a limit").part(catalogue.arguments()).make()
+    assert drawn[0].role == "figure"
+    assert drawn[0].to_plotly_json()["props"]["aria-label"].startswith("Best under a limit: ")
+    (line,) = drawn[0].children.figure.layout.shapes
+    assert (line.x0, line.label.text) == (60, "limit 60 ms")
+    assert drawn[0].children.config == {"edits": {"shapePosition": True}}

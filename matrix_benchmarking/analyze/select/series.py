@@ -25,6 +25,9 @@ from .versions import in_words
 Step = tuple[int, ...]  # the place of a run by each comparison key
 LeftOut = Mapping[tuple[LabelsKey, str], int]  # how many runs take no part, by what identifies their series, and why
 
+ALL_RUNS = "all runs"
+"""The name of a series that is the only one of its KPI."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesPoint:
@@ -281,7 +284,7 @@ def _names(labels: Sequence[Labels], telling: Sequence[str]) -> list[str]:
 
 
 def _text(labels: Labels, telling: Sequence[str]) -> str:
-    return " · ".join(value_label(name, labels.get(name, NOT_SET)) for name in telling) or "all runs"
+    return " · ".join(value_label(name, labels.get(name, NOT_SET)) for name in telling) or ALL_RUNS
 
 
 def _step_texts(steps: Sequence[Labels], axis: str | None) -> list[str]:

@@ -29,16 +29,24 @@ class Verdict:
     Attributes:
         edge: that it lies at the end of what was tried; empty where it doesn't.
         command: what measures beyond, where that is known.
+        rivals: how many others may be as good, in a few words.
+        behind: what stands behind the value, which ends the lead.
     """
 
     lead: str
     rest: str = ""
     edge: str = ""
     command: str = ""
+    rivals: str = ""
+    behind: str = ""
+
+    @property
+    def claim(self) -> str:
+        """The lead without what stands behind it."""
+        return self.lead.removesuffix(self.behind)
 
     def __str__(self) -> str:
-        further = f"Measure beyond it: {self.command}" if self.command else ""
-        return " ".join(filter(None, (self.lead, self.edge, self.rest, further)))
+        return " ".join(filter(None, (self.lead, self.edge, self.rest)))
 
 
 def verdict(best: Best, condition: str = "") -> list[Verdict]:
@@ -127,8 +135,8 @@ def superlative(kpi: KPIDefinition, condition: str = "") -> str:
 
 
 def point_label(settings: Mapping[str, object], group: Group) -> str:
-    """A point by its variant and the settings that were tuned."""
-    variant = variant_label(settings, group.variant_names)
+    """A point by what tells its variant from others, and the settings that were tuned."""
+    variant = variant_label(settings, group.told_names)
     tuning = tuning_label(settings, group.tuning_names)
     return " at ".join(text for text in (variant, tuning) if text) or "the only configuration"
 
@@ -155,10 +163,11 @@ def _group(group: Group, condition: str, version: str) -> Verdict:
     best, kpi = group.best, group.kpi
     claim = f"{superlative(kpi, condition)} {version}".rstrip()
     start = f"For {scope(group)}: {claim}" if group.settings else claim
-    value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
+    ending = f" ({behind(best, kpi)})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi))))
-    lead, edge = f"{start}: {point_label(best.settings, group)}: {value}.", _edge(group, kpi)
-    return Verdict(lead, rest, edge, (further.command(group) or "") if edge else "")
+    lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi)
+    beyond = (further.command(group) or "") if edge else ""
+    return Verdict(lead, rest, edge, beyond, _rivals_counted(group), ending)
 
 
 def _edge(group: Group, kpi: KPIDefinition) -> str:
@@ -199,6 +208,15 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
     if group.undecided:
         return f"Can't be told apart from it: {_named(group.undecided, group, kpi)}."
     return f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
+
+
+def _rivals_counted(group: Group) -> str:
+    if not group.standings[1:]:
+        return ""
+    if group.estimates is None:
+        return "Nothing was repeated, so whether it differs from the others by more than chance isn't known."
+    count = len(group.undecided)
+    return f"{count_of(count, 'other point')} may be as good." if count else "No other point is as good."
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:

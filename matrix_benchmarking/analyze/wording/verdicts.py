@@ -12,7 +12,7 @@ from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
 from ..select.selection import NO_VALUE
-from ..select.series import KPISeries, Series
+from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..verdict.sides import Judged
@@ -39,6 +39,26 @@ def headline(analysis: Analysis) -> str:
     else:
         said = f"Nothing is worse in {where}"
     return f"{said}: {analysis.question}."
+
+
+def changes(analysis: Analysis, first: str = "") -> list[str]:
+    """What is worse, a sentence a version since when: ``size 8 is worse since 1.3.1: p95 +10 %, and 3 more KPIs.``
+
+    The KPI *first* is named before the others, which come as severe as they are; the version of most series first.
+    """
+    since: dict[str | None, list[SeriesVerdict]] = {}
+    for one in sorted(analysis.failing, key=lambda one: one.kpi.name != first):
+        since.setdefault(one.first_bad_version, []).append(one)
+    said = []
+    for version, several in sorted(since.items(), key=lambda pair: -len(pair[1])):
+        worst, more = several[0], len(several) - 1
+        is_alone = len({one.name for one in several}) == 1
+        who = worst.name if is_alone else f"{len({one.name for one in several})} series"
+        verb = "is" if is_alone and worst.name != ALL_RUNS else "are"
+        what = f"{worst.kpi.name}{'' if is_alone else f' of {worst.name}'} {short_size(worst)}"
+        rest = f", and {more} more {plural(more, 'KPI') if is_alone else 'series'}" if more else ""
+        said.append(f"{who} {verb} worse{'' if version is None else f' since {version}'}: {what}{rest}.")
+    return said
 
 
 def lead(analysis: Analysis) -> list[str]:

@@ -228,14 +228,14 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
     found = check_line(catalogue.study.findings, AnswerKind.BEST, address, is_part=bool(current.filters))
-    is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
+    is_about_it = not current.run and snapshot.slugs.get(current.show or snapshot.opening) == BestReport.name
     return problems.guarded(lambda: verdict_box(study, is_brief=not is_about_it, check=found), "The verdict")
 
 
 def tabs(snapshot: Snapshot, current: View) -> Node:
     reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
     plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
-    shown = "" if current.run else current.show or next(iter(snapshot.slugs))
+    shown = "" if current.run else current.show or snapshot.opening
     rows: list[Node] = [_row("Reports", reports, current, shown)]
     if plots:
         is_open = shown in dict(plots)
@@ -266,7 +266,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     if current.run:
         title, elements = run_page.elements(snapshot, study, current, data.source.roots)
         return Content(title, convert(elements, None), Deferred(), ())
-    slug = current.show or next(iter(snapshot.slugs))
+    slug = current.show or snapshot.opening
     if slug not in snapshot.slugs:
         raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
     name = snapshot.slugs[slug]

@@ -22,6 +22,7 @@ from ...workload import Workload
 from .. import site
 from ..base import Catalogue
 from ..catalogue import catalogue_of
+from ..report_regression import RegressionReport
 from .sidebar import Facets, short_ids
 
 Progress = Callable[[int, int], None]
@@ -72,6 +73,12 @@ class Snapshot:
         catalogue = catalogue_of(self.study)
         names = [*catalogue.reports, *catalogue.plots]
         return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
+
+    @functools.cached_property
+    def opening(self) -> str:
+        """The page that the application opens on: of several versions what changed, else the best configuration."""
+        wanted = RegressionReport.name if self.study.has_versions else None
+        return next((slug for slug, name in self.slugs.items() if name == wanted), next(iter(self.slugs)))
 
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
         """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections."""

@@ -24,6 +24,8 @@ HEADER_PX, ROW_PX = 42, 36
 """The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
 WRAPPED_ROWS = 200
 """Beyond, no text is broken into lines: the height of each row would have to be measured."""
+PINNED = 2
+"""So many columns stay in view at most, where there are many."""
 FEW_COLUMNS = 4
 """So few columns share the width; more are as wide as what they hold, and scroll."""
 THEME = (
@@ -118,9 +120,18 @@ def _graph(graph: Any, identity: str) -> Node:
 def grid(table: Table, identity: str) -> Node:
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
+    shown = [place for place in range(len(table.columns)) if place not in table.constants]
+    pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
     described = dash_ag_grid.AgGrid(
         id=identity,
-        columnDefs=[_definition(column, place, is_short, many, wraps) for place, column in enumerate(table.columns)],
+        columnDefs=[
+            {
+                **_definition(column, place, is_short, many, wraps),
+                "hide": place in table.constants,
+                "pinned": "left" if many and place in pinned else None,
+            }
+            for place, column in enumerate(table.columns)
+        ],
         rowData=[_row(row, table.columns, number) for number, row in enumerate(table.rows)],
         getRowId="params.data.id",
         columnSize="autoSize" if many else "responsiveSizeToFit",
@@ -137,7 +148,7 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
         },
-        csvExportParams={"fileName": f"{identity}.csv"},
+        csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )
     count = f"{len(table.rows)} {'row' if len(table.rows) == 1 else 'rows'}"
     export = html.Button(
@@ -146,7 +157,7 @@ def grid(table: Table, identity: str) -> Node:
         title="Export this table as CSV",
         **{"data-export-grid": identity, "aria-label": f"Export as CSV: {table.caption}"},
     )
-    head = html.Div([html.Span(f"{table.caption} · {count}", className="caption"), export], className="grid-head")
+    head = html.Div([html.Span(f"{table.title} · {count}", className="caption"), export], className="grid-head")
     # Dash loads the grid after the page: until then its place is kept.
     least = HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
     place = html.Div(described, style={"minHeight": f"{least}px"})

@@ -302,6 +302,12 @@ def register(app: Any, answers: Pages) -> None:
         Input({"type": "figure", "index": ALL}, "clickData"),
         prevent_initial_call=True,
     )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "dragged"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "figure", "index": ALL}, "relayoutData"),
+        prevent_initial_call=True,
+    )
     app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
 
     def frame(request: object) -> Frame:

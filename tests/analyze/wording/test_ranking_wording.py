@@ -21,7 +21,7 @@ def test_single_runs_are_ranked_but_no_difference_is_claimed(workload: Workload,
     points = [(256, 409.44), (512, 412.70), (384, 416.31)]
     matrix = Matrix([entry for vus, cost in points for entry in entries({"hw_type": "l4", "vus": vus}, cost)])
     (verdict,) = ranking.verdict(rank(matrix, workload))
-    assert verdict.lead == "Cheapest by cost: l4 at vus 256: 409.44 USD (one run: no interval)."
+    assert verdict.lead == "Cheapest by cost: vus 256: 409.44 USD (one run: no interval)."
     assert verdict.rest == (
         "Next: vus 512 (412.70 USD, +0.8 %); vus 384 (416.31 USD, +1.7 %). No point was repeated, so whether "
         "such differences are more than chance isn't known."
@@ -39,7 +39,7 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
     assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD)."
     assert verdict.rest == (
         "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %). "
-        "The best of 2 points looks better than it is, by about 1.9 % on average."
+        "The best of 2 points looks about 1.9 % better than it is."
     )
 
 
@@ -98,12 +98,12 @@ def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
 ) -> None:
     money = workload.kpis["cost"]
     (group,) = rank(Matrix([*entries({"vus": 1}, 1.0, 2.0), *entries({"vus": 2}, 3.0, 4.0)]), workload).groups
-    begin = "The best of 2 points looks better than it is, by about"
+    begin = "The best of 2 points looks about"
     for optimism, scale, said in [
-        (0.5, Scale.RATIO, f"{begin} 50.0 % on average."),
-        (0.001, Scale.RATIO, f"{begin} 0.1 % on average."),
+        (0.5, Scale.RATIO, f"{begin} 50.0 % better than it is."),
+        (0.001, Scale.RATIO, f"{begin} 0.1 % better than it is."),
         (0.0004, Scale.RATIO, ""),
-        (0.5, Scale.DIFFERENCE, f"{begin} 0.50 USD on average."),
+        (0.5, Scale.DIFFERENCE, f"{begin} 0.50 USD better than it is."),
         (0.004, Scale.DIFFERENCE, ""),
         (None, Scale.RATIO, ""),
     ]:
@@ -164,17 +164,20 @@ def test_a_doubt_says_whose_it_is_and_once(workload: Workload, entries: MakeEntr
 @pytest.mark.parametrize(
     ("costs", "expected"),
     [
-        ((4.0, 2.0, 1.0), "It is at the highest vus that was tried: more may be better."),
-        ((4.0, 1.01, 1.0), "at the highest vus that was tried, but vus 4 came near it (+1.0 %): more will hardly be"),
+        ((4.0, 2.0, 1.0), "More may be better: the highest vus that was tried wins."),
+        (
+            (4.0, 1.01, 1.0),
+            "the highest vus that was tried wins, but vus 4 came near it (+1.0 %): the last step brought little.",
+        ),
     ],
 )
-def test_where_the_last_step_brought_nothing_more_will_hardly_either(
+def test_a_winner_at_the_edge_is_said_with_what_the_last_step_brought(
     workload: Workload, entries: MakeEntries, costs: tuple[float, ...], expected: str
 ) -> None:
     points = zip((1, 4, 8), costs, strict=True)
     matrix = Matrix([one for vus, cost in points for one in entries({"hw_type": "a", "vus": vus}, cost)])
     (verdict,) = ranking.verdict(rank(matrix, workload))
-    assert expected in verdict.rest
+    assert expected in verdict.edge
 
 
 def test_why_the_ranking_is_by_another_kpi(workload: Workload, entries: MakeEntries) -> None:

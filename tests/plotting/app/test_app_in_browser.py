@@ -199,12 +199,12 @@ def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_pat
         box.scroll_into_view_if_needed()
         header = box.locator(".ag-header-cell", has_text="1B_cost")
         header.locator(".ag-header-cell-label").click()
-        first = box.locator(".ag-center-cols-container [row-index='0']")
+        first = box.locator(".ag-pinned-left-cols-container [row-index='0']")
         visit.until("document.querySelector('.ag-header-cell[aria-sort=ascending]') !== null")
         assert "onnx-int8" in first.inner_text()
         visit.page.get_by_label("image Filter Input").fill("fp32")
         visit.until(
-            "[...document.querySelectorAll('.ag-center-cols-container')].some(e => !e.innerText.includes('int8'))"
+            "[...document.querySelectorAll('.ag-pinned-left-cols-container')].some(e => e.innerText.includes('fp32') && !e.innerText.includes('int8'))"
         )
         rows = exported(visit, box, tmp_path / "table.csv")
         assert {row["image"] for row in rows} == {"onnx-fp32"}

@@ -43,7 +43,7 @@ def test_every_report_and_plot_of_the_sample_has_a_page(pages: Pages) -> None:
 
 def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages) -> None:
     _, verdict, _ = pages.frame("?show=runs")
-    assert "Cheapest by 1B_cost: local · cpu-1 · onnx-int8" in texts(verdict)
+    assert "Cheapest by 1B_cost: cpu-1 · onnx-int8" in texts(verdict)
     _, verdict, _ = pages.frame("?filters=image=onnx-fp32")
     assert "onnx-fp32" in texts(verdict)
     assert "Can't be told apart from it: batch_size 8" not in text_of(pages, "")  # the page itself doesn't say it again
@@ -180,7 +180,7 @@ def test_a_history_that_can_not_be_read_leaves_the_results(
     assert "Shown are the results alone: there is no history at gone.db yet" in texts(headline)
     assert "Cheapest by 1B_cost" in texts(headline)
     assert "Cost analysis" in texts(tabs)
-    assert "Best of each variant" in text_of(pages, "")
+    assert "Best 1B_cost of each variant" in text_of(pages, "")
     places.clear()
     data.start()
     data.join(20)
@@ -289,7 +289,7 @@ def test_a_report_that_fails_is_a_box_and_the_others_go_on(
     monkeypatch.setattr(KPIReport, "do_plot", broken)
     assert "can't be shown (RuntimeError: boom <script>)" in text_of(pages, "?show=kpi-overview")
     assert "boom" in caplog.text
-    assert "Best of each variant" in text_of(pages, "")
+    assert "Best 1B_cost of each variant" in text_of(pages, "")
 
 
 class TestActing:
@@ -420,7 +420,7 @@ def test_what_can_not_be_read_is_said_and_what_was_read_stays(pages: Pages) -> N
     pages.act({"do": "read"}, "")
     pages.data.join(10)
     assert "no such disk" in pages.progress()
-    assert "Best of each variant" in text_of(pages, "")
+    assert "Best 1B_cost of each variant" in text_of(pages, "")
 
 
 def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> None:

@@ -73,7 +73,7 @@ def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made
 
 def test_other_pages_make_no_analysis(made: list[int], tmp_path: Path) -> None:
     pages = application(history(), tmp_path)
-    for query in ("", "?show=kpi-overview", "?show=error-report"):
+    for query in ("?show=best-configuration", "?show=kpi-overview", "?show=error-report"):
         pages.frame(query)
         pages.page(query, list(range(30)))
     assert made == []

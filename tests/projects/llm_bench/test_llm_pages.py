@@ -123,7 +123,7 @@ def test_the_highest_load_under_limits_is_that_of_a_point_which_keeps_both(study
     workload = study.workload
     limits = [(workload.kpis["ttft_p99"], 0.5), (workload.kpis["tpot_p99"], 0.02)]
     rows = highest_loads(
-        study.of_all.groups,
+        study.of_all_versions.groups,
         limits,
         workload.kpis["output_tokens_per_s"],
         None,

@@ -42,6 +42,13 @@
       const run = Array.isArray(data) ? data[0] : data;
       return typeof run === "string" && run ? { do: "open", run, n: (counter += 1) } : noUpdate();
     },
+    // A line that can be dragged stands for the limit.
+    dragged(layouts) {
+      const { triggered } = window.dash_clientside.callback_context;
+      const moved = (triggered || []).map((one) => one.value && one.value["shapes[0].x0"]).find(Number.isFinite);
+      if (moved === undefined) return noUpdate();
+      return { do: "fields", values: { "cfg.limit": String(Number(moved.toPrecision(3))) }, n: (counter += 1) };
+    },
     title(title) {
       const name = document.title.split(" – ").slice(-2).join(" – ");
       document.title = title ? `${title} – ${name}` : name;

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 class BestConfiguration(BestReport):
     """The built-in report and three plots."""
 
-    description: ClassVar[str] = (
-        "The cheapest configuration, how many runs stand behind it, which others can't be told apart from "
-        "it, and how cost, throughput and latency depend on the load."
-    )
+    description: ClassVar[str] = "Which configuration is cheapest, and what else may be?"
 
     plots = (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput)
 

@@ -1,0 +1,103 @@
+"""Of several versions the newest is ranked, each group and each product by its own, and what is left out is said."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+
+from matrix_benchmarking import filters
+from matrix_benchmarking.analyze import further
+from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.recorded import Environment
+from matrix_benchmarking.workload import RegressionKeys, Workload
+
+MakeEntries = Callable[..., list[Entry]]
+
+
+@pytest.fixture
+def versioned(workload: Workload) -> Workload:
+    return dataclasses.replace(workload, regression=RegressionKeys(comparison_keys=["version"]))
+
+
+def best(study: Study) -> list[tuple[object, ...]]:
+    return [tuple(group.best.settings.values()) for group in study.best.groups]
+
+
+def test_a_cheap_old_release_is_not_the_best(versioned: Workload, entries: MakeEntries) -> None:
+    runs = [
+        *entries({"version": "1.9", "hw_type": "a"}, 1.0, 1.1),
+        *entries({"version": "1.10", "hw_type": "a"}, 3.0, 3.1),
+        *entries({"version": "1.10", "hw_type": "b"}, 2.0, 2.1),
+    ]
+    study = Study(Matrix(runs), versioned)
+    assert best(study) == [("1.10", "b")]
+    assert len(study.of_all_versions.groups[0].standings) == 3
+    (verdict,) = ranking.verdict(study.best)
+    assert verdict.lead.startswith("Cheapest by cost at version 1.10: b: 2.05 USD")
+    assert ranking.of_newest(study.best) == ["1.10 is the newest of 2 versions; 2 runs of other versions take no part."]
+    older = study.selected(filters.parse("version=1.9"))
+    assert best(older) == [("1.9", "a")]
+    assert older.best.newest is None
+
+
+def test_groups_and_products_have_their_own_newest_version(versioned: Workload, entries: MakeEntries) -> None:
+    runs = [
+        *entries({"version": "1", "task": "x", "hw_type": "a"}, 5.0),
+        *entries({"version": "2", "task": "x", "hw_type": "a"}, 6.0),
+        *entries({"version": "1", "task": "y", "hw_type": "a"}, 1.0),
+    ]
+    study = Study(Matrix(runs), versioned)
+    assert sorted(map(str, best(study))) == [str(("1", "y", "a")), str(("2", "x", "a"))]
+    assert ranking.of_newest(study.best) == [
+        "Each is ranked at its newest version; 1 run of other versions takes no part."
+    ]
+    keys = RegressionKeys(comparison_keys=["version"], product_keys=["hw_type"])
+    engines = [*entries({"version": "9", "hw_type": "a"}, 2.0), *entries({"version": "1", "hw_type": "b"}, 1.0)]
+    assert best(Study(Matrix(engines), versioned)) == [("9", "a")]
+    assert best(Study(Matrix(engines), dataclasses.replace(versioned, regression=keys))) == [("1", "b")]
+
+
+def test_a_newest_version_that_failed_is_among_the_runs_that_take_no_part(
+    versioned: Workload, entries: MakeEntries
+) -> None:
+    runs = [
+        *entries({"version": "1"}, 5.0),
+        *entries({"version": "2"}, 4.0),
+        *entries({"version": "1", "hw_type": "a"}, 4.0, exit_code=1),
+        *entries({"version": "3"}, None, exit_code=1),
+    ]
+    study = Study(Matrix(runs), versioned)
+    assert best(study) == [("2",)]
+    assert ranking.exclusions(study.best) == "1 run can't take part (1 × failed with exit code 1)"
+
+
+def test_without_an_order_all_versions_are_ranked(versioned: Workload, entries: MakeEntries) -> None:
+    runs = [*entries({"version": "blue"}, 5.0), *entries({"version": "red"}, 4.0)]
+    assert best(Study(Matrix(runs), versioned)) == [("red",)]
+
+
+COMMAND = "matbench benchmark bench.yaml --run '--filters=hw_type=a,vus={},repeat=1'"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (COMMAND.format(8), "matbench benchmark bench.yaml --run --setting=vus=8 --setting=vus=16 --filters=hw_type=a"),
+        (None, None),
+        ("matbench 'unended", None),
+        ("rm -rf /", None),
+    ],
+)
+def test_what_measures_beyond_the_edge(
+    workload: Workload, entries: MakeEntries, monkeypatch: pytest.MonkeyPatch, command: str | None, expected: str | None
+) -> None:
+    monkeypatch.setattr(Entry, "environment", Environment(command=command))
+    points = [({"hw_type": "a", "vus": vus}, cost) for vus, cost in ((1, 4.0), (8, 2.0))]
+    (group,) = rank(Matrix([run for settings, cost in points for run in entries(settings, cost)]), workload).groups
+    assert further.command(group) == expected
+    assert ranking.verdict(rank(Matrix(group.best.runs), workload))[0].command == ""  # one value has no edge

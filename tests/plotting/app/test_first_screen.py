@@ -1,0 +1,86 @@
+"""What a person sees first: of a directory the ranking as a picture with a limit to drag, of a history what changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.app_visit import AppVisit as Visit
+
+from matrix_benchmarking.history import SQLiteLocation, open_history
+from matrix_benchmarking.history.transfer import read_import
+
+Application = Callable[..., contextlib.AbstractContextManager[str]]
+MOST_WORDS = 257  # half of what it was
+
+pytestmark = pytest.mark.xdist_group("browser")
+IN_VIEW = """() => [...document.querySelectorAll("main h1, main h2, main h3, main p, main li, main summary, main td")]
+    .filter(e => e.checkVisibility() && e.getBoundingClientRect().top < innerHeight)
+    .map(e => e.innerText).join(" ").split(/\\s+/).length"""
+FIGURES = """() => [...document.querySelectorAll(".js-plotly-plot .main-svg:first-child")]
+    .filter(e => e.getBoundingClientRect().bottom <= innerHeight).length"""
+
+
+@pytest.fixture(scope="module")
+def of_releases(application: Application, repository: Path, tmp_path_factory: Any) -> Iterator[str]:
+    path = tmp_path_factory.mktemp("releases") / "releases.db"
+    with open_history(SQLiteLocation(path), writable=True) as history:
+        read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
+    with application(f"--history=sqlite:///{path}", "--workload=encoder_bench", "--port=0") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def of_results(application: Application, sample: Path) -> Iterator[str]:
+    with application(f"--results-dirname={sample}", "--workload=encoder_bench", "--port=0") as address:
+        yield address
+
+
+def test_a_history_opens_on_what_changed_with_its_chart(tab: Any, of_releases: str) -> None:
+    with Visit(tab, of_releases, viewport={"width": 1400, "height": 1000}) as visit:
+        visit.open()
+        assert visit.page.locator("#content h1").inner_text() == "Regression analysis"
+        lead = visit.page.locator("#content .verdict .lead")
+        assert lead.inner_text() == "batch_size 8 is worse since 1.3.1: 1B_cost +11.6 %, and 3 more KPIs."
+        visit.see_all()
+        visit.page.evaluate("scrollTo(0, 0)")
+        assert visit.page.evaluate(FIGURES) >= 1
+        assert visit.page.evaluate(IN_VIEW) <= MOST_WORDS
+        assert "at version 1.3.4: batch_size 1" in visit.page.locator("#headline .lead").inner_text()
+
+
+def test_the_ranking_is_a_picture_and_its_limit_a_line_to_drag(tab: Any, of_results: str) -> None:
+    with Visit(tab, of_results, viewport={"width": 1400, "height": 1000}) as visit:
+        visit.open()
+        visit.until("document.querySelectorAll('.pictures .main-svg').length > 2")
+        assert visit.page.evaluate(IN_VIEW) <= MOST_WORDS
+        assert "the highest batch_size and vus" in visit.page.locator("#headline").inner_text()
+        visit.page.locator("#headline summary").click()
+        assert "--setting=vus=32 --setting=vus=64" in visit.page.locator("#headline pre").inner_text()
+        line = visit.page.locator(".pictures .js-plotly-plot").nth(1).locator(".shapelayer path").last.bounding_box()
+        assert line is not None
+        x, y = line["x"], line["y"] + line["height"] / 2
+        visit.page.mouse.move(x, y)
+        visit.page.mouse.down()
+        visit.page.mouse.move(x - 150, y, steps=6)
+        visit.page.mouse.up()
+        visit.until("location.search.includes('cfg.limit=')")
+        visit.until("document.querySelector('#headline .lead').innerText.includes('ms p95_latency by 1B_cost')")
+        assert visit.complaints == []
+
+
+def test_at_400_pixels_the_verdict_takes_three_lines_and_the_figures_fit(tab: Any, of_results: str) -> None:
+    with Visit(tab, of_results, viewport={"width": 400, "height": 800}) as visit:
+        visit.open()
+        visit.see_all()
+        lead = visit.page.locator("#headline .lead")
+        height = lead.evaluate("e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)")
+        assert height < 3.5
+        scrolls = (
+            "[...document.querySelectorAll('.figure-scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+        )
+        assert visit.page.evaluate(scrolls) == 0
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
