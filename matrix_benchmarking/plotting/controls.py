@@ -11,6 +11,7 @@ from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
 from ..matrix import Entry, Matrix
 
+LONGEST_TEXT = 2000
 SHORT_ID = 8
 """How many digits of an entry's id an address carries at least."""
 
@@ -87,7 +88,24 @@ class RunChoice:
         return find_run(self.matrix, text)
 
 
-Control = Choice | Number | RunChoice
+@dataclasses.dataclass(frozen=True, slots=True)
+class Text:
+    """What a person types; *suggestions* are offered, and *hint* stands in the empty field."""
+
+    name: str
+    label: str
+    suggestions: Sequence[str] = ()
+    hint: str = ""
+    default: str | None = None
+
+    def read(self, text: str) -> str:
+        """The text as it is; raises ConfigError where it is too long to be meant."""
+        if len(text) > LONGEST_TEXT:
+            raise ConfigError(f"{self.name}: more than {LONGEST_TEXT} characters")
+        return text
+
+
+Control = Choice | Number | RunChoice | Text
 
 
 def find_run(matrix: Matrix, text: str) -> Entry:

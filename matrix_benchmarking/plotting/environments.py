@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..matrix import Entry
+from ..filters import show
+from ..matrix import NOT_SET, Entry
 from ..recorded import Environment
 from .tables import Node, Row, html, table
 
 if TYPE_CHECKING:
     from .base import Href
 
+MOST_NAMED = 8
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
 _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
@@ -69,6 +71,26 @@ def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dic
     if max(len(old), len(new)) > MOST_READ:
         caption += f" (of the first {MOST_READ:,} runs of each side)"
     return [table(["What", "Old runs", "New runs"], rows, caption=caption)]
+
+
+def settings_difference(old: Sequence[Entry], new: Sequence[Entry]) -> list[Node]:
+    """A table of the settings that differ between two sides; nothing where none does."""
+    names = dict.fromkeys(name for run in (*old, *new) for name in run.settings)
+    rows: list[Row] = []
+    for name in names:
+        sides = [sorted({show(run.settings.get(name, NOT_SET)) for run in side}) for side in (old, new)]
+        if sides[0] != sides[1]:
+            rows.append([name, *(", ".join(values[:MOST_NAMED]) for values in sides)])
+    return [table(["Setting", "Old runs", "New runs"], rows, caption="The settings differ")] if rows else []
+
+
+def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]]) -> list[Node]:
+    """The command that repeats a run of each side, where it was recorded."""
+    found: list[Node] = []
+    for name, side in zip(names, sides, strict=True):
+        command = next((one for run in side[:MOST_READ] if (one := run.environment.command)), None)
+        found += [html.P(f"Repeat {name}:"), html.Pre(html.Code(command))] if command else []
+    return found
 
 
 def _values(entries: Iterable[Entry], read: dict[int, dict[str, str]]) -> dict[str, set[str]]:

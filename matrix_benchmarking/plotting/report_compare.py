@@ -1,20 +1,19 @@
-"""Report: should I switch? One value of a setting against another, at all points that differ in nothing else."""
+"""Report: is the new one worse, or should I switch? Two sides, at all points that differ in nothing else."""
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from ..analyze.points import ExclusionCause, joined_warnings
+from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import select
-from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
-from ..analyze.wording import verdicts
+from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (
     UNKNOWN,
     difference_label,
@@ -23,116 +22,24 @@ from ..analyze.wording.verdicts import (
     outcome_label,
     verdict_label,
 )
-from ..analyze.words import plural, value_label
-from ..errors import ConfigError, did_you_mean, sentence
+from ..analyze.words import count_of, plural, value_label
+from ..errors import ConfigError
 from ..filters import Scalar, show
-from ..matrix import NOT_SET, TREE, Entry, Matrix, typed
+from ..matrix import NOT_SET, TREE, Entry, typed
+from . import compare_charts
 from .base import Report, View
-from .controls import Choice, Control
-from .environments import environment_difference
+from .compare_sides import SETTING, SIDE, Candidate, candidates, choices
+from .controls import Control
+from .environments import environment_difference, repeat_commands, settings_difference
 from .report_regression import size_cell
-from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, how_to_read, html, kpi_cell, table
+from .tables import Cell, Column, Columns, Node, Part, Row, count_cell, dcc, how_to_read, html, table
 
 if TYPE_CHECKING:
     from .base import Catalogue
 
-MOST_VALUES = 8
-PAIRS_SHOWN, NAMED = 30, 5
+PAIRS_SHOWN = 100
+SECTION_PX = 600
 _CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
-SETTING, OLD, NEW = "setting", "old", "new"
-Candidate = tuple[str, Scalar, Scalar]
-
-
-def comparable(study: Study) -> dict[str, list[Scalar]]:
-    variables: dict[str, list[Any]] = dict(study.matrix.variables())
-    found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
-    places = {name: study.places(name) for name in found}
-    return {
-        name: sorted(values, key=lambda value: places[name].get(typed(value), -1))
-        for name, values in found.items()
-        if len(values) > 1
-    }
-
-
-def choices(study: Study, setting: str | None) -> list[Control]:
-    """The controls ``setting``, ``old`` and ``new``; without a *setting* the values are those of all settings."""
-    values = comparable(study)
-    if not values:
-        return []
-    offered = values[setting] if setting in values else [each for one in values.values() for each in one]
-    unique = tuple({typed(value): value for value in offered}.values())
-    return [
-        Choice(SETTING, "Setting", tuple(values)),
-        Choice(OLD, "Old value", unique, needs=SETTING),
-        Choice(NEW, "New value", unique, needs=SETTING),
-    ]
-
-
-def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
-    """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing."""
-    setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
-    known = comparable(study)
-    if setting is None:
-        if old is not None or new is not None:
-            raise ConfigError("Choose the setting whose values are to be compared.")
-        return list(_all(study, known))
-    values = known.get(setting)
-    if values is None:
-        raise ConfigError(
-            sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
-        )
-    if old is None and new is None and study.places(setting):
-        return [_newest(study, setting, values)]
-    old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
-    others = [value for value in values if typed(value) != typed(old)]
-    if new is None:
-        return [(setting, old, value) for value in others]
-    new = _value(new, setting, values)
-    if typed(old) == typed(new):
-        raise ConfigError(f"Old and new are both {show(old)}: choose two different values of {setting}.")
-    return [(setting, old, new)]
-
-
-def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
-    """The newest of *values*, versions in order, against the last that the history calls good, else the one before."""
-    analysis = study.analysis if study.has_analysis else None
-    places = study.places(setting)
-    good = [
-        value
-        for one in ([] if analysis is None else analysis.failing)
-        if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
-    ]
-    last = min(good, key=lambda value: places.get(typed(value), len(places)), default=None)
-    older = [value for value in values[:-1] if good and typed(value) == typed(last)]
-    return setting, (older or values[-2:-1])[0], values[-1]
-
-
-def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
-    workload = study.workload
-    keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
-    for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
-        values = variables[name]
-        if study.places(name):
-            yield _newest(study, name, values)
-        elif len(values) <= MOST_VALUES:
-            usual = _usual(study.matrix, name, values)
-            yield from ((name, usual, value) for value in values if value is not usual)
-
-
-def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
-    counts = collections.Counter(typed(entry.settings[name]) for entry in matrix if name in entry.settings)
-    return max(values, key=lambda value: counts[typed(value)])
-
-
-def _value(wanted: Scalar, setting: str, values: list[Scalar]) -> Scalar:
-    """The value of *setting* that is *wanted*, by its type, else as it is written, as an address may have it."""
-    same = [value for value in values if typed(value) == typed(wanted)]
-    written = [value for value in values if show(value) == show(wanted)]
-    if not same and not written:
-        listed = ", ".join(show(value) for value in values[:10])
-        raise ConfigError(f"{show(wanted)} is no value of {setting}; there are {listed}.")
-    return (same or written)[0]
 
 
 class CompareReport(Report):
@@ -140,7 +47,7 @@ class CompareReport(Report):
 
     name: ClassVar[str] = "report: Compare"
     description: ClassVar[str] = (
-        "Should I switch? One value of a setting against another, at all points that differ in nothing else."
+        "Is the new one worse, or better? Two sides, at all points that differ in nothing else."
     )
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -156,28 +63,36 @@ class CompareReport(Report):
             return [html.P("This workload defines no KPI.")]
         self._setting = view.cfg.get(SETTING)
         try:
-            wanted = candidates(self.study, view.cfg)
+            switches = self._switches(candidates(self.study, view.cfg))
         except ConfigError as error:
             return [html.P(str(error))]
-        entries = view.runs
-        switches = self._switches(entries, wanted)
         if not switches:
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
-        clear = [one for one in switches if _is_clear(one)]
-        rest = [one for one in switches if not _is_clear(one)]
-        suspected = [one for one in rest if one.analysis.having(Outcome.SUSPECTED)]
-        above = [*clear, *suspected] or rest[:1]
-        parts: list[Node] = [html.Div([part for one in above for part in self._said(one)], className="verdict")]
-        parts += [part for one in clear for part in self._section(one)]
-        if rest:
-            heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
-            heading += f", {len(suspected)} of them with suspected series" if suspected else ""
-            hidden: list[Node] = []
-            for one in rest:
-                hidden += [] if any(one is each for each in above) else self._said(one)
-                hidden += self._section(one)
-            parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
-        return [*parts, *self._order(switches), how_to_read(HOW_TO_READ)]
+        first, *others = switches
+        parts: list[Node] = [self._verdict(first), *self._section(first), *self._order(switches)]
+        if others:
+            parts.append(html.H2(f"{len(others)} other {plural(len(others), 'comparison')}"))
+            parts += [self._folded(one) for one in others]
+        return [*parts, how_to_read(HOW_TO_READ)]
+
+    def _folded(self, switch: Switch) -> Node:
+        """A comparison as its verdict, which opens; in the application it is made when it is opened."""
+        counted = compare_charts.counted(switch.analysis.verdicts)
+        section = Part(self.name, lambda: html.Div([*self._said(switch), *self._section(switch)]), SECTION_PX)
+        return html.Details([html.Summary(f"{_versus(switch)}: {counted}"), section])
+
+    def _verdict(self, switch: Switch) -> Node:
+        """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
+        verdicts = switch.analysis.verdicts
+        lead = f"{_versus(switch)}: {compare_charts.counted(verdicts)}"
+        said, doubts = self._said(switch)[:1], self._said(switch)[1:]
+        title = html.Summary(
+            count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
+        )
+        said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
+        hidden = html.Details([title, *doubts, html.P(" ".join(wording.lead(switch.analysis)))])
+        failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
+        return html.Div([html.P(lead, className="lead"), *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
@@ -190,19 +105,33 @@ class CompareReport(Report):
     def summary(self) -> str:
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        switches = self._switches(list(self.matrix), candidates(self.study, {}))
-        return self._sentence(switches[0]) if switches else "There is nothing to compare."
+        switches = self._switches(candidates(self.study, {}))
+        return (
+            f"{_versus(switches[0])}: {compare_charts.counted(switches[0].analysis.verdicts)}"
+            if switches
+            else "There is nothing to compare."
+        )
 
-    def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
-        """What can be compared, the clearest first, by the largest effect on the KPI that ranks most of the runs."""
-        places = {kpi.name: place for place, kpi in enumerate(self.workload.headlines(one.settings for one in entries))}
+    def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
+        """What can be compared, versions first, then the clearest, by the KPI that ranks most of the runs."""
         switches = []
-        for setting, old, new in wanted:
-            found = self._switch(entries, setting, old, new)
+        for one in wanted:
+            entries = one.runs_of(self.study)
+            places = {
+                kpi.name: place for place, kpi in enumerate(self.workload.headlines(run.settings for run in entries))
+            }
+            found = self._switch(entries, one.setting, one.old, one.new)
             if found is not None and any(effect.kpi.name in places for effect in found.effects):
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
-        return sorted(switches, key=lambda one: (not _is_clear(one), -abs(one.effects[0].judged.measure.value)))
+        return sorted(
+            switches,
+            key=lambda one: (
+                not self.study.places(one.setting),
+                not _is_clear(one),
+                -abs(one.effects[0].judged.measure.value),
+            ),
+        )
 
     def _switch(self, entries: Sequence[Entry], setting: str, old: Scalar, new: Scalar) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
@@ -220,14 +149,13 @@ class CompareReport(Report):
         """Whether to switch, by the headline KPI; then the verdict on all series."""
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
-        what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
+        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
         behind = f"{mean_label(effect.judged, count)}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
-        on_all = " ".join(verdicts.lead(switch.analysis))
         if effect.outcome not in _CLEAR:
-            return f"{what}: {moved}; {_verdict(effect)}. {on_all}"
+            return f"{what}: {moved}; {_verdict(effect)}."
         gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
         refused = sum(typed(settings.get(switch.setting, NOT_SET)) == typed(switch.new) for settings in gated)
         is_better = effect.outcome is Outcome.IMPROVEMENT
@@ -240,7 +168,7 @@ class CompareReport(Report):
             else ""
         )
         moved = moved.removeprefix(f"{kpi.name} ")
-        return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why} {on_all}"
+        return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why}"
 
     def _said(self, switch: Switch) -> list[Node]:
         """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
@@ -249,49 +177,70 @@ class CompareReport(Report):
         said: list[Node] = [html.P(self._sentence(switch))]
         for doubt, having in joined_warnings([*old.values(), *new.values()]):
             counts = [
-                f"{sum(run.name in side for run in having)} of {len(side)} with {value_label(switch.setting, value)}"
+                f"{sum(run.name in side for run in having)} of {len(side)} with {_side(switch, value)}"
                 for side, value in ((old, switch.old), (new, switch.new))
             ]
             said.append(html.P(f"Doubtful: {doubt} (runs: {', '.join(counts)}).", className="warning"))
         return said
 
     def _section(self, switch: Switch) -> list[Node]:
-        effect = switch.effects[0]
-        pairs = len(effect.pairs)
-        old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
-        heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
-        told = [one for one in switch.analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
-        parts: list[Node] = [html.H2(heading), _effects_table(switch)]
-        named = [
-            " ".join([verdicts.sentence(one), *(f"Alarm {each.id}." for each in one.alarms if each.id)]) for one in told
-        ]
-        parts += [bullets(named[:NAMED])] if told else []
-        parts += [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
-        title = html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}")
-        hidden = html.Details([title, self._pairs_table(effect)])
-        return [*parts, *environment_difference(old, new, self._environments), hidden]
+        pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
+        verdicts = compare_charts.relevant(switch.analysis.verdicts)
+        drawn = compare_charts.drawable(verdicts)
+        old, new = ({run.name: run for one in pairs.values() for run in _runs(one, side)} for side in ("old", "new"))
+        sides = _side(switch, switch.old), _side(switch, switch.new)
+        parts: list[Node] = []
+        if drawn:
+            figure = compare_charts.forest_figure(drawn, pairs)
+            parts.append(_figure(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
+            parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
+            figure = compare_charts.runs_figure(drawn, pairs, self.study.blocks, sides)
+            parts.append(
+                html.P("The runs of both sides; lines join those that were measured together.", className="note")
+            )
+            parts.append(_figure(figure, f"The runs behind the first series, {sides[0]} beside {sides[1]}."))
+        parts.append(self._series_table(verdicts, pairs))
+        parts += settings_difference(list(old.values()), list(new.values()))
+        parts += environment_difference(list(old.values()), list(new.values()), self._environments)
+        parts += repeat_commands(sides, (list(old.values()), list(new.values())))
+        parts.append(_effects_table(switch))
+        written = html.Pre(html.Code(markdown(switch.analysis)))
+        return [*parts, html.Details([html.Summary("As Markdown, for a pull request"), written])]
 
-    def _pairs_table(self, effect: Effect) -> Node:
-        kpi = effect.kpi
+    def _series_table(self, verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair]) -> Node:
         columns: Columns = [
-            "At",
-            Column("Old", unit=kpi.display_unit, numeric=True, help="mean of the runs, geometric for positive values"),
-            Column("New", unit=kpi.display_unit, numeric=True, help="old and the difference"),
+            *("KPI", "At", "Verdict"),
             Column("Difference", numeric=True, help="with its 95 % interval"),
-            *("Verdict", "Runs"),
+            Column("Old", numeric=True, help="mean of the runs, geometric for positive values"),
+            Column("New", numeric=True, help="old and the difference"),
+            "Runs",
         ]
-        pairs = {one.series.id: one for one in effect.pairs}
-        rows = (self._pair_row(one, pairs[one.id]) for one in effect.verdicts)
-        return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}", limit=PAIRS_SHOWN)
+        rows = (self._pair_row(one, pairs[one.kpi.name, one.id]) for one in verdicts)
+        return table(columns, rows, caption="The series, the most important first", limit=PAIRS_SHOWN)
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
         runs = [(entry, side) for side in ("old", "new") for entry in _runs(pair, side)]
         links = [part for entry, side in runs for part in (self.link(entry, side), " ")]
         levels = (verdict.old_level, verdict.new_level)
-        shown = ("unknown" if level is None else kpi_cell(verdict.kpi, level) for level in levels)
+        shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
-        said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{verdicts.shown(verdict)}{alarms}"
-        return [verdict.name, *shown, size_cell(verdict), said, Cell(links)]
+        said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
+        return [verdict.kpi.name, verdict.name, said, size_cell(verdict), *shown, Cell(links)]
+
+
+def _figure(figure: object, label: str) -> Node:
+    return html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label})
+
+
+def _side(switch: Switch, value: Scalar) -> str:
+    return show(value) if switch.setting == SIDE else value_label(switch.setting, value)
+
+
+def _versus(switch: Switch) -> str:
+    """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
+    unofficial = " (unofficial)" if switch.setting == TREE else ""
+    old = show(switch.old)
+    return f"{_side(switch, switch.new)}{unofficial} against {old}"
 
 
 def _runs(pair: Pair, side: str) -> list[Entry]:
@@ -321,7 +270,7 @@ def _effects_table(switch: Switch) -> Node:
         counts = [len(effect.pairs), *map(effect.count, (*_CLEAR, Outcome.SUSPECTED))]
         difference = Cell(difference_label(judged, kpi), sort=judged.measure.value)
         rows.append([kpi.name, difference, interval_label(judged, kpi), _verdict(effect), *map(count_cell, counts)])
-    return table(columns, rows, caption="What changes, KPI by KPI")
+    return table(columns, rows, caption="All settings pooled, KPI by KPI")
 
 
 def _verdict(effect: Effect) -> str:

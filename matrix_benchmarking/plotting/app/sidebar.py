@@ -14,7 +14,7 @@ from ... import filters as filter_language
 from ...filters import Filters, Value, cut, show
 from ...matrix import NOT_SET, Matrix, NotSet, order, typed
 from .. import controls
-from ..controls import Choice, Control, Number, RunChoice
+from ..controls import Choice, Control, Number, RunChoice, Text
 from ..tables import Node, dcc, html
 from . import view
 from .view import View
@@ -278,6 +278,8 @@ def _input(control: Control, current: View, without: View) -> Node:
         case Number():
             labels = {f"{step:g}": f"{step:g}" for step in control.steps}
             default = "" if control.default is None else f"{control.default:g}"
+        case Text():
+            default = control.default or ""
         case RunChoice():
             default = "" if control.default is None else (control.default.test_uuid or "")[: controls.SHORT_ID]
     chosen = current.cfg.get(control.name, default)
@@ -298,5 +300,10 @@ def _input(control: Control, current: View, without: View) -> Node:
         options = [{"label": label, "value": text} for text, label in labels.items()]
         value = None if control.default is None and not chosen else chosen
         return dcc.Dropdown(id=field_id(name, chosen), options=options, value=value, clearable=control.default is None)
+    if isinstance(control, Text):
+        listed = f"suggestions-{control.name}"
+        field = typed_field(name, chosen, type="text", list=listed, placeholder=control.hint)
+        offered = html.Datalist([html.Option(value=each) for each in control.suggestions], id=listed)
+        return html.Label([html.Span(control.label, className="unseen"), field, offered])
     field = typed_field(name, chosen, type="number" if isinstance(control, Number) else "text")
     return html.Label([html.Span(control.label, className="unseen"), field])

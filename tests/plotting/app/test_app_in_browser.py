@@ -204,7 +204,8 @@ def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_pat
         assert "onnx-int8" in first.inner_text()
         visit.page.get_by_label("image Filter Input").fill("fp32")
         visit.until(
-            "[...document.querySelectorAll('.ag-pinned-left-cols-container')].some(e => e.innerText.includes('fp32') && !e.innerText.includes('int8'))"
+            "[...document.querySelectorAll('.ag-pinned-left-cols-container')]"
+            ".some(e => e.innerText.includes('fp32') && !e.innerText.includes('int8'))"
         )
         rows = exported(visit, box, tmp_path / "table.csv")
         assert {row["image"] for row in rows} == {"onnx-fp32"}

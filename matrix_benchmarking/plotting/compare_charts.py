@@ -1,0 +1,223 @@
+"""A comparison as pictures: a row a series with its interval, and the runs behind the most important ones."""
+
+from __future__ import annotations
+
+import collections
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.sides import Pair, RunBlocks
+from ..analyze.wording import verdicts as wording
+from ..analyze.words import is_or_are, percent
+from ..matrix import Entry
+from . import clicks, template
+from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+MOST_ROWS, ROW_PX, MARGIN_PX = 36, 24, 120
+MOST_SHOWN, COLUMNS, PANEL_PX = 6, 3, 250
+LABEL_WIDTH, LEAST_REACH = 44, 0.02
+KINDS = {
+    Outcome.REGRESSION: (WORSE, "worse"),
+    Outcome.SUSPECTED: (DOUBTFUL, "suspected"),
+    Outcome.IMPROVEMENT: (BETTER, "better"),
+    Outcome.NO_CHANGE: (OTHER, "no difference shown"),
+    Outcome.CANT_TELL: ("", "can't be told"),
+}
+GREY = template.COLOURS[6]
+_LOOKS = {**LOOKS, OTHER: (GREY, "circle"), "": (GREY, "circle-open")}
+OLD_LOOK, NEW_LOOK = (GREY, "circle"), (template.COLOURS[0], "circle")
+
+
+def counted(verdicts: Sequence[SeriesVerdict]) -> str:
+    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would have shown).``"""
+    of = {outcome: [one for one in verdicts if one.outcome is outcome] for outcome in KINDS}
+    same = of[Outcome.NO_CHANGE]
+    seen = wording.would_show(same)
+    said = [f"{len(of[one])} {KINDS[one][1]}" for one in (Outcome.REGRESSION, Outcome.IMPROVEMENT)]
+    ways = collections.Counter(wording.looks(one) for one in of[Outcome.SUSPECTED])
+    said += [f"{ways[way]} suspected to be {way}" for way in ("worse", "better") if ways[way]]
+    said.append(f"{len(same)} without a difference{f' ({seen})' if seen else ''}")
+    said += [f"{len(of[Outcome.CANT_TELL])} can't be told"] if of[Outcome.CANT_TELL] else []
+    return f"{', '.join(said)}."
+
+
+def relevant(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
+    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first."""
+    outcomes = list(KINDS)
+    largest: dict[object, float] = {}
+
+    def cause(one: SeriesVerdict) -> tuple[Outcome, str | None, str]:
+        alarm = next((alarm.first_bad for alarm in one.alarms), None)
+        return one.outcome, alarm, one.name
+
+    for one in verdicts:
+        largest[cause(one)] = max(largest.get(cause(one), 0.0), _size(one))
+    return sorted(
+        verdicts, key=lambda one: (outcomes.index(one.outcome), -largest[cause(one)], str(cause(one)), -_size(one))
+    )
+
+
+def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
+    """Those of which the ratio is known."""
+    return [one for one in verdicts if one.effect is not None and math.isfinite(one.effect.value)]
+
+
+def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair]) -> go.Figure:
+    """A row for each of *verdicts*, in their order: the change in per cent with its 95 % interval."""
+    import plotly.graph_objects as go
+
+    shown = verdicts[:MOST_ROWS]
+    reach = 1.15 * max([LEAST_REACH, *(abs(end) for one in shown for end in _ends(one) if math.isfinite(end))])
+    most = 3.0 * max([LEAST_REACH, *(_size(one) for one in shown)])
+    reach = min(reach, most)
+    figure = go.Figure()
+    for outcome, (kind, name) in KINDS.items():
+        places = [place for place, one in enumerate(shown) if one.outcome is outcome]
+        if not places:
+            continue
+        colour, symbol = _LOOKS[kind]
+        some = [shown[place] for place in places]
+        figure.add_scatter(
+            x=[100 * _value(one) for one in some],
+            y=places,
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 10},
+            error_x={
+                "type": "data",
+                "array": [100 * (_within(_ends(one)[1], reach) - _value(one)) for one in some],
+                "arrayminus": [100 * (_value(one) - _within(_ends(one)[0], reach)) for one in some],
+                "thickness": 2 if outcome is not Outcome.NO_CHANGE else 1.2,
+                "width": 4,
+            },
+            name=name,
+            customdata=clicks.marks(_new_run(one, pairs) for one in some),
+            hovertext=[template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    figure.add_vline(x=0, line={"color": GREY, "width": 1})
+    _rule_off(figure, shown)
+    texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 2) for one in shown]
+    figure.update_yaxes(
+        tickvals=list(range(len(shown))),
+        ticktext=texts,
+        range=[len(shown) - 0.4, -0.6],
+        fixedrange=True,
+        showgrid=False,
+    )
+    figure.update_xaxes(
+        title="new against old, with 95 % intervals", ticksuffix=" %", range=[-100 * reach, 100 * reach]
+    )
+    return template.apply(figure, height=ROW_PX * len(shown) + MARGIN_PX)
+
+
+def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:
+    """A line between the rows of one outcome and those of the next."""
+    for place in range(1, len(shown)):
+        if shown[place].outcome is not shown[place - 1].outcome:
+            figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
+
+
+def runs_figure(
+    verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair], blocks: RunBlocks, sides: tuple[str, str]
+) -> go.Figure:
+    """A panel for each of the first *verdicts*: the runs of both sides as dots, those of one block joined."""
+    shown = [one for one in verdicts if (one.kpi.name, one.id) in pairs][:MOST_SHOWN]
+    titles = [template.wrapped(f"{one.kpi.name} · {one.name}", 34, 2) for one in shown]
+    facets = template.Facets(titles, COLUMNS, shared_yaxes=False, horizontal_spacing=0.1)
+    for panel, one in enumerate(shown):
+        _draw_runs(facets, panel, one, pairs[one.kpi.name, one.id], blocks)
+    names = [template.wrapped(side, 16, 2) for side in sides]
+    facets.figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False)
+    facets.figure.update_layout(showlegend=False)
+    return template.apply(facets.figure, height=PANEL_PX * facets.rows + 60)
+
+
+def _draw_runs(facets: template.Facets, panel: int, verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks) -> None:
+    kpi, place = verdict.kpi, facets.place(panel)
+    sides = [runs_of(pair, side) for side in (pair.old, pair.new)]
+    together: dict[object, tuple[list[float], list[float]]] = {}
+    for at, runs in enumerate(sides):
+        for run in runs:
+            block = blocks.of(run)
+            key = ("campaign", block.campaign) if block.round is None else ("round", block.round)
+            together.setdefault(key, ([], []))[at].append(run.kpis[kpi.name] / kpi.divisor)
+    for both in together.values():
+        if all(both):
+            facets.figure.add_scatter(
+                x=[0, 1],
+                y=[sum(values) / len(values) for values in both],
+                mode="lines",
+                line={"color": GREY, "width": 1},
+                hoverinfo="skip",
+                **place,
+            )
+    new_colour = _LOOKS[KINDS[verdict.outcome][0]][0] if verdict.outcome is not Outcome.NO_CHANGE else NEW_LOOK[0]
+    for at, (runs, colour) in enumerate(zip(sides, (OLD_LOOK[0], new_colour), strict=True)):
+        spread = [at + 0.16 * (number / max(len(runs) - 1, 1) - 0.5) for number in range(len(runs))]
+        facets.figure.add_scatter(
+            x=spread,
+            y=[run.kpis[kpi.name] / kpi.divisor for run in runs],
+            mode="markers",
+            marker={"color": colour, "size": 8, "opacity": 0.75},
+            customdata=clicks.marks(run.test_uuid for run in runs),
+            hovertext=[
+                clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            **place,
+        )
+    facets.figure.update_yaxes(title=template.text(kpi.display_unit), **place)
+
+
+def runs_of(pair: Pair, places: Sequence[int]) -> list[Entry]:
+    """The runs of one side, those in which the KPI is known."""
+    name = pair.series.kpi.name
+    return [run for place in places for run in pair.series.points[place].entries if name in run.kpis]
+
+
+def forest_text(verdicts: Sequence[SeriesVerdict]) -> str:
+    """What the figure leaves out, if anything."""
+    drawn = drawable(verdicts)
+    left = len(verdicts) - len(drawn)
+    said = [f"The first {MOST_ROWS} of {len(drawn)} are drawn."] if len(drawn) > MOST_ROWS else []
+    said += [f"{left} without a ratio {is_or_are(left)} in the table."] if left else []
+    return " ".join(said)
+
+
+def _new_run(one: SeriesVerdict, pairs: Mapping[tuple[str, str], Pair]) -> str | None:
+    pair = pairs.get((one.kpi.name, one.id))
+    runs = [] if pair is None else runs_of(pair, pair.new)
+    return clicks.run_of(runs) if runs else None
+
+
+def _value(one: SeriesVerdict) -> float:
+    assert one.effect is not None
+    return one.effect.value
+
+
+def _ends(one: SeriesVerdict) -> tuple[float, float]:
+    """The ends of the interval; of an unknown one the value itself."""
+    effect = one.effect
+    assert effect is not None
+    return tuple(effect.value if math.isnan(end) else end for end in (effect.low, effect.high))  # type: ignore[return-value]
+
+
+def _within(end: float, reach: float) -> float:
+    return max(-2.0 * reach, min(2.0 * reach, end))
+
+
+def _size(one: SeriesVerdict) -> float:
+    value = math.nan if one.effect is None else abs(one.effect.value)
+    return value if math.isfinite(value) else 0.0
+
+
+def conclusion(verdicts: Sequence[SeriesVerdict]) -> str:
+    """The figure in words, for who can't see it: the counts, and the largest changes."""
+    told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)]
+    named = [f"{one.kpi.name} of {one.name} {percent(_value(one))}" for one in drawable(told)[:5]]
+    return " ".join([counted(verdicts), *([f"{'; '.join(named)}."] if named else [])])

@@ -1,0 +1,186 @@
+"""What can be compared with what: two values of a setting, or any two selections of runs; and what is worth it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import filters
+from ..analyze.study import Study
+from ..errors import ConfigError, did_you_mean, sentence
+from ..filters import Filters, Scalar, show
+from ..matrix import NOT_SET, TREE, Entry, Matrix, typed
+from .controls import Choice, Control, Text
+
+MOST_VALUES = 8
+MOST_SUGGESTED = 200
+SETTING, OLD, NEW = "setting", "old", "new"
+SIDE = "side"
+"""The setting that tells two selections apart which differ in more than one value."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Candidate:
+    """A comparison: the values *old* and *new* of *setting*; of :data:`SIDE` what was asked for, and the selections."""
+
+    setting: str
+    old: Scalar
+    new: Scalar
+    selections: tuple[Filters, Filters] | None = None
+
+    def runs_of(self, study: Study) -> list[Entry]:
+        """The runs to compare. Where it isn't about versions, those of the newest alone.
+
+        Raises:
+            ConfigError: a run is on both sides, or one side has none.
+        """
+        entries = list(study.runs)
+        newest = study.best.newest
+        if self.selections is not None:
+            return _sided(entries, self.selections, (show(self.old), show(self.new)))
+        if newest is None or study.places(self.setting):
+            return entries
+        others = {id(run) for run in newest.others}
+        return [entry for entry in entries if id(entry) not in others]
+
+
+def comparable(study: Study) -> dict[str, list[Scalar]]:
+    """The settings of several values; those of versions from the oldest on."""
+    variables: dict[str, list[Any]] = dict(study.runs.variables())
+    found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
+    places = {name: study.places(name) for name in found}
+    return {
+        name: sorted(values, key=lambda value: places[name].get(typed(value), -1))
+        for name, values in found.items()
+        if len(values) > 1
+    }
+
+
+def choices(study: Study, setting: str | None) -> list[Control]:
+    """The controls ``setting``, ``old`` and ``new``: values of the *setting*, else selections (``version=1.2``)."""
+    values = comparable(study)
+    if not values:
+        return []
+    if setting in values:
+        offered = [show(value) for value in reversed(values[setting])]
+    else:
+        offered = [f"{filters.escaped(name)}={filters.write(each)}" for name, of in values.items() for each in of[::-1]]
+    hint = "a value" if setting in values else "version=1.2,batch_size=8"
+    return [
+        Choice(SETTING, "Setting", tuple(values)),
+        Text(OLD, "Old side", tuple(offered[:MOST_SUGGESTED]), hint),
+        Text(NEW, "New side", tuple(offered[:MOST_SUGGESTED]), hint),
+    ]
+
+
+def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
+    """Each comparison that *cfg* asks for; all that are worth it where it says nothing."""
+    setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
+    known = comparable(study)
+    if setting is None and (old is not None or new is not None):
+        return [_of_selections(study, known, old, new)]
+    if setting is None:
+        return list(_all(study, known))
+    values = known.get(setting)
+    if values is None:
+        raise ConfigError(
+            sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
+        )
+    if old is None and new is None and study.places(setting):
+        return [_newest(study, setting, values)]
+    old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
+    others = [value for value in values if typed(value) != typed(old)]
+    if new is None:
+        return [Candidate(setting, old, value) for value in others]
+    new = _value(new, setting, values)
+    if typed(old) == typed(new):
+        raise ConfigError(f"Old and new are both {show(old)}: choose two different values of {setting}.")
+    return [Candidate(setting, old, new)]
+
+
+def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object, new: object) -> Candidate:
+    if old is None or new is None:
+        raise ConfigError(
+            "Choose both sides, such as version=1.2 and version=1.3; or a setting whose values to compare."
+        )
+    texts = str(old), str(new)
+    sides = filters.parse(texts[0]), filters.parse(texts[1])
+    for side in sides:
+        if not side:
+            raise ConfigError("Both sides need a selection, such as version=1.2.")
+        study.runs.check_values(side)
+    names = {name for side in sides for name in side}
+    if len(names) == 1 and all(len(values) == 1 for side in sides for values in side.values()):
+        (name,) = names
+        return candidates(
+            study, {SETTING: name, **{key: show(side[name][0]) for key, side in zip((OLD, NEW), sides, strict=True)}}
+        )[0]
+    return Candidate(SIDE, *texts, selections=sides)
+
+
+def _sided(entries: Sequence[Entry], selections: tuple[Filters, Filters], names: tuple[str, str]) -> list[Entry]:
+    """The runs of both *selections* with the name of theirs, and without the settings by which they were chosen."""
+    chosen = {name for side in selections for name in side}
+    found, counts = [], [0, 0]
+    for entry in entries:
+        sides = [place for place, side in enumerate(selections) if filters.matches(side, entry.settings, entry.repeat)]
+        if len(sides) > 1:
+            raise ConfigError(f"{entry.name} is on both sides: choose two selections that have no run in common.")
+        for place in sides:
+            counts[place] += 1
+            rest = {name: value for name, value in entry.settings.items() if name not in chosen}
+            found.append(dataclasses.replace(entry, settings={SIDE: names[place], **rest}))
+    for name, count in zip(names, counts, strict=True):
+        if not count:
+            raise ConfigError(f"No run is selected by {name}.")
+    return found
+
+
+def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
+    """The newest of *values*, versions in order, against the last that the history calls good, else the one before.
+
+    With results beside a history, the newest is theirs.
+    """
+    analysis = study.analysis if study.has_analysis else None
+    places = study.places(setting)
+    own = {typed(entry.settings.get(setting, NOT_SET)) for entry in study.matrix}
+    newest = max((place for place, value in enumerate(values) if typed(value) in own), default=len(values) - 1)
+    before = values[:newest] or values[newest + 1 :]
+    good = [
+        value
+        for one in ([] if analysis is None else analysis.failing)
+        if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
+    ]
+    last = min(good, key=lambda value: places.get(typed(value), len(places)), default=None)
+    older = [value for value in before if good and typed(value) == typed(last)]
+    return Candidate(setting, (older or before[-1:])[0], values[newest])
+
+
+def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
+    workload = study.workload
+    keys = [TREE, *workload.regression.comparison_keys, *workload.variant_keys]
+    for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
+        values = variables[name]
+        if study.places(name):
+            yield _newest(study, name, values)
+        elif len(values) <= MOST_VALUES:
+            usual = _usual(study.matrix, name, values)
+            yield from (Candidate(name, usual, value) for value in values if value is not usual)
+
+
+def _usual(matrix: Matrix, name: str, values: list[Scalar]) -> Scalar:
+    counts = collections.Counter(typed(entry.settings[name]) for entry in matrix if name in entry.settings)
+    return max(values, key=lambda value: counts[typed(value)])
+
+
+def _value(wanted: object, setting: str, values: list[Scalar]) -> Scalar:
+    """The value of *setting* that is *wanted*, by its type, else as it is written, as an address may have it."""
+    same = [value for value in values if typed(value) == typed(wanted)]
+    written = [value for value in values if show(value) == show(wanted)]
+    if not same and not written:
+        listed = ", ".join(show(value) for value in values[:10])
+        raise ConfigError(f"{show(wanted)} is no value of {setting}; there are {listed}.")
+    return (same or written)[0]
