@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .tables import Node
 
 GROUP = "group"
-MOST_ROWS, MOST_POINTS = 14, 400
+FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 400
 LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 34, 34, 300, 110
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 LOOKS = {
@@ -91,8 +91,9 @@ def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
 
 
 def rows_of(group: Group) -> list[Standing]:
-    """The best point of each variant and all that can't be told apart from the best, the best first."""
+    """The best point of each variant and all that can't be told apart from the best, the best first; else the first."""
     wanted = {id(one.point) for one in (*group.variants, *group.undecided)}
+    wanted |= {id(one.point) for one in group.standings[: max(FEW_ROWS - len(wanted), 0) + 1]}
     return [one for one in group.standings if id(one.point) in wanted]
 
 

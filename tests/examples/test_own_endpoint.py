@@ -49,7 +49,7 @@ def test_the_way_from_a_url_to_the_best_configuration_is_as_written(chapter, cap
             assert main(shlex.split(line)[1:]) == 0, line
     out = capsys.readouterr().out
     assert "4 of 4 points to run" in out
-    assert "Cheapest by 1B_cost: mine · big-box · production · infinity at vus 4" in out
+    assert "Cheapest by 1B_cost: vus 4" in out
     assert "matbench benchmark mine.yaml" in Path("report/best-configuration.html").read_text()
     assert json.loads(next(Path("results").glob("**/server.json")).read_text())["kind"] == "url"
 
