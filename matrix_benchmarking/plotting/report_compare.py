@@ -77,14 +77,12 @@ class CompareReport(Report):
 
     def _folded(self, switch: Switch) -> Node:
         """A comparison as its verdict, which opens; in the application it is made when it is opened."""
-        counted = compare_charts.counted(switch.analysis.verdicts)
         section = Part(self.name, lambda: html.Div([*self._said(switch), *self._section(switch)]), SECTION_PX)
-        return html.Details([html.Summary(f"{_versus(switch)}: {counted}"), section])
+        return html.Details([html.Summary(_lead(switch)), section])
 
     def _verdict(self, switch: Switch) -> Node:
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
         verdicts = switch.analysis.verdicts
-        lead = f"{_versus(switch)}: {compare_charts.counted(verdicts)}"
         said, doubts = self._said(switch)[:1], self._said(switch)[1:]
         title = html.Summary(
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
@@ -92,7 +90,7 @@ class CompareReport(Report):
         said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
         hidden = html.Details([title, *doubts, html.P(" ".join(wording.lead(switch.analysis)))])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
-        return html.Div([html.P(lead, className="lead"), *said, hidden], className=f"verdict{failing}")
+        return html.Div([html.P(_lead(switch), className="lead"), *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
@@ -106,11 +104,10 @@ class CompareReport(Report):
         if self.workload.headline is None:
             return "This workload defines no KPI."
         switches = self._switches(candidates(self.study, {}))
-        return (
-            f"{_versus(switches[0])}: {compare_charts.counted(switches[0].analysis.verdicts)}"
-            if switches
-            else "There is nothing to compare."
-        )
+        if not switches:
+            return "There is nothing to compare."
+        first = switches[0]
+        return " ".join(filter(None, [_lead(first), self._sentence(first), first.analysis.beside]))
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, versions first, then the clearest, by the KPI that ranks most of the runs."""
@@ -124,14 +121,13 @@ class CompareReport(Report):
             if found is not None and any(effect.kpi.name in places for effect in found.effects):
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
-        return sorted(
-            switches,
-            key=lambda one: (
-                not self.study.places(one.setting),
-                not _is_clear(one),
-                -abs(one.effects[0].judged.measure.value),
-            ),
-        )
+
+        def place(one: Switch) -> tuple[bool, bool, bool, float]:
+            size = abs(one.effects[0].judged.measure.value)
+            is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
+            return not self.study.places(one.setting), not _is_clear(one), not is_suspected, -size
+
+        return sorted(switches, key=place)
 
     def _switch(self, entries: Sequence[Entry], setting: str, old: Scalar, new: Scalar) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
@@ -236,11 +232,11 @@ def _side(switch: Switch, value: Scalar) -> str:
     return show(value) if switch.setting == SIDE else value_label(switch.setting, value)
 
 
-def _versus(switch: Switch) -> str:
-    """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
+def _lead(switch: Switch) -> str:
+    """``version 1.3.4 against 1.3.0: 4 worse, …``; a tree beside the first is one that somebody brought."""
     unofficial = " (unofficial)" if switch.setting == TREE else ""
-    old = show(switch.old)
-    return f"{_side(switch, switch.new)}{unofficial} against {old}"
+    versus = f"{_side(switch, switch.new)}{unofficial} against {show(switch.old)}"
+    return f"{versus}: {compare_charts.counted(switch.analysis.verdicts)}"
 
 
 def _runs(pair: Pair, side: str) -> list[Entry]:

@@ -145,10 +145,12 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
     ).pages
     alone = path.rename(tmp_path / "moved.html")
     with Visit(browser, alone) as visit:
+        visit.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
         figures = visit.page.locator(".figure")
         assert figures.count() >= 4
         for number in range(figures.count()):
-            assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
+            figures.nth(number).scroll_into_view_if_needed()  # the first dozen are drawn at once, others when seen
+            figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").first.wait_for(state="attached")
         assert visit.page.locator("h1").count() == 1
         visit.page.locator("nav a", has_text="Sanity checks").click()
         assert visit.page.url.endswith("#sanity-checks")

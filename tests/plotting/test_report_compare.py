@@ -114,7 +114,7 @@ def test_what_shows_no_difference_says_so_and_is_folded_away_behind_what_does(to
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("same", 1.001))
     assert "same instead of a: cost +0.1 % (95 % interval" in shown
     assert "in the geometric mean of 3 pairs of points, in 3 common rounds; no difference shown; " in shown
-    assert "Nothing worse or better is shown: 1 comparison" in shown
+    assert "<summary>same against a: 0 worse, 0 better, 6 without a difference (" in shown
     assert shown.index("b instead of a") < shown.index("<details") < shown.index("same instead of a")
 
 
@@ -125,19 +125,18 @@ def test_what_is_suspected_is_seen_without_opening_what_is_folded_away(toy: Work
         for one in sweep("maybe", 1.0)
     ]
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *maybe)
-    above, folded = shown.split("<details><summary>Nothing worse or better is shown", 1)
-    assert folded.startswith(": 1 comparison, 1 of them with suspected series</summary>")
-    assert "in 3 common rounds; suspected: worse. Nothing is worse in 6 series of 2 KPIs, and 2 are suspected" in above
-    row = next(row for row in folded.split("<tr") if ">cost<" in row)
+    _, folded = shown.split("<details><summary>maybe against a: 0 worse, 0 better, 2 suspected to be worse, ", 1)
+    assert "in 3 common rounds; suspected: worse." in folded
+    row = next(row for row in folded.split("All settings pooled")[2].split("<tr") if ">cost<" in row)
     assert [cell.split("<")[0] for cell in row.split(">") if cell[:2] in ("3<", "0<", "2<")] == ["3", "0", "0", "2"]
-    assert "with suspected series" not in page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("same", 1.001))
 
 
 def test_one_round_can_not_tell_and_the_page_says_what_to_measure(toy: Workload) -> None:
     shown = page(toy, entry("a", 1, 10.0), entry("b", 1, 5.0))
     assert "b instead of a: cost −50.0 % over 1 pair of points, in one common round; can&#x27;t be told." in shown
+    above = shown.split("As Markdown")[0]
     assert (
-        shown.count("Both were measured in one round only, and one can&#x27;t tell chance; measure both in turn") == 1
+        above.count("Both were measured in one round only, and one can&#x27;t tell chance; measure both in turn") == 1
     )
 
 
@@ -153,14 +152,15 @@ def test_each_pair_has_its_verdict_and_each_kpi_counts_them(toy: Workload) -> No
     mixed = [one if one.settings["vus"] != 4 else dataclasses.replace(one, kpis={**one.kpis, "cost": 90.0 + one.repeat})
              for one in sweep("b", 0.5)]  # fmt: skip
     shown = page(toy, *sweep("a", 1.0), *mixed)
-    row = next(row for row in shown.split("<tr") if ">cost<" in row)
+    row = next(row for row in shown.split("All settings pooled")[2].split("<tr") if ">cost<" in row)
     assert [cell.split("<")[0] for cell in row.split(">") if cell[:2] in ("3<", "1<", "2<", "0<")] == [
         "3",
         "1",
         "2",
         "0",
     ]
-    assert "cost of vus 4 is worse at b than at a: +2" in shown
+    assert "<td>cost</td><td>vus 4</td><td>worse</td>" in shown.replace(' class="number"', "")
+    assert "b against a: 1 worse, 2 better, 3 without a difference" in shown
     assert "no difference shown" in shown  # the fidelity
 
 
@@ -177,7 +177,13 @@ def test_two_values_of_any_setting_can_be_named(toy: Workload) -> None:
         ({"setting": "vus", "old": 1, "new": 3}, "3 is no value of vus; there are 1, 2, 4."),
         ({"setting": "vus", "old": "a"}, "a is no value of vus; there are 1, 2, 4."),
         ({"setting": "vsu"}, "There is no setting &#x27;vsu&#x27; with two values to compare: did you mean &#x27;vus"),
-        ({"old": 1}, "Choose the setting whose values are to be compared."),
+        ({"old": "vus=1"}, "Choose both sides, such as version=1.2 and version=1.3"),
+        (
+            {"old": "vus=1", "new": "image=a"},
+            "a-1-0 is on both sides: choose two selections that have no run in common.",
+        ),
+        ({"old": "vus=1,image=b", "new": "vus=9,image=a"}, "no test has"),
+        ({"old": "vus=1,image=b", "new": "vsu=9"}, "no test has a setting &#x27;vsu&#x27;"),
     ],
 )
 def test_what_does_not_fit_together_is_a_sentence(toy: Workload, cfg: dict[str, Any], said: str) -> None:
@@ -198,14 +204,12 @@ def test_a_setting_alone_compares_each_of_its_values_with_the_usual_one(toy: Wor
 def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
     report = catalogue.report("Compare")
-    offered = {control.name: list(control.options) for control in report.controls()}
-    assert offered == {
-        "setting": ["image", "vus"],
-        "old": ["a", "b", 1, 2, 4],
-        "new": ["a", "b", 1, 2, 4],
-    }
+    setting, *sides = report.controls()
+    assert list(setting.options) == ["image", "vus"]
+    assert [side.name for side in sides] == ["old", "new"]
+    assert sides[0].suggestions == ('image="b"', 'image="a"', "vus=4", "vus=2", "vus=1")
     report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
-    assert [list(control.options) for control in report.controls()][1:] == [[1, 2, 4]] * 2
+    assert [control.suggestions for control in report.controls()[1:]] == [("4", "2", "1")] * 2
     assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).report("Compare").controls()) == []
 
 
@@ -236,13 +240,13 @@ def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -
 
 def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
-    assert catalogue.report("Compare").summary().startswith("Switch: b instead of a")
+    assert catalogue.report("Compare").summary().startswith("b against a: 0 worse, 3 better, ")
 
 
 def test_hostile_names_are_text(toy: Workload) -> None:
     hostile = "<script>alert(1)</script>"
     shown = page(toy, *sweep("a", 1.0), *sweep(hostile, 0.5))
-    assert "<script" not in shown
+    assert "<script>alert" not in shown
     assert "Stay: a instead of &lt;script&gt;alert(1)&lt;/script&gt; changes cost by +100 %" in shown
 
 
@@ -269,3 +273,26 @@ def test_of_several_versions_the_newest_is_compared_with_the_one_before(toy: Wor
     shown = page(versioned(toy), *sweep("1.0", 1.0), *sweep("1.1", 1.0), *sweep("1.2", 1.0))
     assert "image 1.2 instead of image 1.1" in shown
     assert "instead of image 1.0" not in shown
+
+
+def test_any_selection_is_compared_with_any_other(toy: Workload) -> None:
+    runs = [*sweep("a", 1.0), *sweep("b", 0.5)]
+    shown = page(toy, *runs, old="image=a,vus=1", new="image=b,vus=4")
+    assert "image=b,vus=4 against image=a,vus=1: 0 worse, 1 better, 1 without a difference" in shown
+    assert page(toy, *runs, old="image=a", new="image=b") == page(toy, *runs, setting="image", old="a", new="b")
+
+
+def test_the_forest_has_a_row_a_series_and_the_runs_of_a_round_are_joined(toy: Workload) -> None:
+    catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
+    report = catalogue.report("Compare")
+    made = report.do_plot(*catalogue.arguments())
+    forest, runs = (each.children.figure for each in made if getattr(each, "role", None) == "figure")
+    assert (
+        list(forest.layout.yaxis.ticktext)[:3] == ["cost · vus\u00a01", "cost · vus\u00a02", "cost · vus\u00a04"]
+        or len(forest.layout.yaxis.ticktext) == 6
+    )
+    better = next(trace for trace in forest.data if trace.name == "better")
+    assert [round(x) for x in better.x] == [-50, -50, -50]
+    joined = [trace for trace in runs.data if trace.mode == "lines"]
+    assert len(joined) == 3 * 6
+    assert all(len(trace.x) == 3 for trace in runs.data if trace.mode == "markers")

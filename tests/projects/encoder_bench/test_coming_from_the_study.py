@@ -268,7 +268,7 @@ CHECKS: dict[str, Callable[[Place], None]] = {
     "`push_to_hub`": as_a_table,
     "Best config": shown("study", "409.44"),
     "Failed requests": shown("encoder_bench", "No request failed"),
-    "Enough VUs, the slider": shown("study", "virtual users", "aws · nvidia-l4"),
+    "Enough VUs, the slider": shown("study", "virtual users", "nvidia-l4"),
     "Accuracy, top outliers": shown("encoder_digits", "accuracy of 18 runs"),
     "Invalid embeddings": shown("vision", "1.0 % of the inputs were not answered in the right shape"),
     "Embedding size, vectors an image": shown("vision", "answer in one shape", "81", "365.4", "779"),
