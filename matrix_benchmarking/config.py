@@ -138,6 +138,19 @@ class MinimumEffect(Section):
     absolute: Annotated[float, Field(ge=0)] | None = None
 
 
+class View(Section):
+    """A page that shows a KPI over a setting: what *Explore* has chosen, kept under a name."""
+
+    x: str | None = None
+    y: str | None = None
+    colour: str | None = None
+    panels: str | None = None
+    repeats: Literal["intervals", "dots"] | None = None
+    logarithmic: Literal["none", "x", "y", "x and y"] | None = None
+    filters: str | None = None
+    workload: str | None = None
+
+
 class Config(Section):
     """The whole ``matbench:`` block.
 
@@ -154,6 +167,8 @@ class Config(Section):
         prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
         settings_from: settings that names of directories and files say: ``results/{hw_type}/{engine}-{version}``.
         workload_options: what the parsers of a workload are told, by name; others' are left alone.
+        views: by name, pages of a KPI over a setting, as *Explore* shows the block for.
+        views_file: a file with such a block of its own, in which the application may keep more of them.
         debug: show the stack trace of an error.
     """
 
@@ -173,7 +188,17 @@ class Config(Section):
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
     settings_from: str | None = None
     workload_options: dict[str, bool | int | float | str] = {}
+    views: dict[str, View] = {}
+    views_file: str | None = None
     debug: bool | None = None
+
+    @property
+    def all_views(self) -> dict[str, dict[str, str]]:
+        """The views here and, before them, those of the file that is named, which may not be there yet."""
+        views = dict(self.views)
+        if self.views_file is not None and Path(self.views_file).exists():
+            views = {**load(self.views_file).views, **views}
+        return {name: view.model_dump(exclude_none=True) for name, view in views.items()}
 
     def get(self, key: str) -> Any:
         """The value of a dotted *key*, such as ``parse.pretty``."""

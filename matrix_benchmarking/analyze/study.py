@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MatbenchError
-from ..filters import Filters
+from ..filters import Filters, Scalar
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
@@ -45,6 +45,8 @@ class Given:
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
     order: Explicit | None = None  # that of the versions, which somebody gave
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
+    opened: str = "'…'"  # the place as the arguments of matrix_benchmarking.open
+    views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
 
 
 class Study:

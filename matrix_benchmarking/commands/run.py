@@ -74,6 +74,7 @@ def opened(
         settings_from=selection.settings_from,
         options=once("--workload-option", selection.workload_option),
         options_of_all=config.workload_options,
+        views=config.all_views,
         jobs=selection.jobs,
         headline=selection.headline,
         is_strict=is_typed("filters"),

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ..analyze.study import Study
 from ..errors import WorkloadError, did_you_mean
 from ..workload import Workload
+from . import explore
 from .base import Catalogue, Href, Plot, Report, to_location
 from .plot_history import KPIHistory
 from .plot_ranking import Ranking, UnderALimit
@@ -17,7 +18,16 @@ from .report_errors import CheckReport, ErrorReport
 from .report_kpis import HistoryReport, KPIReport
 from .report_regression import RegressionReport
 
-BUILT_IN = (BestReport, CheckReport, CompareReport, KPIReport, RegressionReport, HistoryReport, ErrorReport)
+BUILT_IN = (
+    BestReport,
+    CheckReport,
+    CompareReport,
+    KPIReport,
+    RegressionReport,
+    HistoryReport,
+    explore.ExploreReport,
+    ErrorReport,
+)
 _OWN_PLOTS: dict[str, type[Plot]] = {plot.name: plot for plot in (KPIHistory, Ranking, UnderALimit)}
 K = TypeVar("K", Plot, Report)
 
@@ -32,7 +42,9 @@ def catalogue_of(study: Study, href: Href = to_location) -> Catalogue:
     own = _by_name(reports, Report)
     first, *others = BUILT_IN
     rest = {report.name: report for report in others if report.name not in own}
-    return Catalogue(study, {**_OWN_PLOTS, **_by_name(plots, Plot)}, {first.name: first, **own, **rest}, href)
+    pages: dict[str, type[Report]] = {first.name: first, **own, **rest}
+    pages |= explore.views(study.given.views, study.workload.name, pages)
+    return Catalogue(study, {**_OWN_PLOTS, **_by_name(plots, Plot)}, pages, href)
 
 
 def check(workload: Workload) -> None:

@@ -66,6 +66,7 @@ class Opening:
     settings_from: str | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what this one hasn't is another's
+    views: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     jobs: int | None = None
     headline: str | None = None
     is_strict: bool = True  # a filter that nothing has is an error, and no warning
@@ -91,7 +92,17 @@ class Opening:
             prices=self.prices,
             order=read_order(self.order),
             options=self.parser_options,
+            opened=self._opened,
+            views=self.views,
         )
+
+    @property
+    def _opened(self) -> str:
+        """The place as :func:`.open` takes it."""
+        history = [] if self.history is None else [str(self.history())]
+        directories = [repr(str(each)) for each in self.directories]
+        beside = [f"history={history[0]!r}"] if history and directories else []
+        return ", ".join([*(directories or [repr(each) for each in history]), *beside])
 
     @functools.cached_property
     def parser_options(self) -> Mapping[str, Any]:

@@ -1,0 +1,392 @@
+"""Report: any KPI against any setting, chosen by the reader; and views, which are such choices kept under a name."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import filters as filter_language
+from ..analyze import intervals
+from ..analyze.points import by_point, varying
+from ..analyze.words import count_of
+from ..errors import ConfigError, did_you_mean
+from ..filters import Scalar, show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET, Entry, order, typed
+from ..plausible import is_number
+from . import clicks, template
+from .base import Report, View
+from .controls import Choice, Control
+from .tables import Column, Columns, Node, Row, count_cell, dcc, html, kpi_cell, table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS = "x", "y", "colour", "panels", "repeats", "logarithmic"
+FILTERS, WORKLOAD = "filters", "workload"
+CHOICES = (X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS)
+INTERVALS, DOTS = "intervals", "dots"
+NONE = "none"
+FEW_PANELS, MOST_PANELS, COLUMNS, PANEL_PX, FIGURE_PX = 6, 12, 3, 300, 460
+CONFIDENCE = 0.975
+"""Of one end of a 95 % interval."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is drawn: a KPI of each point over a setting or another KPI."""
+
+    x: str
+    y: KPIDefinition
+    x_kpi: KPIDefinition | None
+    colour: str | None
+    panels: str | None
+    has_dots: bool
+    logarithmic: str
+
+    def is_log(self, axis: str) -> bool:
+        return axis in self.logarithmic.split(" and ")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """A point: its runs with the KPI, where it stands, and the 95 % interval of its mean where it was repeated."""
+
+    runs: Sequence[Entry]
+    x: object
+    y: float
+    low: float | None
+    high: float | None
+
+
+class ExploreReport(Report):
+    """Controls ``x``, ``y``, ``colour``, ``panels``, ``repeats`` and ``logarithmic``."""
+
+    name: ClassVar[str] = "report: Explore"
+    description: ClassVar[str] = "Any KPI against any setting."
+    chosen: ClassVar[Mapping[str, str]] = {}
+    """What a view says of the controls."""
+
+    def controls(self) -> Sequence[Control]:
+        kpis = [name for name, kpi in self.workload.kpis.items() if any(name in run.kpis for run in self._runs)]
+        if not kpis:
+            return []
+        # A view names settings that a filter may leave one value.
+        settings = varying(run.settings for run in self.study.read)
+        x, colour, panels = self._suggested(varying(run.settings for run in self._runs))
+        headline = self.workload.headline
+        y = headline.name if headline is not None and headline.name in kpis else kpis[0]
+        controls = [
+            Choice(Y, "KPI (y)", tuple(kpis), y),
+            Choice(X, "Over (x)", (*settings, *kpis), x if x is not None else kpis[0]),
+            Choice(COLOUR, "Colour", (NONE, *settings), colour),
+            Choice(PANELS, "Panels", (NONE, *settings), panels),
+            Choice(REPEATS, "Repeats", (INTERVALS, DOTS), INTERVALS),
+            Choice(LOGARITHMS, "Logarithmic", (NONE, "x", "y", "x and y"), NONE),
+        ]
+        return [self._with_default(control) for control in controls]
+
+    def _with_default(self, control: Choice) -> Choice:
+        wanted = self.chosen.get(control.name)
+        if wanted is None:
+            return control
+        try:
+            known = next(option for option in control.options if show(option) == wanted)
+        except StopIteration:
+            meant = did_you_mean(wanted, map(show, control.options))
+            raise ConfigError(
+                f"matbench.views: '{self.title}': {control.name}: there is no '{wanted}': {meant}"
+            ) from None
+        return dataclasses.replace(control, default=known)
+
+    def _suggested(self, settings: Sequence[str]) -> tuple[str | None, str, str]:
+        """The setting to the right: versions, else the number with most values; and those of few as colours, panels."""
+        counts = {name: len({typed(run.settings.get(name, NOT_SET)) for run in self._runs}) for name in settings}
+        numbers = [name for name in settings if all(is_number(run.settings.get(name)) for run in self._runs)]
+        versions = [name for name in settings if name in self.workload.regression.comparison_keys]
+        x = next(iter([*versions, *sorted(numbers, key=lambda name: -counts[name]), *settings]), None)
+        rest = sorted((name for name in settings if name != x and counts[name] <= len(template.COLOURS)),
+                      key=lambda name: (name not in self.workload.variant_keys, -counts[name]))  # fmt: skip
+        panels = sorted((name for name in rest[1:] if counts[name] <= FEW_PANELS), key=lambda name: -counts[name])
+        return x, next(iter(rest), NONE), next(iter(panels), NONE)
+
+    @functools.cached_property
+    def _runs(self) -> list[Entry]:
+        """The successful runs that are selected."""
+        wanted = filter_language.parse(self.chosen.get(FILTERS, ""))
+        return [
+            run
+            for run in self.matrix
+            if not run.failed and not run.implausible and filter_language.matches(wanted, run.settings, run.repeat)
+        ]
+
+    def draw(self, view: View) -> list[Node]:
+        controls = self.controls()
+        if not controls:
+            return [html.P("No run that is selected has a KPI.")]
+        values = {control.name: view.cfg.get(control.name, control.default) for control in controls}
+        chosen = self._read(values)
+        marks = self._marks(chosen)
+        if not marks:
+            return [html.P(f"No run that is selected has {chosen.y.name} at a known {chosen.x}.")]
+        panels = self._panels(marks, chosen)
+        figure = explore_figure(panels[:MOST_PANELS], chosen, self.study.read, self.study.places(chosen.x))
+        said = self._said(marks, panels, chosen)
+        drawn = html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": f"{self.title}: {said[0]}"})
+        texts = {name: show(value) for name, value in values.items()}
+        return [drawn, *(html.P(one) for one in said), self._table(marks, chosen), *self._taken_along(texts)]
+
+    @property
+    def title(self) -> str:
+        return self.name.removeprefix("report:").strip()
+
+    def summary(self) -> str:
+        return count_of(len(by_point(self._runs)), "point") + "."
+
+    def _read(self, values: Mapping[str, Any]) -> Chosen:
+        kpis = self.workload.kpis
+        x, colour, panels = (str(values[name]) for name in (X, COLOUR, PANELS))
+        return Chosen(
+            x,
+            kpis[str(values[Y])],
+            kpis.get(x) if not any(x in run.settings for run in self._runs) else None,
+            None if colour == NONE else colour,
+            None if panels == NONE else panels,
+            values[REPEATS] == DOTS,
+            str(values[LOGARITHMS]),
+        )
+
+    def _marks(self, chosen: Chosen) -> list[Mark]:
+        marks = []
+        for runs in by_point(self._runs):
+            having = [run for run in runs if chosen.y.name in run.kpis]
+            if chosen.x_kpi is not None:
+                having = [run for run in having if chosen.x in run.kpis]
+            if not having:
+                continue
+            x = having[0].settings.get(chosen.x, NOT_SET)
+            if chosen.x_kpi is not None:
+                x = intervals.summarise([run.kpis[chosen.x] for run in having]).mean / chosen.x_kpi.divisor
+            y, low, high = mean_of([run.kpis[chosen.y.name] for run in having])
+            marks.append(Mark(having, x, y, low, high))
+        return marks
+
+    def _panels(self, marks: Sequence[Mark], chosen: Chosen) -> list[tuple[str, list[Mark]]]:
+        panels: dict[object, list[Mark]] = {}
+        for mark in sorted(marks, key=lambda mark: order(mark.runs[0].settings.get(chosen.panels or "", NOT_SET))):
+            value = mark.runs[0].settings.get(chosen.panels, NOT_SET) if chosen.panels else NOT_SET
+            panels.setdefault(typed(value), []).append(mark)
+        label = f"{chosen.panels} " if chosen.panels else ""
+        return [
+            (f"{label}{template.text(of[0].runs[0].settings.get(chosen.panels, NOT_SET))}" if chosen.panels else "", of)
+            for of in panels.values()
+        ]
+
+    def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
+        best = (min if chosen.y.lower_better else max)(marks, key=lambda mark: mark.y)
+        direction = {True: "Lowest", False: "Highest", None: "Highest"}[chosen.y.lower_better]
+        where = chosen.x_kpi.show(float(str(best.x)) * chosen.x_kpi.divisor) if chosen.x_kpi else show(best.x)
+        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at "
+                f"{chosen.x} {where}."]  # fmt: skip
+        shown = {chosen.x, chosen.colour, chosen.panels}
+        others = [name for name in varying(mark.runs[0].settings for mark in marks) if name not in shown]
+        alone = collections.Counter(
+            (
+                typed(mark.x),
+                *(typed(mark.runs[0].settings.get(name, NOT_SET)) for name in (chosen.colour, chosen.panels) if name),
+            )
+            for mark in marks
+        )
+        if others and max(alone.values()) > 1:
+            said.append(f"Points beside each other differ in {', '.join(others)} too: no line joins them.")
+        if len(panels) > MOST_PANELS:
+            said.append(f"The first {MOST_PANELS} of {len(panels)} panels are drawn.")
+        missing = len(self.matrix) - sum(len(mark.runs) for mark in marks)
+        if missing:
+            why = f"failed, impossible, not of this view, or without {chosen.y.name}"
+            said.append(f"{count_of(missing, 'run')} {'is' if missing == 1 else 'are'} not shown: {why}.")
+        return said
+
+    def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Node:
+        names = varying(mark.runs[0].settings for mark in marks)
+        settings = [
+            Column(name, numeric=all(is_number(mark.runs[0].settings.get(name)) for mark in marks), setting=True)
+            for name in names
+        ]
+        kpi = chosen.y
+        x = [Column(chosen.x, unit=chosen.x_kpi.display_unit, numeric=True)] if chosen.x_kpi else []
+        columns: Columns = [
+            *settings,
+            *x,
+            Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"mean of the runs; {kpi.direction}"),
+            Column("Low", unit=kpi.display_unit, numeric=True, help="of the 95 % interval"),
+            Column("High", unit=kpi.display_unit, numeric=True, help="of the 95 % interval"),
+            Column("Runs", numeric=True),
+        ]
+
+        def row(mark: Mark) -> Row:
+            from .report_best import setting_cells
+
+            at = [kpi_cell(chosen.x_kpi, float(str(mark.x)) * chosen.x_kpi.divisor)] if chosen.x_kpi else []
+            ends = ["–" if end is None else kpi_cell(kpi, end) for end in (mark.low, mark.high)]
+            return [
+                *setting_cells(mark.runs[0].settings, names),
+                *at,
+                kpi_cell(kpi, mark.y),
+                *ends,
+                count_cell(len(mark.runs)),
+            ]
+
+        return table(columns, map(row, marks), caption=f"{kpi.name} over {chosen.x}")
+
+    def _taken_along(self, texts: Mapping[str, str]) -> list[Node]:
+        """The lines that do the same in a notebook, and the block that keeps this view as a page."""
+        selection = filter_language.written(
+            {**self.study.filters, **filter_language.parse(self.chosen.get(FILTERS, ""))}
+        )
+        parts: list[Node] = []
+        for title, text in (
+            ("Open in a notebook", notebook_lines(self.study.given.opened, self.workload.name, selection, texts)),
+            ("Keep this view as a page", view_block(texts, selection, self.workload.name)),
+        ):
+            parts.append(html.Details([html.Summary(title), html.Pre(html.Code(text))]))
+        return parts
+
+
+def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The mean of the repeats of a point and Student's 95 % interval; its ends are None for one value."""
+    sample = intervals.summarise(values)
+    if sample.deviation is None:
+        return sample.mean, None, None
+    from scipy import special
+
+    reach = float(special.stdtrit(sample.runs - 1, CONFIDENCE)) * sample.deviation / math.sqrt(sample.runs)
+    return sample.mean, sample.mean - reach, sample.mean + reach
+
+
+def explore_figure(
+    panels: Sequence[tuple[str, Sequence[Mark]]], chosen: Chosen, everything: Any, places: Mapping[Any, int]
+) -> go.Figure:
+    """A panel for each of *panels*; colours are those that a value has on all pages."""
+    facets = template.Facets([title for title, _ in panels], COLUMNS, shared_xaxes=False, shared_yaxes=True)
+    colours = template.colour_map(everything, chosen.colour) if chosen.colour else {}
+    symbols = template.symbols_of(list(colours))
+    values = {typed(mark.x): mark.x for _, marks in panels for mark in marks}
+    is_numeric = all(is_number(value) for value in values.values())
+    in_order = sorted(values.values(), key=lambda value: (places.get(typed(value), -1), order(value)))
+    at: dict[object, Any] = {typed(value): value if is_numeric else place for place, value in enumerate(in_order)}
+    seen: set[str] = set()
+    for panel, (_, marks) in enumerate(panels):
+        of_colour: dict[str, list[Mark]] = {}
+        for mark in marks:
+            name = template.text(mark.runs[0].settings.get(chosen.colour, NOT_SET)) if chosen.colour else ""
+            of_colour.setdefault(name, []).append(mark)
+        for name in sorted(of_colour, key=lambda name: list(colours).index(name) if name in colours else 0):
+            look = {"color": colours.get(name, template.COLOURS[0]), "symbol": symbols.get(name, "circle")}
+            some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
+            trace = _trace(some, chosen, at, look)
+            facets.figure.add_scatter(
+                **trace, name=name, legendgroup=name, showlegend=bool(name) and name not in seen, **facets.place(panel)
+            )
+            seen.add(name)
+    kpi = chosen.y
+    unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
+    facets.label(
+        template.text(f"{chosen.x}{unit}"), template.text(f"{kpi.name} ({kpi.display_unit})".replace(" ()", ""))
+    )
+    if is_numeric and chosen.is_log("x") and min(at.values()) > 0:
+        facets.figure.update_xaxes(type="log", **template.log_axis(list(at.values())))
+    if not is_numeric:
+        texts = [template.wrapped(show(value), 18) for value in in_order]
+        step = max(1, len(texts) // template.TICKS)
+        facets.figure.update_xaxes(tickvals=list(range(len(texts)))[::step], ticktext=texts[::step])
+    lowest = min(run.kpis[kpi.name] for _, marks in panels for mark in marks for run in mark.runs)
+    if chosen.is_log("y") and lowest > 0:
+        facets.figure.update_yaxes(type="log")
+    if chosen.colour:
+        facets.figure.update_layout(legend_title_text=template.text(chosen.colour))
+    return template.apply(facets.figure, height=FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80)
+
+
+def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look: Mapping[str, Any]) -> dict[str, Any]:
+    kpi = chosen.y
+    if chosen.has_dots:
+        pairs = [(mark, run) for mark in marks for run in mark.runs]
+        return {
+            "x": [at[typed(mark.x)] for mark, _ in pairs],
+            "y": [run.kpis[kpi.name] / kpi.divisor for _, run in pairs],
+            "mode": "markers",
+            "marker": {**look, "size": 7, "opacity": 0.75},
+            "customdata": clicks.marks(run.test_uuid for _, run in pairs),
+            "hovertext": [
+                clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for _, run in pairs
+            ],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+    is_line = len({typed(mark.x) for mark in marks}) == len(marks) and chosen.x_kpi is None
+    reach = [(mark.y if end is None else end, mark.y) for mark in marks for end in (mark.high,)]
+    below = [(mark.y, mark.y if end is None else end) for mark in marks for end in (mark.low,)]
+    return {
+        "x": [at[typed(mark.x)] for mark in marks],
+        "y": [mark.y / kpi.divisor for mark in marks],
+        "mode": "lines+markers" if is_line else "markers",
+        "line": {"color": look["color"], "width": 1.5},
+        "marker": {**look, "size": 8},
+        "error_y": {
+            "type": "data",
+            "array": [(high - mean) / kpi.divisor for high, mean in reach],
+            "arrayminus": [(mean - low) / kpi.divisor for mean, low in below],
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "customdata": clicks.marks(clicks.run_of(mark.runs) for mark in marks),
+        "hovertext": [clicks.hover(mark.runs, template.text(f"{kpi.name} {kpi.show(mark.y)}")) for mark in marks],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def notebook_lines(opened: str, workload: str, selection: str, texts: Mapping[str, str]) -> str:
+    """Python that loads the same runs and draws them; *opened* is the place as ``open`` takes it."""
+    filtered = f", filters={selection!r}" if selection else ""
+    drawn = {"x": texts[X], "y": texts[Y]}
+    drawn |= {name: texts[key] for name, key in (("color", COLOUR), ("facet_col", PANELS)) if texts[key] != NONE}
+    logs = [f"log_{axis}=True" for axis in "xy" if axis in texts[LOGARITHMS].split(" and ")]
+    arguments = ", ".join([*(f"{name}={value!r}" for name, value in drawn.items()), *logs])
+    return (
+        "import matrix_benchmarking as mb\nimport plotly.express as px\n\n"
+        f"runs = mb.open({opened}, workload={workload!r}{filtered})\n"
+        f"frame = runs.to_dataframe()\npx.scatter(frame, {arguments})"
+    )
+
+
+def view_block(texts: Mapping[str, str], selection: str, workload: str, name: str = "") -> str:
+    """What keeps this view in the configuration, as YAML."""
+    import yaml
+
+    view = {key: text for key, text in texts.items() if text != NONE}
+    view |= {FILTERS: selection} if selection else {}
+    name = name or f"{texts[Y]} over {texts[X]}"
+    return str(yaml.safe_dump({"matbench": {"views": {name: {**view, WORKLOAD: workload}}}}, allow_unicode=True,
+                              sort_keys=False)).rstrip()  # fmt: skip
+
+
+def views(
+    given: Mapping[str, Mapping[str, Scalar]], workload: str, taken: Mapping[str, object]
+) -> dict[str, type[Report]]:
+    """A report for each view of *workload*; ConfigError for one whose name is that of a page."""
+    found: dict[str, type[Report]] = {}
+    for name, view in given.items():
+        if view.get(WORKLOAD, workload) != workload:
+            continue
+        full = f"report: {name}"
+        if full in taken or name in taken:
+            raise ConfigError(f"matbench.views: there is a page '{name}' already; call the view otherwise")
+        chosen = {key: show(value) for key, value in view.items() if value is not None}
+        description = f"{chosen.get(Y, 'The headline KPI')} over {chosen.get(X, 'the settings')}"
+        made = {"name": full, "chosen": chosen, "description": f"{description}, as it was kept."}
+        found[full] = type("ViewReport", (ExploreReport,), made)
+    return found

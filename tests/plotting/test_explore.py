@@ -1,0 +1,136 @@
+"""Any KPI against any setting: what is suggested, drawn and said; and views, which keep a choice as a page."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from matrix_benchmarking import config, kpi
+from matrix_benchmarking.analyze.study import Given, Study
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.workload import BaseStore, Workload
+
+
+@kpi.LowerBetter
+@kpi.Format("{:.2f}")
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.cost
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Answers", unit="1/s")
+def speed(lts: Any) -> Any:
+    return lts.speed
+
+
+@pytest.fixture
+def toy() -> Workload:
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed]))
+    return Workload(name="toy", store=store, variant_keys=("image",))
+
+
+def entry(image: str, vus: int, value: float, repeat: int = 0, **others: Any) -> Entry:
+    name = f"{image}-{vus}-{repeat}"
+    return Entry(
+        settings={"image": image, "vus": vus, "engine": "onnx"},
+        repeat=repeat,
+        location=Path("/results") / name,
+        name=name,
+        exit_code=0,
+        kpis={"cost": value, "speed": 100 / value},
+        test_uuid=name,
+        **others,
+    )
+
+
+RUNS = [
+    entry(image, vus, 10.0 / vus + repeat + (image == "b"), repeat)
+    for image in "ab"
+    for vus in (1, 2, 4)
+    for repeat in range(3)
+]
+
+
+def drawn(study: Study, page: str = "Explore", **cfg: Any) -> tuple[Any, str]:
+    catalogue = catalogue_of(study)
+    made = catalogue.report(page).do_plot(*catalogue.arguments(cfg))
+    figures = [one.children.figure for one in made if getattr(one, "role", None) == "figure"]
+    return next(iter(figures), None), StaticHTML().render(made)
+
+
+def study(toy: Workload, runs: list[Entry] = RUNS, views: Mapping[str, Any] | None = None) -> Study:
+    return Study(Matrix(runs), toy, given=Given(opened="'results'", views=views or {}))
+
+
+def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_variant(toy: Workload) -> None:
+    figure, said = drawn(study(toy))
+    assert [trace.name for trace in figure.data] == ["a", "b"]
+    assert [list(trace.x) for trace in figure.data] == [[1, 2, 4]] * 2
+    assert figure.data[0].mode == "lines+markers"
+    mean, reach = 11.0, 4.302652729911275 / 3**0.5
+    assert figure.data[0].y[0] == pytest.approx(mean)
+    assert figure.data[0].error_y.array[0] == pytest.approx(reach)
+    assert "Lowest cost of 6 points: 3.50 USD at vus 4." in said
+    assert "runs = mb.open(&#x27;results&#x27;, workload=&#x27;toy&#x27;)" in said
+
+
+def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
+    figure, said = drawn(
+        study(toy), x="speed", y="cost", repeats="dots", panels="image", colour="vus", logarithmic="x and y"
+    )
+    assert sum(len(trace.x) for trace in figure.data) == len(RUNS)
+    assert {figure.layout.xaxis.type, figure.layout.yaxis.type} == {"log"}
+    assert [each.text for each in figure.layout.annotations] == ["image a", "image b"]
+    assert "log_x=True, log_y=True" in said
+    figure, said = drawn(study(toy), x="vus", colour="none", panels="none")
+    assert figure.data[0].mode == "markers"
+    assert "Points beside each other differ in image too: no line joins them." in said
+
+
+def test_what_is_not_shown_is_counted_and_nothing_is_a_sentence(toy: Workload) -> None:
+    bad = [dataclasses.replace(entry("a", 8, 1.0), exit_code=1)]
+    _, said = drawn(study(toy, [*RUNS, *bad]))
+    assert "1 run is not shown: failed, impossible, not of this view, or without cost." in said
+    assert drawn(study(toy, bad))[1] == "<p>No run that is selected has a KPI.</p>"
+
+
+def test_a_view_is_a_page_and_the_block_on_the_page_makes_it(toy: Workload, tmp_path: Path) -> None:
+    _, said = drawn(study(toy), y="speed", x="vus", colour="image", panels="none")
+    block = said.split("Keep this view as a page</summary><pre><code>")[1].split("</code>")[0]
+    (tmp_path / "config.yaml").write_text(block)
+    loaded = config.load(tmp_path / "config.yaml").all_views
+    assert loaded == yaml.safe_load(block)["matbench"]["views"]
+    assert list(loaded) == ["speed over vus"]
+    view = {**loaded["speed over vus"], "filters": "image=b"}
+    figure, said = drawn(study(toy, views={"speed over vus": view}), "speed over vus")
+    assert [trace.name for trace in figure.data] == ["b"]
+    assert "filters=&#x27;image=b&#x27;" in said
+
+
+@pytest.mark.parametrize(
+    ("views", "said"),
+    [
+        ({"Compare": {"x": "vus"}}, "there is a page 'Compare' already"),
+        ({"mine": {"x": "vsu"}}, "matbench.views: 'mine': x: there is no 'vsu': did you mean 'vus'"),
+    ],
+)
+def test_a_view_that_can_not_be_is_a_sentence(toy: Workload, views: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        drawn(study(toy, views=views), "mine")
+
+
+def test_views_of_other_workloads_and_a_file_that_is_not_there_yet_are_none(toy: Workload, tmp_path: Path) -> None:
+    assert "report: other" not in catalogue_of(study(toy, views={"other": {"workload": "encoder_bench"}})).reports
+    (tmp_path / "config.yaml").write_text(f"matbench: {{views_file: {tmp_path / 'more.yaml'}}}")
+    assert config.load(tmp_path / "config.yaml").all_views == {}
+    (tmp_path / "more.yaml").write_text("matbench: {views: {mine: {x: vus}}}")
+    assert config.load(tmp_path / "config.yaml").all_views == {"mine": {"x": "vus"}}
