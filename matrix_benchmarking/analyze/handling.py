@@ -78,12 +78,13 @@ def events(
     Raises:
         ConfigError: it can't be done to one of them, such as to acknowledge what is fixed.
     """
+    refused = _REFUSED.get(action, set())
     problems = [
         f"alarm {each.id} is open already"
         if each.status is Status.OPEN
         else f"alarm {each.id} is {standing(each, now)}: 'matbench alarms reopen' opens it again"
         for each in alarms
-        if each.status in _REFUSED[action]
+        if each.status in refused
     ]
     if problems:
         raise ConfigError("\n".join(problems))
@@ -218,13 +219,18 @@ def standing(alarm: Known, now: dt.datetime) -> str:
     """
     last = alarm.last
     if last.action is Action.RAISED:
-        return alarm.status.value
+        return _line(f"{alarm.status.value}{_comment(alarm)}")
     done = "reopened" if last.action is Action.REOPENED else alarm.status.value
     by = f" by {last.version}" if last.version else "" if last.action is Action.FIXED else f" by {last.author}"
     until = f" until {last.until}" if last.until else ""
     over = ", which is over" if is_expired(last.until, now, []) else ""
     reason = f": {last.reason}" if last.reason else ""
-    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}")
+    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}{_comment(alarm)}")
+
+
+def _comment(alarm: Known) -> str:
+    said = alarm.comment
+    return "" if said is None else f"; {said.author} on {moment(said.at_us):%Y-%m-%d}: {said.reason}"
 
 
 def as_data(alarm: Known) -> dict[str, object]:

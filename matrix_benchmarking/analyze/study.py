@@ -47,6 +47,7 @@ class Given:
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
     opened: str = "'…'"  # the place as the arguments of matrix_benchmarking.open
     views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
+    has_views_file: bool = False  # the configuration names a file in which more may be kept
 
 
 class Study:

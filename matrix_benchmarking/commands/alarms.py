@@ -11,7 +11,7 @@ import click
 
 from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
-from ..history import Query, moment, open_history
+from ..history import moment, open_history
 from ..history.alarms import Action
 from ..runs.text import PrintedColumn, PrintedTable
 from .options import Command, CommandGroup, configuration, flag, option, together
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..analyze.handling import KPIsByName
     from ..analyze.verdict.lifecycle import Known
 
-LONGEST_AUTHOR = 200
 LEAST_FOLDED = 8
 
 
@@ -119,6 +118,7 @@ _command(
     "Resolve alarms: they are dealt with, by a fix or because the new level is the one that is wanted.\n\n",
 )
 _command("reopen", Action.REOPENED, "Open alarms again that were acknowledged, resolved or fixed.\n\n")
+_command("comment", Action.COMMENTED, "Say something of alarms, which stay what they are.\n\n")
 
 
 def _deal(
@@ -130,35 +130,20 @@ def _deal(
     until: str | None = None,
 ) -> None:
     """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
-    from ..analyze import handling
     from ..analyze.handling import about, standing
-    from ..analyze.verdict.lifecycle import known_alarms
+    from ..runs.dealing import deal
 
-    reason = (reason or "").strip() or None
-    if reason is None and action is not Action.REOPENED:
+    if not (reason or "").strip() and action is not Action.REOPENED:
         raise ConfigError("no reason given: use --reason TEXT, so that others know why")
-    now = dt.datetime.now(dt.UTC)
-    until = None if until is None else handling.checked_until(until, now)
-    author = _author(author)
     location = locate()
-    with open_history(location, writable=False) as history:
-        known = known_alarms(history.alarm_events())
-        chosen = handling.chosen(known, ids, action)
-        by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
-        notes = {
-            handling.not_measured_yet(until, handling.versions_of(one, history.runs(Query(workload))))
-            for (workload, _), one in by_kpi.items()
-        }
-    said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
-    with open_history(location, writable=True) as history:
-        history.record_alarms(said)
-        known = known_alarms(history.alarm_events())
+    author = _author(author)
+    chosen, notes = deal(location, action, ids, author=author, reason=reason, until=until)
+    now = dt.datetime.now(dt.UTC)
     kpis = kpis_of(chosen)
     for each in chosen:
-        alarm = known[each.id]
-        what = about(alarm.subject, kpis.get(alarm.subject.workload, {}))
-        say(f"{alarm.id} {what}: {standing(alarm, now)}")
-    for note in sorted(notes - {""}):
+        what = about(each.subject, kpis.get(each.subject.workload, {}))
+        say(f"{each.id} {what}: {standing(each, now)}")
+    for note in notes:
         say(note)
 
 
@@ -171,8 +156,6 @@ def _author(given: str | None) -> str:
             name = ""
     if not name:
         raise ConfigError("nobody knows who you are here: use --author NAME or MATBENCH_AUTHOR")
-    if len(name) > LONGEST_AUTHOR:
-        raise ConfigError(f"the author has {len(name)} characters; {LONGEST_AUTHOR} are possible")
     return name
 
 

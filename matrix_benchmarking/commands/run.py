@@ -75,6 +75,7 @@ def opened(
         options=once("--workload-option", selection.workload_option),
         options_of_all=config.workload_options,
         views=config.all_views,
+        has_views_file=config.views_file is not None,
         jobs=selection.jobs,
         headline=selection.headline,
         is_strict=is_typed("filters"),

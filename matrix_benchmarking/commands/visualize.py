@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import functools
+import ipaddress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,10 +19,13 @@ from .printing import say
 from .shared_options import Read, against, headline_option, lts_results, named, order_option, place, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from ..history import Location
+    from ..history.alarms import AlarmEvent
     from ..matrix import Matrix
     from ..plotting.app.data import Progress
+    from ..plotting.app.writing import Network, Writing
     from ..plotting.site import Written
     from ..runs.opening import Opening
     from .shared_options import Locate, RunOptions
@@ -86,6 +92,23 @@ def size(text: str) -> tuple[int, int]:
     metavar="N",
     help="The application's port; unless given 8050, or the next one that is free.",
 )
+@flag(
+    "--allow-writing",
+    help="Let people deal with alarms and keep views on the pages: on this machine alone, as the system's user, or "
+    "with --user-header.",
+)
+@option(
+    "--user-header",
+    metavar="NAME",
+    help="The header in which a proxy says who somebody is, such as X-Forwarded-User; believed only from --proxy.",
+)
+@option(
+    "--proxy",
+    type=Read("proxy", ipaddress.ip_network),
+    multiple=True,
+    metavar="ADDRESS",
+    help="The address, or the network, of such a proxy; can be given several times.",
+)
 @option(
     "--format",
     type=click.Choice(FORMATS),
@@ -120,6 +143,9 @@ def command(
     single_file: bool,
     host: str,
     port: int | None,
+    allow_writing: bool,
+    user_header: str | None,
+    proxy: Sequence[Network],
     format: Sequence[str],
     cfg: Sequence[tuple[str, str]],
     figure_size: tuple[int, int] | None,
@@ -143,7 +169,7 @@ def command(
                 "--cfg is for pages that are written (--generate); in the application it is in the address"
             )
         opening = run.opened(configuration(), selection, locate)
-        _serve(opening, report_dest, host, port)
+        _serve(opening, report_dest, host, port, _writing(host, user_header, proxy) if allow_writing else None)
         return
     from ..plotting import pictures
     from ..plotting.site import check_choices, write_site
@@ -171,7 +197,26 @@ def command(
         raise VerdictError("\n".join([*written.failures, "All other parts of the reports are there."]))
 
 
-def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> None:
+def _writing(host: str, user_header: str | None, proxies: Sequence[Network]) -> Writing:
+    from ..plotting.app.writing import Writing
+
+    if user_header is None and not is_loopback(host):
+        raise ConfigError(
+            f"--allow-writing with --host={host} needs --user-header and --proxy: else anybody could write"
+        )
+    if (user_header is None) != (not proxies):
+        raise ConfigError("--user-header and --proxy belong together: the header is believed only from these addresses")
+    return Writing(user_header, tuple(proxies))
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, writing: Writing | None) -> None:
     """Serve the application until it is interrupted. That the directories exist is checked before."""
     from ..plotting.app import server  # dash and numpy: .5 s
     from ..plotting.app.data import Source
@@ -199,11 +244,45 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
         filters=opening.parsed_filters,
         past=opening.read_past,
         given=opening.given,
+        state=opening.state,
+        deal=None if opening.history is None else functools.partial(_deal, opening.history),
+        keep_view=_keep_view(configuration().views_file),
     )
     with server.bound(host, port) as listener:
-        app = server.make_app(source, report_dest, frozenset({host}))
+        app = server.make_app(source, report_dest, frozenset({host}), writing)
         click.echo(f"matbench: {server.address(listener)} (Ctrl-C ends it)")
         server.serve(app, listener)
+
+
+def _deal(
+    locate: Callable[[], Location],
+    action: str,
+    ids: Sequence[str],
+    author: str,
+    reason: str,
+    until: str,
+    raised: Sequence[AlarmEvent],
+) -> str:
+    from ..analyze.handling import standing
+    from ..history.alarms import Action
+    from ..runs.dealing import deal
+
+    actions = (Action.ACKNOWLEDGED, Action.RESOLVED, Action.REOPENED, Action.COMMENTED)
+    wanted = next((each for each in actions if each.value == action), None)
+    if wanted is None or (until and wanted is not Action.ACKNOWLEDGED):
+        raise ConfigError("the page asked for something unknown" if wanted is None else "`until` is for acknowledging")
+    alarms, notes = deal(locate(), wanted, ids, author=author, reason=reason, until=until or None, raised=raised)
+    now = dt.datetime.now(dt.UTC)
+    said = [f"{one.id} ({one.subject.kpi} of {one.subject.series}): {standing(one, now)}." for one in alarms]
+    return " ".join([*said, *notes])
+
+
+def _keep_view(file: str | None) -> Callable[[str, str], str] | None:
+    if file is None:
+        return None
+    from ..config import keep_view
+
+    return functools.partial(keep_view, Path(file))
 
 
 def files_label(written: Written) -> str:

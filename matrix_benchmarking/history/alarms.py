@@ -18,6 +18,7 @@ class Action(enum.Enum):
     RESOLVED = "resolved"
     REOPENED = "reopened"
     FIXED = "fixed"
+    COMMENTED = "commented"  # which changes nothing but what is known
 
 
 class AlarmSubject(msgspec.Struct, frozen=True, kw_only=True):

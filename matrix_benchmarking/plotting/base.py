@@ -284,6 +284,9 @@ class Catalogue:
     is_live: bool = False
     """In an application, which has the verdict above all its pages, and makes parts when they are seen."""
 
+    may_write: bool = False
+    """In an application in which who looks at it may deal with alarms and keep views."""
+
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""
         everything = self.study.matrix.settings

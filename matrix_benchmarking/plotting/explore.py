@@ -30,7 +30,7 @@ X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS = "x", "y", "colour", "panels", "repea
 FILTERS, WORKLOAD = "filters", "workload"
 CHOICES = (X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS)
 INTERVALS, DOTS = "intervals", "dots"
-NONE = "none"
+NONE, KEPT = "none", "this view"
 FEW_PANELS, MOST_PANELS, COLUMNS, PANEL_PX, FIGURE_PX = 6, 12, 3, 300, 460
 CONFIDENCE = 0.975
 """Of one end of a 95 % interval."""
@@ -254,6 +254,11 @@ class ExploreReport(Report):
             ("Keep this view as a page", view_block(texts, selection, self.workload.name)),
         ):
             parts.append(html.Details([html.Summary(title), html.Pre(html.Code(text))]))
+        if self.catalogue.may_write and self.study.given.has_views_file:
+            field = html.Label(["Name ", dcc.Input(type="text", className="field", autoComplete="off")])
+            block = view_block(texts, selection, self.workload.name, KEPT)
+            keep = html.Button("Keep this view", className="tool", **{"data-keep": block})
+            parts.append(html.Div([field, keep], className="deal"))
         return parts
 
 

@@ -11,7 +11,7 @@ from ..analyze.verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Sta
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural, probability
 from ..matrix import Entry
-from . import series_chart
+from . import deal, series_chart
 from .base import Report, View
 from .plot_history import why_nothing
 from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
@@ -60,6 +60,7 @@ class RegressionReport(Report):
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self._first_kpi())]
+        parts += deal.of_causes(analysis, self.catalogue)
         shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self._first_kpi()))
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
@@ -100,6 +101,7 @@ class RegressionReport(Report):
         body.append(Part(f"The chart of {verdict.name}", lambda: _chart(verdict), series_chart.HEIGHT_PX))
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
+        body += deal.of_series(verdict, self.catalogue)
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
 
     def _runs(self, verdict: SeriesVerdict) -> list[Node]:

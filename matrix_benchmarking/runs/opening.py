@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import os
 import sys
 import warnings
@@ -17,8 +18,8 @@ from .. import filters as filtering
 from .. import lts, store
 from .. import workload as workloads
 from ..analyze.study import Given, Study
-from ..errors import ConfigError, MatbenchError, did_you_mean
-from ..history import location, open_history
+from ..errors import ConfigError, MatbenchError, did_you_mean, os_reason
+from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
 from ..plausible import is_number
@@ -67,6 +68,7 @@ class Opening:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # what this one hasn't is another's
     views: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    has_views_file: bool = False
     jobs: int | None = None
     headline: str | None = None
     is_strict: bool = True  # a filter that nothing has is an error, and no warning
@@ -94,6 +96,7 @@ class Opening:
             options=self.parser_options,
             opened=self._opened,
             views=self.views,
+            has_views_file=self.has_views_file,
         )
 
     @property
@@ -165,6 +168,25 @@ class Opening:
                 return None
             trees[name] = known.matrix
         return _beside(trees)
+
+    def state(self) -> object:
+        """What changes where runs or alarms come or go; of a server's history, its alarms alone.
+
+        Raises:
+            MatbenchError: a directory or the history can't be reached.
+        """
+        found: list[object] = [_state_of(directory) for directory in self.directories]
+        if self.history is not None:
+            kept = self.history()
+            if isinstance(kept, SQLiteLocation):
+                paths = (kept.path, kept.path.with_name(f"{kept.path.name}-wal"))
+                found.append([path.stat().st_mtime_ns if path.exists() else 0 for path in paths])
+                if not kept.path.exists() and self.is_required:
+                    raise MatbenchError(f"the history {kept} is away")
+            else:
+                with open_history(kept, writable=False) as history:
+                    found.append([event.id for event in history.alarm_events()])
+        return found
 
     def read_past(self, read: Matrix) -> Matrix | None:
         """All known runs, those that were *read* among them; None without a history.
@@ -241,6 +263,24 @@ class Opening:
                 raise
             self.warn([f"the alarms of the history can't be read: {error}"])
             return ()
+
+
+MOST_WATCHED = 500
+
+
+def _state_of(directory: Path) -> object:
+    """When something in *directory*, or in its first few hundred folders, last came or went."""
+    try:
+        found = [directory.stat().st_mtime_ns]
+        folders = [directory]
+        while folders and len(found) < MOST_WATCHED:
+            with os.scandir(folders.pop(0)) as entries:
+                for entry in itertools.islice(entries, MOST_WATCHED):
+                    found.append(entry.stat(follow_symlinks=False).st_mtime_ns)
+                    folders += [Path(entry.path)] if entry.is_dir(follow_symlinks=False) else []
+    except OSError as error:
+        raise MatbenchError(f"the directory '{directory}' can't be reached: {os_reason(error)}") from error
+    return found
 
 
 def _beside(trees: Mapping[str, Matrix]) -> Matrix:

@@ -95,6 +95,7 @@ def test_series_without_a_change_are_folded_away() -> None:
     folded = re.findall(r"<details><summary>(.*?)</summary>", shown)
     assert folded == [
         "How much, and what else",
+        "Deal with this alarm",
         "1 alarm fixed by a later version",
         "1 series without a difference shown",
         "1 series of which it can&#x27;t be told",

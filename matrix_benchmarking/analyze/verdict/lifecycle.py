@@ -35,6 +35,7 @@ class Known:
     raised_us: int  # when it was first heard of, in microseconds since 1970
     last: AlarmEvent
     events: int  # how many there are that count
+    comment: AlarmEvent | None = None  # the last one that somebody made
     disputed: str | None = None  # the version that repaired it, by an analysis, before somebody opened it again
 
     @property
@@ -55,8 +56,10 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
     """
     found: dict[str, Known] = {}
     for event in sorted(events, key=lambda one: (one.at_us, one.action is not Action.RAISED, one.id)):
-        before, status = found.get(event.alarm), _STATUS[event.action]
-        if before is None:
+        before, status = found.get(event.alarm), _STATUS.get(event.action, Status.OPEN)
+        if before is not None and event.action is Action.COMMENTED:
+            found[event.alarm] = dataclasses.replace(before, comment=event, events=before.events + 1)
+        elif before is None:
             found[event.alarm] = Known(event.alarm, event.subject, status, event.at_us, event, 1)
         elif event.action is not Action.RAISED:
             disputed = before.disputed
@@ -73,7 +76,9 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
 def next_us(now: dt.datetime, after: Known | None) -> int:
     """*now* in microseconds since 1970; later than the last event, where the clock of who said that was ahead."""
     now_us = (now - moment(0)) // dt.timedelta(microseconds=1)
-    return now_us if after is None else max(now_us, after.last.at_us + 1)
+    if after is None:
+        return now_us
+    return max(now_us, after.last.at_us + 1, 0 if after.comment is None else after.comment.at_us + 1)
 
 
 def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[tuple[Known, str]]:

@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar, cast
 
 from ... import filters as filter_language
 from ...analyze.check import AnswerKind
+from ...analyze.verdict.lifecycle import new_events
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
@@ -30,17 +31,24 @@ FIRST_ANSWER_S = 1.5
 MAX_TABS_TITLE = 48
 _KEPT_PAGES = 24
 T = TypeVar("T")
+Author: TypeAlias = "Callable[[object], str]"
+"""Who asks, by the token that a page sends; raises MatbenchError where nobody may write."""
 Frame: TypeAlias = "tuple[Node, Node, Node]"
 """Selectors, verdict and tabs."""
 Opened: TypeAlias = "tuple[Node, Node, str]"
 """The page that is open, the inputs of its configuration, and its title."""
 
 
+def nobody(token: object) -> str:
+    raise ConfigError("nobody may write here: start matbench visualize with --allow-writing")
+
+
 class Pages:
     """Answers what the callbacks ask; keeps the deferred parts of the last pages until they are seen."""
 
-    def __init__(self, data: Data, report_dest: Path) -> None:
+    def __init__(self, data: Data, report_dest: Path, *, may_write: bool = False) -> None:
         self.data = data
+        self.may_write = may_write
         self.report_dest = report_dest
         self._deferred: OrderedDict[str, Deferred] = OrderedDict()
         self._lock = threading.Lock()
@@ -117,9 +125,17 @@ class Pages:
                 return problems.box(*str(error).splitlines())
         return deferred.make(number)
 
-    def act(self, event: object, query: str) -> tuple[str | None, Node]:
-        """What an *event* of the page's script leads to: another address or none, and a notice or none."""
+    def act(self, event: object, query: str, author: Author = nobody) -> tuple[str | None, Node]:
+        """What an *event* of the page's script leads to: another address or none, and a notice or none.
+
+        *author* gives who asks for it, by the token that the page sends, or says why nobody may.
+        """
         match event:
+            case {"do": "deal" | "keep"}:
+                try:
+                    return None, html.P(self._wrote(event, author), className="note")
+                except MatbenchError as error:
+                    return None, problems.box(*str(error).splitlines())
             case {"do": "read"}:
                 self.data.start(is_asked=True)
                 return None, ""
@@ -130,7 +146,27 @@ class Pages:
         except MatbenchError as error:
             return None, problems.box(*str(error).splitlines())
 
+    def _wrote(self, event: object, author: Author) -> str:
+        """Do what *event* asks for, in the name of its author; gives a sentence."""
+        who, source = author(event.get("token") if isinstance(event, dict) else None), self.data.source
+        match event:
+            case {"do": "deal", "action": str(action), "ids": list(ids), "reason": str(reason), "until": str(until)}:
+                snapshot = self.data.snapshot
+                if source.deal is None or snapshot is None:
+                    raise ConfigError("there is no history whose alarms these are")
+                analysis = snapshot.study.analysis
+                raised = [] if analysis is None else new_events(analysis, {})
+                said = source.deal(action, [str(one) for one in ids], who, reason, until, raised)
+            case {"do": "keep", "name": str(name), "block": str(block)} if source.keep_view is not None:
+                said = source.keep_view(name, block)
+            case _:
+                raise ConfigError("the page asked for something unknown")
+        self.data.start(is_asked=True)
+        return said
+
     def progress(self) -> str:
+        if self.data.away:
+            return self.data.away
         progress, snapshot = self.data.progress, self.data.snapshot
         if progress.is_reading:
             return f"reading {progress.done:,} of {progress.total:,} tests" if progress.total else "reading"
@@ -147,7 +183,7 @@ class Pages:
     def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> Content:
         try:
             catalogue = snapshot.catalogue(current.filters, current.order)
-            page = content(snapshot, catalogue, current, wanted, self.data)
+            page = content(snapshot, catalogue, current, wanted, self.data, may_write=self.may_write)
         except Exception as error:
             if isinstance(error, MatbenchError) and not isinstance(error, problems.BrokenPlotError):
                 raise
@@ -260,7 +296,9 @@ def key_of(snapshot: Snapshot, current: View) -> str:
     return f"{snapshot.number}-{digest}"
 
 
-def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data) -> Content:
+def content(
+    snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data, *, may_write: bool
+) -> Content:
     """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
     study = limited(catalogue.study, current.cfg)
     if current.run:
@@ -272,7 +310,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     name = snapshot.slugs[slug]
     deferred = Deferred(wanted, key_of(snapshot, current))
     href = run_page.addresses(snapshot, current)
-    shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg, is_live=True)
+    shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg, is_live=True, may_write=may_write)
     limit = limits(study)
     if name in snapshot.reports:
         report = shown.report(name)

@@ -17,6 +17,7 @@ from ... import filters as filter_language
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters
+from ...history.alarms import AlarmEvent
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
 from .. import site
@@ -27,6 +28,7 @@ from .sidebar import Facets, short_ids
 
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
+WATCH_S = 3.0
 CHECK_AFTER_S = 3.0
 """After what the index says is shown: the first pages are drawn before the tree itself is read."""
 _COPIES = uuid.UUID("5b0f7c1e-2f4a-4d86-9a0e-6f1f2a6f9c55")
@@ -45,6 +47,11 @@ class Source:
     filters: Filters = dataclasses.field(default_factory=dict)
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None  # all known runs, those of a history among them
     given: Given | None = None  # what a study of them takes besides
+    state: Callable[[], object] = lambda: None  # changes with the data; MatbenchError where they are away
+    # What a person does to alarms: action, ids, author, reason, until, and what the analysis at hand has raised; gives
+    # a sentence. None where there is no history.
+    deal: Callable[[str, Sequence[str], str, str, str, Sequence[AlarmEvent]], str] | None = None
+    keep_view: Callable[[str, str], str] | None = None  # keeps the block of a view; gives a sentence
 
 
 class Snapshot:
@@ -111,6 +118,30 @@ class Data:
         self.progress = Progressing()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._state: object = None
+        self.away = ""
+        """Why the data can't be reached now; empty where they can."""
+
+    def watch(self) -> None:
+        """Look again and again whether the data have changed, and read them then; never returns."""
+        while True:
+            time.sleep(WATCH_S)
+            self.look()
+
+    def look(self) -> None:
+        """Read the data again where they have changed since the last look; remember why they are away."""
+        try:
+            state = self.source.state()
+        except MatbenchError as error:
+            self.away = f"{error}: what is shown is of before"
+            return
+        except Exception as error:  # noqa: BLE001  whatever it is, the next look may succeed
+            self.away = f"the data can't be reached ({type(error).__name__}): what is shown is of before"
+            return
+        is_back, self.away = bool(self.away), ""
+        if self.snapshot is not None and (is_back or state != self._state) and self._state is not None:
+            self.start(is_asked=True)
+        self._state = state
 
     def start(self, *, is_asked: bool = False) -> None:
         """Read in the background: the index first, then everything. While it is being read, nothing happens."""

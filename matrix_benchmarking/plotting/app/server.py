@@ -10,6 +10,7 @@ import logging
 import os
 import resource
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,10 @@ from ..page import asset
 from ..static_html import escape
 from ..tables import Node, dcc, html
 from . import artifacts, view
-from .answers import Frame, Opened, Pages
+from .answers import Frame, Opened, Pages, nobody
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
+from .writing import Writing
 
 if TYPE_CHECKING:
     import dash
@@ -42,11 +44,17 @@ _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
-READING_MS = 700
+READING_MS, IDLE_MS = 700, 4000
+"""How often a page asks for what is new, while data are being read and else."""
 
 
-def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> dash.Dash:
-    """The Dash application, reading its data in the background; *hosts* are names of this server besides its own."""
+def make_app(
+    source: Source, report_dest: Path, hosts: frozenset[str] = frozenset(), writing: Writing | None = None
+) -> dash.Dash:
+    """The Dash application, reading its data in the background; *hosts* are names of this server besides its own.
+
+    *writing* says who may do something to alarms and keep views; nobody unless given.
+    """
     import dash
 
     data = Data(source)
@@ -60,14 +68,15 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
         compress=False,
     )
     app.index_string = document(source.workload.name)
-    app.layout = layout(source.place, source.workload.name)
-    register(app, Pages(data, report_dest))
+    app.layout = layout(source.place, source.workload.name, writing.token if writing is not None else "")
+    register(app, Pages(data, report_dest, may_write=writing is not None), writing)
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
     _refuse(app)
     # Before a thread imports it: plotly's JSON looks into a pandas that is half there, and the page is an error.
     importlib.import_module("pandas")
     data.start()
+    threading.Thread(target=data.watch, daemon=True, name="matbench-watcher").start()
     return app
 
 
@@ -215,7 +224,7 @@ def _host(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-def layout(source_name: str, workload: str) -> Component:
+def layout(source_name: str, workload: str, token: str = "") -> Component:
     stores = [dcc.Store(id=name) for name in ("request", "event", "version", "title")]
     header = html.Header(
         [
@@ -251,6 +260,7 @@ def layout(source_name: str, workload: str) -> Component:
         id="main",
         tabIndex="-1",
     )
+    stores.append(html.Span(id="token", hidden=True, **{"data-token": token}))
     clock = dcc.Interval(id="clock", interval=READING_MS)
     address = dcc.Location(id="address", refresh=False)
     skip = html.A("Skip to the content", href="#main", className="skip")
@@ -279,7 +289,8 @@ don't.</p></noscript>
 """
 
 
-def register(app: Any, answers: Pages) -> None:
+def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
+    import flask
     from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, no_update
 
     app.clientside_callback(
@@ -320,23 +331,26 @@ def register(app: Any, answers: Pages) -> None:
         identity = ctx.outputs_list["id"]
         return answers.part(asked(request)[0], identity["of"], identity["index"]) if wanted else no_update
 
-    def act(event: object, query: object) -> tuple[object, Node, bool]:
+    def act(event: object, query: object) -> tuple[object, Node, int]:
         if query is not None and not isinstance(query, str):
             raise TypeError("an address is a text")
-        search, notice = answers.act(event, query or "")
+        who = nobody if writing is None else lambda token: writing.author(flask.request, token)
+        search, notice = answers.act(event, query or "", who)
         is_same = search is None or view.same(search, query or "")
-        return no_update if is_same else search, notice, False
+        return no_update if is_same else search, notice, READING_MS
 
-    def tick(_: object, known: object) -> tuple[object, str, bool]:
+    def tick(_: object, known: object) -> tuple[object, str, str, int]:
         # Asked in this order: where the reading has ended, the number that is asked for afterwards is the last one.
         is_reading = answers.data.progress.is_reading
         number = answers.version()
-        return no_update if number == known else number, answers.progress(), not is_reading
+        look = "progress warning" if answers.data.away else "progress"
+        return no_update if number == known else number, answers.progress(), look, READING_MS if is_reading else IDLE_MS
 
     request = Input("request", "data")
     content = [Output("content", "children"), Output("controls", "children"), Output("title", "data")]
     surroundings = [Output(name, "children") for name in ("selectors", "headline", "tabs")]
-    clock = [Output("version", "data"), Output("progress", "children"), Output("clock", "disabled")]
+    clock = [Output("version", "data"), *(Output("progress", name) for name in ("children", "className"))]
+    clock.append(Output("clock", "interval"))
     acted = [Output("address", "search"), Output("notice", "children")]
     app.callback(surroundings, request, prevent_initial_call=True)(frame)
     app.callback(content, request, prevent_initial_call=True)(page)
@@ -347,7 +361,7 @@ def register(app: Any, answers: Pages) -> None:
         prevent_initial_call=True,
     )(part)
     app.callback(
-        [*acted, Output("clock", "disabled", allow_duplicate=True)],
+        [*acted, Output("clock", "interval", allow_duplicate=True)],
         Input("event", "data"),
         State("address", "search"),
         prevent_initial_call=True,

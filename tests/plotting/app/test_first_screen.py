@@ -29,7 +29,9 @@ def of_releases(application: Application, repository: Path, tmp_path_factory: An
     path = tmp_path_factory.mktemp("releases") / "releases.db"
     with open_history(SQLiteLocation(path), writable=True) as history:
         read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
-    with application(f"--history=sqlite:///{path}", "--workload=encoder_bench", "--port=0") as address:
+    with application(
+        f"--history=sqlite:///{path}", "--workload=encoder_bench", "--port=0", "--allow-writing"
+    ) as address:
         yield address
 
 
@@ -84,3 +86,24 @@ def test_at_400_pixels_the_verdict_takes_three_lines_and_the_figures_fit(tab: An
         )
         assert visit.page.evaluate(scrolls) == 0
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
+    tab: Any, of_releases: str, repository: Path, tmp_path_factory: Any
+) -> None:
+    with Visit(tab, of_releases) as visit:
+        visit.open()
+        other = visit.page.context.new_page()
+        other.goto(of_releases)
+        other.locator("#content .verdict .lead").wait_for()
+        visit.page.locator("summary", has_text="Deal with all 4 since 1.3.1").click()
+        form = visit.page.locator(".deal").first
+        form.get_by_role("button", name="Acknowledge").click()
+        visit.wait_text("#notice", "no reason given: say why, so that others know")
+        form.locator("input[name=reason]").fill("a new tokenizer")
+        form.get_by_role("button", name="Acknowledge").click()
+        visit.until("document.querySelector('#notice').innerText.includes('a new tokenizer')")
+        dealt = "() => document.querySelector('#content .verdict').innerText.includes('worse, and dealt with')"
+        other.wait_for_function(dealt, timeout=20_000)
+        assert "Acknowledged by" in other.locator("#content").inner_text()
+        other.close()

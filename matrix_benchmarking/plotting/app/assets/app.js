@@ -60,6 +60,19 @@
     if (content && content.getBoundingClientRect().top < 0) content.scrollIntoView();
   }
 
+  // -- what a person writes: to alarms, and a view that is kept --------------------------------------------------------
+
+  function write(button) {
+    const { token } = document.getElementById("token").dataset;
+    if (button.dataset.keep !== undefined) {
+      const name = button.parentElement.querySelector("input").value.trim();
+      return send({ do: "keep", name, block: button.dataset.keep, token });
+    }
+    const form = button.closest(".deal");
+    const [reason, until] = ["reason", "until"].map((name) => form.querySelector(`input[name=${name}]`).value.trim());
+    return send({ do: "deal", action: button.dataset.deal, ids: form.dataset.ids.split(","), reason, until, token });
+  }
+
   // -- parts that are made when they are seen -------------------------------------------------------------------------
 
   const SETTLED_MS = 120; // a page that is being put together shows for a moment what will be far below
@@ -96,6 +109,8 @@
       go(link.getAttribute("href"));
       return;
     }
+    const act = event.target.closest("button[data-deal], button[data-keep]");
+    if (act) return void write(act);
     const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-copy]");
     if (!button) return;
     if (button.dataset.event) send({ do: button.dataset.event });

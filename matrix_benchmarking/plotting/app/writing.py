@@ -1,0 +1,69 @@
+"""Who may write by the application's pages: nobody unless it was allowed, and then by loopback or a named proxy."""
+
+from __future__ import annotations
+
+import dataclasses
+import getpass
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...errors import MatbenchError
+
+if TYPE_CHECKING:
+    import flask
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
+LONGEST_AUTHOR = 200
+
+
+class RefusedError(MatbenchError):
+    """Somebody may not write; says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Writing:
+    """Attributes:
+    user_header: the header in which a proxy says who the user is; None where the system's user is believed, on
+        loopback.
+    proxies: from which addresses that header is believed.
+    token: what a page of this server sends with each action, and no other page knows.
+    """
+
+    user_header: str | None = None
+    proxies: Sequence[Network] = ()
+    token: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(24))
+
+    def author(self, request: flask.Request, token: object) -> str:
+        """Who asks; raises RefusedError where nobody is to be believed."""
+        if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
+            raise RefusedError("this page is of an earlier start of the application: reload it")
+        if request.headers.get("Origin", "").partition("://")[2] != request.host:
+            raise RefusedError("only a page of this application may write")
+        try:
+            address = ipaddress.ip_address(request.remote_addr or "")
+        except ValueError:
+            raise RefusedError("the address that asks is unknown") from None
+        if self.user_header is None:
+            if not address.is_loopback or any(name in request.headers for name in _FORWARDED):
+                raise RefusedError("writing is for this machine alone; --user-header lets a proxy say who somebody is")
+            return system_user()
+        if not any(address in network for network in self.proxies):
+            raise RefusedError(f"{self.user_header} is believed only from the proxies that are named")
+        author = request.headers.get(self.user_header, "").strip()
+        if not author or len(author) > LONGEST_AUTHOR or not author.isprintable():
+            raise RefusedError(f"the proxy says in {self.user_header} nobody who could write")
+        return author
+
+
+def system_user() -> str:
+    try:
+        name = getpass.getuser().strip()
+    except (OSError, KeyError, ImportError):  # a container's user has no name
+        name = ""
+    if not name:
+        raise RefusedError("nobody knows who you are here: set LOGNAME")
+    return name

@@ -1,0 +1,78 @@
+"""What a person can do to alarms where they are seen: fields and buttons, or the commands to copy."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..analyze.verdict.alarms import causes
+from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
+from .tables import Node, dcc, html
+
+if TYPE_CHECKING:
+    from .base import Catalogue
+
+MOST_CAUSES = 3
+BUTTONS = (("acknowledged", "Acknowledge"), ("resolved", "Resolve"), ("reopened", "Reopen"), ("commented", "Comment"))
+COMMANDS = {"acknowledged": "ack", "resolved": "resolve", "reopened": "reopen", "commented": "comment"}
+
+
+def of_causes(analysis: Analysis, catalogue: Catalogue) -> list[Node]:
+    """A box for each cause of several alarms that nobody dealt with."""
+    if not has_history(catalogue):
+        return []
+    several = [cause for cause in causes(analysis) if len(cause.alarms) > 1]
+    return [
+        _box(f"Deal with all {len(cause.alarms)} since {cause.first_bad}", [cause.id], Status.OPEN, catalogue)
+        for cause in several[:MOST_CAUSES]
+    ]
+
+
+def of_series(verdict: SeriesVerdict, catalogue: Catalogue) -> list[Node]:
+    """A box for the newest alarm of a series that isn't fixed, with what was said of it."""
+    alarms = [alarm for alarm in verdict.alarms if alarm.id and alarm.status is not Status.FIXED]
+    if not alarms or not has_history(catalogue):
+        return []
+    last = alarms[-1]
+    return [*_said(last), _box("Deal with this alarm", [last.id], last.status, catalogue)]
+
+
+def has_history(catalogue: Catalogue) -> bool:
+    return catalogue.study.past is not None
+
+
+def _said(alarm: Alarm) -> list[Node]:
+    if alarm.author is None:
+        return []
+    when = "" if alarm.at is None else f" on {alarm.at:%Y-%m-%d}"
+    until = f" until {alarm.until}" if alarm.until else ""
+    return [html.P(f"{alarm.status.value.capitalize()} by {alarm.author}{when}{until}: {alarm.reason or 'no reason'}.")]
+
+
+def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -> Node:
+    offered = [
+        (action, label)
+        for action, label in BUTTONS
+        if (action == "reopened") == (status is not Status.OPEN) or action == "commented"
+    ]
+    if not catalogue.may_write:
+        lines = []
+        for action, _ in offered:
+            reason = "" if action == "reopened" else " --reason '…'"
+            lines.append(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{reason}")
+        return html.Details([html.Summary(title), html.Pre(html.Code("\n".join(lines)))])
+    fields = [
+        html.Label(["Reason ", dcc.Input(type="text", className="field", autoComplete="off", name="reason")]),
+        html.Label(
+            [
+                "Until (a version or a date) ",
+                dcc.Input(type="text", className="field", autoComplete="off", name="until"),
+            ]
+        ),
+    ]
+    buttons = [html.Button(label, className="tool", **{"data-deal": action}) for action, label in offered]
+    form = html.Div(
+        [*fields, html.Div(buttons, className="figure-tools")], className="deal", **{"data-ids": ",".join(ids)}
+    )
+    return html.Details([html.Summary(title), form])

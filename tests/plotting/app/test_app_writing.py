@@ -1,0 +1,116 @@
+"""Who may write by the application's pages, and what is refused: nobody unless it was allowed."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+import flask
+import pytest
+import yaml
+
+from matrix_benchmarking import config
+from matrix_benchmarking.errors import ConfigError, MatbenchError
+from matrix_benchmarking.plotting.app.answers import Pages
+from matrix_benchmarking.plotting.app.writing import Writing
+
+HOST = "127.0.0.1:8050"
+OWN = {"Origin": f"http://{HOST}"}
+PROXY = (ipaddress.ip_network("10.0.0.0/30"),)
+
+
+def author(writing: Writing, token: object, address: str, **headers: str) -> str:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    with flask.Flask("none").test_request_context(
+        "/", base_url=f"http://{HOST}", headers={**OWN, **named}, environ_base={"REMOTE_ADDR": address}
+    ):
+        return writing.author(flask.request, token)
+
+
+def test_on_loopback_the_author_is_the_user_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "ann")
+    writing = Writing()
+    assert author(writing, writing.token, "127.0.0.1") == "ann"
+    assert author(writing, writing.token, "::1", X_Forwarded_User="eve") == "ann"
+
+
+@pytest.mark.parametrize(
+    ("address", "headers", "said"),
+    [
+        ("192.0.2.1", {}, "this machine alone"),
+        ("127.0.0.1", {"X_Forwarded_For": "192.0.2.1"}, "this machine alone"),
+        ("127.0.0.1", {"Forwarded": "for=192.0.2.1"}, "this machine alone"),
+        ("127.0.0.1", {"Origin": "http://evil.example"}, "only a page of this application"),
+        ("127.0.0.1", {"Origin": ""}, "only a page of this application"),
+        ("nowhere", {}, "unknown"),
+    ],
+)
+def test_others_are_refused(address: str, headers: dict[str, str], said: str) -> None:
+    writing = Writing()
+    with pytest.raises(MatbenchError, match=said):
+        author(writing, writing.token, address, **headers)
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong", 7, ["x"], "é"])
+def test_a_forged_token_is_refused(token: object) -> None:
+    with pytest.raises(MatbenchError, match="reload it"):
+        author(Writing(), token, "127.0.0.1")
+
+
+def test_a_header_is_believed_from_a_named_proxy_alone() -> None:
+    writing = Writing("X-User", PROXY)
+    assert author(writing, writing.token, "10.0.0.2", X_User="ann", X_Forwarded_For="192.0.2.9") == "ann"
+    for address, user in (("10.0.0.9", "ann"), ("127.0.0.1", "ann"), ("10.0.0.2", ""), ("10.0.0.2", "a" * 201)):
+        with pytest.raises(MatbenchError):
+            author(writing, writing.token, address, X_User=user)
+
+
+DEAL = {"do": "deal", "action": "resolved", "ids": ["b61e"], "reason": "fixed", "until": "", "token": "t"}
+
+
+@pytest.mark.parametrize("event", [DEAL, {"do": "keep", "name": "mine", "block": "x"}])
+def test_without_permission_nothing_is_written(pages: Pages, event: dict[str, Any]) -> None:
+    search, notice = pages.act(event, "")
+    assert search is None
+    assert "start matbench visualize with --allow-writing" in str(notice)
+
+
+@pytest.mark.parametrize("event", [{**DEAL, "ids": 7}, {**DEAL, "reason": None}, {"do": "keep"}, {"do": "deal"}, DEAL])
+def test_what_the_page_would_not_send_is_a_sentence(pages: Pages, event: dict[str, Any]) -> None:
+    search, notice = pages.act(event, "", lambda token: "ann")
+    assert search is None
+    assert "asked for something unknown" in str(notice) or "no history whose alarms" in str(notice)
+
+
+BLOCK = "matbench:\n  views:\n    this view:\n      x: vus\n      y: throughput\n"
+
+
+def test_a_view_is_kept_in_a_file_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "views.yaml"
+    assert config.keep_view(path, "mine", BLOCK).startswith(f"Kept as 'mine' in {path}")
+    config.keep_view(path, "yours", BLOCK)
+    assert list(config.load(path).views) == ["mine", "yours"]
+    assert yaml.safe_load(path.read_text())["matbench"]["views"]["mine"] == {"x": "vus", "y": "throughput"}
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "said"),
+    [
+        ("", BLOCK, "needs a name"),
+        ("a\nb", BLOCK, "needs a name"),
+        ("x" * 81, BLOCK, "needs a name"),
+        ("there", BLOCK, "there is a view 'there' already"),
+        ("mine", "matbench: 7", "no view that could be kept"),
+        ("mine", "matbench: {views: {a: {}, b: {}}}", "no view that could be kept"),
+        ("mine", "matbench: {views: {a: {script: rm}}}", "script is not a known key"),
+        ("mine", "a: [", "no view that could be kept"),
+    ],
+)
+def test_what_is_no_view_is_not_kept(tmp_path: Path, name: str, block: str, said: str) -> None:
+    path = tmp_path / "views.yaml"
+    config.keep_view(path, "there", BLOCK)
+    before = path.read_bytes()
+    with pytest.raises(ConfigError, match=said):
+        config.keep_view(path, name, block)
+    assert path.read_bytes() == before
