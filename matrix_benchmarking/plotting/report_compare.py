@@ -31,7 +31,7 @@ from .base import Report, View
 from .compare_sides import SETTING, SIDE, Candidate, candidates, choices
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
-from .report_regression import size_cell
+from .series_tables import size_cell
 from .tables import Cell, Column, Columns, Node, Part, Row, count_cell, dcc, how_to_read, html, table
 
 if TYPE_CHECKING:

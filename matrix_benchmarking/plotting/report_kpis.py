@@ -19,7 +19,7 @@ from ..matrix import NOT_SET, Entry
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
 from .report_best import setting_cell
-from .report_regression import outcome_text, run_links, size_cell
+from .series_tables import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
 from .template import short
 

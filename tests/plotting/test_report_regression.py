@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, severity
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting import report_regression
+from matrix_benchmarking.plotting import report_regression, series_tables
 from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_regression import RegressionReport
@@ -220,7 +220,7 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     cards = re.split(r'class="series-chart(?!s)', shown)[1:]
     assert "◆\u00a0no difference shown yet" in cards[2]
     assert "2 more runs would tell" in cards[2]
-    assert [one.name for one in report_regression.changed(analysis)] == ["worse", "better", "same", "repaired"]
+    assert [one.name for one in series_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
 
 
 def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:

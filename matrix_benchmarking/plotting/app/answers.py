@@ -16,6 +16,7 @@ from ...analyze.check import AnswerKind
 from ...analyze.verdict.lifecycle import new_events
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
+from ...matrix import Matrix
 from .. import problems, site
 from ..base import Catalogue, Plot, Report, title_of
 from ..controls import Control, find_run, read
@@ -145,6 +146,13 @@ class Pages:
             return view.write(self._changed(event, view.read(query))), ""
         except MatbenchError as error:
             return None, problems.box(*str(error).splitlines())
+
+    def runs(self, query: str) -> Matrix:
+        """The runs that the filters of an address leave."""
+        snapshot = self.data.snapshot
+        if snapshot is None:
+            raise MatbenchError("nothing is read yet")
+        return snapshot.catalogue(view.read(query).filters, ()).study.matrix
 
     def _wrote(self, event: object, author: Author) -> str:
         """Do what *event* asks for, in the name of its author; gives a sentence."""

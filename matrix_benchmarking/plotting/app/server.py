@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import ipaddress
 import logging
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MatbenchError, os_reason
+from ...lts.exports import check_table_file, write_table
 from ..controls import find_run
 from ..page import asset
 from ..static_html import escape
@@ -69,8 +71,10 @@ def make_app(
     )
     app.index_string = document(source.workload.name)
     app.layout = layout(source.place, source.workload.name, writing.token if writing is not None else "")
-    register(app, Pages(data, report_dest, may_write=writing is not None), writing)
+    answers = Pages(data, report_dest, may_write=writing is not None)
+    register(app, answers, writing)
     _serve_artifacts(app.server, data)
+    _serve_tables(app.server, answers)
     _secure(app, hosts)
     _refuse(app)
     # Before a thread imports it: plotly's JSON looks into a pandas that is half there, and the page is an error.
@@ -148,6 +152,23 @@ def _serve_artifacts(server: flask.Flask, data: Data) -> None:
             return flask.Response(f"{error}\n", status=404, mimetype="text/plain")
 
     server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", "artifact", artifact)
+
+
+def _serve_tables(server: flask.Flask, answers: Pages) -> None:
+    import flask
+
+    def runs(ending: str) -> flask.Response:
+        path = Path(f"runs.{ending}")
+        try:
+            check_table_file(path)
+            stream = io.BytesIO()
+            write_table(answers.runs(flask.request.query_string.decode("utf-8", "replace")), stream, path)
+        except MatbenchError as error:
+            return flask.Response(f"{error}\n", status=404, mimetype="text/plain")
+        stream.seek(0)
+        return flask.send_file(stream, as_attachment=True, download_name=path.name, max_age=0)
+
+    server.add_url_rule("/runs.<ending>", "runs", runs)
 
 
 def _secure(app: dash.Dash, hosts: frozenset[str]) -> None:

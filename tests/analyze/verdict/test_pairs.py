@@ -26,7 +26,7 @@ from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting.report_regression import brief_table
+from matrix_benchmarking.plotting.series_tables import brief_table
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

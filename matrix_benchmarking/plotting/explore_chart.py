@@ -1,0 +1,141 @@
+"""The figure of *Explore*: a KPI of each point over a setting or another KPI, in colours and panels."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..analyze import intervals
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET, Entry, Matrix, order, typed
+from ..plausible import is_number
+from . import clicks, template
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+COLUMNS, PANEL_PX, FIGURE_PX = 3, 300, 460
+CONFIDENCE = 0.975
+"""Of one end of a 95 % interval."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is drawn: a KPI of each point over a setting or another KPI."""
+
+    x: str
+    y: KPIDefinition
+    x_kpi: KPIDefinition | None
+    colour: str | None
+    panels: str | None
+    has_dots: bool
+    logarithmic: str
+
+    def is_log(self, axis: str) -> bool:
+        return axis in self.logarithmic.split(" and ")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """A point: its runs with the KPI, where it stands, and the 95 % interval of its mean where it was repeated."""
+
+    runs: Sequence[Entry]
+    x: object
+    y: float
+    low: float | None
+    high: float | None
+
+
+def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]:
+    """The mean of the repeats of a point and Student's 95 % interval; its ends are None for one value."""
+    sample = intervals.summarise(values)
+    if sample.deviation is None:
+        return sample.mean, None, None
+    from scipy import special
+
+    reach = float(special.stdtrit(sample.runs - 1, CONFIDENCE)) * sample.deviation / math.sqrt(sample.runs)
+    return sample.mean, sample.mean - reach, sample.mean + reach
+
+
+def explore_figure(
+    panels: Sequence[tuple[str, Sequence[Mark]]], chosen: Chosen, everything: Matrix, places: Mapping[Any, int]
+) -> go.Figure:
+    """A panel for each of *panels*; colours are those that a value has on all pages."""
+    facets = template.Facets([title for title, _ in panels], COLUMNS, shared_xaxes=False, shared_yaxes=True)
+    colours = template.colour_map(everything, chosen.colour) if chosen.colour else {}
+    symbols = template.symbols_of(list(colours))
+    values = {typed(mark.x): mark.x for _, marks in panels for mark in marks}
+    is_numeric = all(is_number(value) for value in values.values())
+    in_order = sorted(values.values(), key=lambda value: (places.get(typed(value), -1), order(value)))
+    at: dict[object, Any] = {typed(value): value if is_numeric else place for place, value in enumerate(in_order)}
+    seen: set[str] = set()
+    for panel, (_, marks) in enumerate(panels):
+        of_colour: dict[str, list[Mark]] = {}
+        for mark in marks:
+            name = template.text(mark.runs[0].settings.get(chosen.colour, NOT_SET)) if chosen.colour else ""
+            of_colour.setdefault(name, []).append(mark)
+        for name in sorted(of_colour, key=lambda name: list(colours).index(name) if name in colours else 0):
+            look = {"color": colours.get(name, template.COLOURS[0]), "symbol": symbols.get(name, "circle")}
+            some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
+            trace = _trace(some, chosen, at, look)
+            facets.figure.add_scatter(
+                **trace, name=name, legendgroup=name, showlegend=bool(name) and name not in seen, **facets.place(panel)
+            )
+            seen.add(name)
+    kpi = chosen.y
+    unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
+    facets.label(
+        template.text(f"{chosen.x}{unit}"), template.text(f"{kpi.name} ({kpi.display_unit})".replace(" ()", ""))
+    )
+    if is_numeric and chosen.is_log("x") and min(at.values()) > 0:
+        facets.figure.update_xaxes(type="log", **template.log_axis(list(at.values())))
+    if not is_numeric:
+        texts = [template.wrapped(show(value), 18) for value in in_order]
+        step = max(1, len(texts) // template.TICKS)
+        facets.figure.update_xaxes(tickvals=list(range(len(texts)))[::step], ticktext=texts[::step])
+    lowest = min(run.kpis[kpi.name] for _, marks in panels for mark in marks for run in mark.runs)
+    if chosen.is_log("y") and lowest > 0:
+        facets.figure.update_yaxes(type="log")
+    if chosen.colour:
+        facets.figure.update_layout(legend_title_text=template.text(chosen.colour))
+    return template.apply(facets.figure, height=FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80)
+
+
+def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look: Mapping[str, Any]) -> dict[str, Any]:
+    kpi = chosen.y
+    if chosen.has_dots:
+        pairs = [(mark, run) for mark in marks for run in mark.runs]
+        return {
+            "x": [at[typed(mark.x)] for mark, _ in pairs],
+            "y": [run.kpis[kpi.name] / kpi.divisor for _, run in pairs],
+            "mode": "markers",
+            "marker": {**look, "size": 7, "opacity": 0.75},
+            "customdata": clicks.marks(run.test_uuid for _, run in pairs),
+            "hovertext": [
+                clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for _, run in pairs
+            ],
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+    is_line = len({typed(mark.x) for mark in marks}) == len(marks) and chosen.x_kpi is None
+    reach = [(mark.y if end is None else end, mark.y) for mark in marks for end in (mark.high,)]
+    below = [(mark.y, mark.y if end is None else end) for mark in marks for end in (mark.low,)]
+    return {
+        "x": [at[typed(mark.x)] for mark in marks],
+        "y": [mark.y / kpi.divisor for mark in marks],
+        "mode": "lines+markers" if is_line else "markers",
+        "line": {"color": look["color"], "width": 1.5},
+        "marker": {**look, "size": 8},
+        "error_y": {
+            "type": "data",
+            "array": [(high - mean) / kpi.divisor for high, mean in reach],
+            "arrayminus": [(mean - low) / kpi.divisor for mean, low in below],
+            "thickness": 1.2,
+            "width": 3,
+        },
+        "customdata": clicks.marks(clicks.run_of(mark.runs) for mark in marks),
+        "hovertext": [clicks.hover(mark.runs, template.text(f"{kpi.name} {kpi.show(mark.y)}")) for mark in marks],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
