@@ -32,12 +32,12 @@ from .compare_sides import SETTING, SIDE, Candidate, candidates, choices
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
 from .series_tables import size_cell
-from .tables import Cell, Column, Columns, Node, Part, Row, count_cell, dcc, how_to_read, html, table
+from .tables import Cell, Column, Columns, Node, Part, Row, bullets, count_cell, dcc, how_to_read, html, table
 
 if TYPE_CHECKING:
     from .base import Catalogue
 
-PAIRS_SHOWN = 100
+PAIRS_SHOWN, NAMED = 100, 5
 SECTION_PX = 600
 _CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
 
@@ -88,7 +88,13 @@ class CompareReport(Report):
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
         )
         said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
-        hidden = html.Details([title, *doubts, html.P(" ".join(wording.lead(switch.analysis)))])
+        told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
+        sentences = (
+            " ".join([wording.sentence(one), *(f"Alarm {each.id}." for each in one.alarms if each.id)])
+            for one in told[:NAMED]
+        )
+        named = [bullets(sentences, len(told) - NAMED)] if told else []
+        hidden = html.Details([title, *doubts, *named, html.P(" ".join(wording.lead(switch.analysis)))])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
         return html.Div([html.P(_lead(switch), className="lead"), *said, hidden], className=f"verdict{failing}")
 

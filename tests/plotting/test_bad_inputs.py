@@ -83,7 +83,7 @@ CASES: dict[str, tuple[list[Entry], str]] = {
 def test_every_page_is_written_and_says_what_is_wrong(case: str, encoder_bench: Workload, tmp_path: Path) -> None:
     entries, said = CASES[case]
     written = site.write_site(Study(Matrix(entries), encoder_bench, given=Given(place="results")), tmp_path, [])
-    assert len(written.pages) == 11
+    assert len(written.pages) == 12
     assert said in written.pages[0].read_text(encoding="utf-8")
     for path in written.pages:
         page = path.read_text(encoding="utf-8")

@@ -48,6 +48,7 @@ def test_all_reports_are_written_where_none_is_named(matrix: Matrix, workload: W
         "kpi-overview.html",
         "regression-analysis.html",
         "kpi-history.html",
+        "explore.html",
         "error-report.html",
     ]
 

@@ -41,11 +41,12 @@ PART = {
     "changedPropIds": [],
 }
 CLOCK = {
-    "output": "..version.data...progress.children...clock.disabled..",
+    "output": "..version.data...progress.children...progress.className...clock.interval..",
     "outputs": [
         {"id": "version", "property": "data"},
         {"id": "progress", "property": "children"},
-        {"id": "clock", "property": "disabled"},
+        {"id": "progress", "property": "className"},
+        {"id": "clock", "property": "interval"},
     ],
     "inputs": [{"id": "clock", "property": "n_intervals", "value": 1}],
     "state": [{"id": "version", "property": "data", "value": 1}],

@@ -454,10 +454,10 @@ def test_a_page_that_many_ask_for_at_once_is_made_once(pages: Pages, monkeypatch
     made = []
     make = app_answers.content
 
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **others: Any) -> Any:
         made.append(arguments)
         time.sleep(0.5)
-        return make(*arguments)
+        return make(*arguments, **others)
 
     monkeypatch.setattr(app_answers, "content", slow)
     with ThreadPoolExecutor(20) as executor:

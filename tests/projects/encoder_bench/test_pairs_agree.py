@@ -83,7 +83,7 @@ def test_the_page_names_the_last_good_release_that_the_history_names(recorded: P
     catalogue = catalogue_of(Study(read.read_matrix(workload, SQLiteLocation(recorded)), workload))
     assert catalogue.study.analysis is not None
     (good,) = {one.last_good_version for one in catalogue.study.analysis.failing}
-    assert catalogue.report("Compare").summary().startswith(f"version {NEW} instead of version {good}: 1B_cost ")
+    assert catalogue.report("Compare").summary().startswith(f"version {NEW} against {good}: ")
 
 
 def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -> None:
