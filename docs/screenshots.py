@@ -1,25 +1,31 @@
 """Makes the pictures in docs/images from the samples, of the application and of pages: ``python docs/screenshots.py``.
 
+With a directory it takes every page of every sample there, at three widths, light and dark, to look at:
+``python docs/screenshots.py build/pages``.
+
 It needs Chromium and Pillow, which makes the files small.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from matrix_benchmarking.plotting import png
+from matrix_benchmarking.plotting import pictures
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IMAGES = Path(__file__).with_name("images")
 COLOURS = 128
+MATBENCH = [sys.executable, "-m", "matrix_benchmarking"]
 WAIT_MS, LONGEST_MS = 3000, 120_000
 PAGES = {
     "app-best-configuration": ("", "light", 1200, 820),
@@ -39,7 +45,7 @@ def main() -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
-        browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=pictures.find_browser(), args=["--no-sandbox"])
         for name, (workload, written) in WRITTEN.items():
             report = Path(directory, workload)
             given = ["--generate", f"--workload={workload}", f"--results-dirname=data/samples/{workload}"]
@@ -54,29 +60,67 @@ def main() -> None:
     of_the_application()
 
 
-def of_the_application() -> None:
-    """The pictures of PAGES."""
+WIDTHS, SCHEMES = (400, 1400, 1920), ("light", "dark")
+SAMPLES = {name: [f"--workload={name}", f"--results-dirname=data/samples/{name}"]
+           for name in ("encoder_bench", "llm_bench", "serving_bench", "training_bench")}  # fmt: skip
+RELEASES = "data/samples/encoder_history/history.jsonl.gz"
+
+
+def of_every_page(destination: Path) -> None:
+    """Every page of every sample, and of the recorded releases, into *destination*."""
     from playwright.sync_api import sync_playwright
 
-    arguments = ["--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench", "--port=0"]
-    command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
-    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    destination.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
+        history = f"--history=sqlite:///{directory}/releases.db"
+        subprocess.run([*MATBENCH, "history", "import", RELEASES, history], cwd=REPOSITORY, check=True)
+        browser = playwright.chromium.launch(executable_path=pictures.find_browser(), args=["--no-sandbox"])
+        for name, given in {**SAMPLES, "releases": ["--workload=encoder_bench", history]}.items():
+            with application(given) as address:
+                for width in WIDTHS:
+                    for scheme in SCHEMES:
+                        page = browser.new_page(viewport={"width": width, "height": 1000}, color_scheme=scheme)
+                        page.goto(address)
+                        page.locator("#tabs a").first.wait_for()
+                        links = page.eval_on_selector_all("#tabs .page-link", "all => all.map(one => one.search)")
+                        for link in links:
+                            page.goto(f"{address}/{link}")
+                            page.wait_for_timeout(WAIT_MS // 3)
+                            of = link.partition("show=")[2] or "first"
+                            page.screenshot(path=destination / f"{name}-{of}-{width}-{scheme}.png")
+                        page.close()
+        browser.close()
+
+
+@contextlib.contextmanager
+def application(given: list[str]) -> Iterator[str]:
+    """The address of an application that is ended again."""
+    process = subprocess.Popen(
+        [*MATBENCH, "visualize", *given, "--port=0"], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         found = re.search(r"http://\S+", process.stdout.readline())
         assert found is not None
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
-            for name, (query, scheme, width, height) in PAGES.items():
-                size = {"width": width, "height": height}
-                page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
-                page.set_default_timeout(LONGEST_MS)
-                take(page, found.group(), query, IMAGES / f"{name}.png")
-                page.close()
-            browser.close()
+        yield found.group()
     finally:
         process.terminate()
         process.wait()
+
+
+def of_the_application() -> None:
+    """The pictures of PAGES."""
+    from playwright.sync_api import sync_playwright
+
+    with application(SAMPLES["encoder_bench"]) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=pictures.find_browser(), args=["--no-sandbox"])
+        for name, (query, scheme, width, height) in PAGES.items():
+            size = {"width": width, "height": height}
+            page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+            page.set_default_timeout(LONGEST_MS)
+            take(page, address, query, IMAGES / f"{name}.png")
+            page.close()
+        browser.close()
 
 
 def take(page: Any, address: str, query: str, path: Path) -> None:
@@ -106,4 +150,4 @@ def save(content: bytes, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    of_every_page(Path(sys.argv[1])) if sys.argv[1:] else main()
