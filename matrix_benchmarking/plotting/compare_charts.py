@@ -18,9 +18,9 @@ from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_ROWS, ROW_PX, MARGIN_PX = 36, 24, 120
-MOST_SHOWN, COLUMNS, PANEL_PX = 6, 3, 250
-LABEL_WIDTH, LEAST_REACH = 44, 0.02
+MOST_ROWS, ROW_PX, MARGIN_PX = 36, 34, 120
+MOST_SHOWN, PANEL_PX = 6, 220
+LABEL_WIDTH, LEAST_REACH = 28, 0.02
 KINDS = {
     Outcome.REGRESSION: (WORSE, "worse"),
     Outcome.SUSPECTED: (DOUBTFUL, "suspected"),
@@ -30,7 +30,7 @@ KINDS = {
 }
 GREY = template.COLOURS[6]
 _LOOKS = {**LOOKS, OTHER: (GREY, "circle"), "": (GREY, "circle-open")}
-OLD_LOOK, NEW_LOOK = (GREY, "circle"), (template.COLOURS[0], "circle")
+NEW_COLOUR = template.COLOURS[0]
 
 
 def counted(verdicts: Sequence[SeriesVerdict]) -> str:
@@ -122,45 +122,27 @@ def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:
             figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
 
 
-def runs_figure(
-    verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair], blocks: RunBlocks, sides: tuple[str, str]
-) -> go.Figure:
-    """A panel for each of the first *verdicts*: the runs of both sides as dots, those of one block joined."""
-    shown = [one for one in verdicts if (one.kpi.name, one.id) in pairs][:MOST_SHOWN]
-    titles = [template.wrapped(f"{one.kpi.name} · {one.name}", 34, 2) for one in shown]
-    facets = template.Facets(titles, COLUMNS, shared_yaxes=False, horizontal_spacing=0.1)
-    for panel, one in enumerate(shown):
-        _draw_runs(facets, panel, one, pairs[one.kpi.name, one.id], blocks)
-    names = [template.wrapped(side, 16, 2) for side in sides]
-    facets.figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False)
-    facets.figure.update_layout(showlegend=False)
-    return template.apply(facets.figure, height=PANEL_PX * facets.rows + 60)
+def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tuple[str, str]) -> go.Figure:
+    """The runs of both *sides* as dots, the means of those of one block joined."""
+    import plotly.graph_objects as go
 
-
-def _draw_runs(facets: template.Facets, panel: int, verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks) -> None:
-    kpi, place = verdict.kpi, facets.place(panel)
-    sides = [runs_of(pair, side) for side in (pair.old, pair.new)]
+    figure, kpi = go.Figure(), verdict.kpi
+    both = [runs_of(pair, side) for side in (pair.old, pair.new)]
     together: dict[object, tuple[list[float], list[float]]] = {}
-    for at, runs in enumerate(sides):
+    for at, runs in enumerate(both):
         for run in runs:
             block = blocks.of(run)
             key = ("campaign", block.campaign) if block.round is None else ("round", block.round)
             together.setdefault(key, ([], []))[at].append(run.kpis[kpi.name] / kpi.divisor)
-    for both in together.values():
-        if all(both):
-            facets.figure.add_scatter(
-                x=[0, 1],
-                y=[sum(values) / len(values) for values in both],
-                mode="lines",
-                line={"color": GREY, "width": 1},
-                hoverinfo="skip",
-                **place,
-            )
-    new_colour = _LOOKS[KINDS[verdict.outcome][0]][0] if verdict.outcome is not Outcome.NO_CHANGE else NEW_LOOK[0]
-    for at, (runs, colour) in enumerate(zip(sides, (OLD_LOOK[0], new_colour), strict=True)):
-        spread = [at + 0.16 * (number / max(len(runs) - 1, 1) - 0.5) for number in range(len(runs))]
-        facets.figure.add_scatter(
-            x=spread,
+    for of in together.values():
+        if all(of):
+            means = [sum(values) / len(values) for values in of]
+            line = {"color": GREY, "width": 1}
+            figure.add_scatter(x=[0, 1], y=means, mode="lines", line=line, hoverinfo="skip")
+    new_colour = _LOOKS[KINDS[verdict.outcome][0]][0] if verdict.outcome is not Outcome.NO_CHANGE else NEW_COLOUR
+    for at, (runs, colour) in enumerate(zip(both, (GREY, new_colour), strict=True)):
+        figure.add_scatter(
+            x=[at + 0.16 * (number / max(len(runs) - 1, 1) - 0.5) for number in range(len(runs))],
             y=[run.kpis[kpi.name] / kpi.divisor for run in runs],
             mode="markers",
             marker={"color": colour, "size": 8, "opacity": 0.75},
@@ -169,9 +151,12 @@ def _draw_runs(facets: template.Facets, panel: int, verdict: SeriesVerdict, pair
                 clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs
             ],
             hovertemplate="%{hovertext}<extra></extra>",
-            **place,
         )
-    facets.figure.update_yaxes(title=template.text(kpi.display_unit), **place)
+    names = [template.wrapped(side, 14, 3) for side in sides]
+    figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False, tickangle=0)
+    figure.update_yaxes(title=template.text(kpi.display_unit))
+    figure.update_layout(showlegend=False)
+    return template.apply(figure, height=PANEL_PX)
 
 
 def runs_of(pair: Pair, places: Sequence[int]) -> list[Entry]:

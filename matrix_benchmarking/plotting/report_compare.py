@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 PAIRS_SHOWN, NAMED = 100, 5
 SECTION_PX = 600
+Pairs = Mapping[tuple[str, str], Pair]
+"""The pair of each series, by its KPI and its id."""
 _CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
 
 
@@ -196,11 +198,9 @@ class CompareReport(Report):
             figure = compare_charts.forest_figure(drawn, pairs)
             parts.append(_figure(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
             parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
-            figure = compare_charts.runs_figure(drawn, pairs, self.study.blocks, sides)
-            parts.append(
-                html.P("The runs of both sides; lines join those that were measured together.", className="note")
-            )
-            parts.append(_figure(figure, f"The runs behind the first series, {sides[0]} beside {sides[1]}."))
+            parts.append(html.P("The runs of both sides; lines join those measured together.", className="note"))
+            shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
+            parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         parts += settings_difference(list(old.values()), list(new.values()))
         parts += environment_difference(list(old.values()), list(new.values()), self._environments)
@@ -209,7 +209,14 @@ class CompareReport(Report):
         written = html.Pre(html.Code(markdown(switch.analysis)))
         return [*parts, html.Details([html.Summary("As Markdown, for a pull request"), written])]
 
-    def _series_table(self, verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair]) -> Node:
+    def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:
+        pair = pairs[verdict.kpi.name, verdict.id]
+        figure = compare_charts.runs_figure(verdict, pair, self.study.blocks, sides)
+        named = f"{verdict.kpi.name} of {verdict.name}"
+        label = f"{named}, the runs of {sides[0]} beside those of {sides[1]}: {wording.size(verdict)}"
+        return html.Div([html.P(named, className="note"), _figure(figure, label)])
+
+    def _series_table(self, verdicts: Sequence[SeriesVerdict], pairs: Pairs) -> Node:
         columns: Columns = [
             *("KPI", "At", "Verdict"),
             Column("Difference", numeric=True, help="with its 95 % interval"),

@@ -102,8 +102,10 @@ def test_every_figure_of_the_sample_is_drawn_each_section_has_an_address_and_not
             visit.page.emulate_media(color_scheme=colour_scheme)
             visit.page.set_viewport_size({"width": width, "height": 800})
             figures = visit.page.locator(".figure")
+            visit.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
             for number in range(figures.count()):
-                assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
+                figures.nth(number).scroll_into_view_if_needed()
+                figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").first.wait_for(state="attached")
             visit.until("width => document.documentElement.scrollWidth <= width", width)
         assert visit.complaints == []
         own = (real_pages.as_uri(), "data:", "blob:")
