@@ -12,8 +12,11 @@ import yaml
 
 from matrix_benchmarking import config
 from matrix_benchmarking.errors import ConfigError, MatbenchError
+from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
+from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.plotting.app.writing import Writing
+from matrix_benchmarking.workload import Workload
 
 HOST = "127.0.0.1:8050"
 OWN = {"Origin": f"http://{HOST}"}
@@ -114,3 +117,35 @@ def test_what_is_no_view_is_not_kept(tmp_path: Path, name: str, block: str, said
     with pytest.raises(ConfigError, match=said):
         config.keep_view(path, name, block)
     assert path.read_bytes() == before
+
+
+def test_a_place_that_is_away_is_said_and_read_again_when_it_is_back(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    states: list[object] = [1, MatbenchError("the directory 'results' can't be reached"), OSError("odd"), 1]
+    reads = []
+
+    def state() -> object:
+        found = states.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def read(progress: object) -> Matrix:
+        reads.append(progress)
+        return sample_matrix
+
+    data = Data(Source(workload=encoder_workload, place="results", roots=[], read=read, state=state))
+    data.start()
+    assert data.wait(20) is not None
+    data.join(20)
+    answers = Pages(data, tmp_path)
+    data.look()
+    assert answers.progress().startswith("read at")
+    for said in ("the directory 'results' can't be reached: what is shown is of before", "OSError"):
+        data.look()
+        assert said in answers.progress()
+    data.look()
+    data.join(20)
+    assert answers.progress().startswith("read at")
+    assert len(reads) == 2
