@@ -31,7 +31,7 @@ LOOKS = {
     BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
     MAY_BE: {"color": template.COLOURS[0], "symbol": "circle", "size": 10},
     WORSE: {"color": template.COLOURS[6], "symbol": "circle-open", "size": 9},
-    UNKNOWN: {"color": template.COLOURS[4], "symbol": "diamond-open", "size": 9},
+    UNKNOWN: {"color": template.COLOURS[5], "symbol": "diamond-open", "size": 9},
 }
 """What tells the points apart: colour, form and filling."""
 _FAR = 20.0
