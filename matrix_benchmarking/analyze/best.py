@@ -73,6 +73,11 @@ class Group:
         best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
         return [best[variant] for variant in dict.fromkeys(variants)]
 
+    @functools.cached_property
+    def known_bounds(self) -> dict[str, Sequence[Bounded]]:
+        """What :func:`bounded` found, by KPI."""
+        return {}
+
     @property
     def rounds(self) -> int:
         """How many rounds had a run of each point, so that what they add to all was taken out of the comparisons."""
@@ -330,8 +335,14 @@ class Limited:
     groups: Sequence[LimitedGroup]  # all
 
 
-def bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
-    """What is known of *kpi* at each point of *group*, in the order of the ranking."""
+def bounded(group: Group, kpi: KPIDefinition) -> Sequence[Bounded]:
+    """What is known of *kpi* at each point of *group*, in the order of the ranking; computed once."""
+    if kpi.name not in group.known_bounds:
+        group.known_bounds[kpi.name] = _bounded(group, kpi)
+    return group.known_bounds[kpi.name]
+
+
+def _bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
     values = [[entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis] for one in group.standings]
     means = [intervals.summarise(ones).mean if ones else None for ones in values]
     repeated = [at for at, ones in enumerate(values) if len(ones) > 1]
