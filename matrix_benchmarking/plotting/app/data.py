@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ... import filters as filter_language
+from ...analyze.best import bounded
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters
@@ -97,7 +98,10 @@ class Snapshot:
         self.study.matrix.check_values(filters)
         study = self.study.selected(filters, ordered(self.facets.select(filters), order))
         study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
-        _ = study.of_all
+        limited = study.workload.limited
+        for group in study.of_all.compared:
+            if limited is not None:  # here, where one thread makes what the verdict and the page both ask for
+                bounded(group, limited)
         return catalogue_of(study)
 
 
