@@ -12,18 +12,15 @@ import dataclasses
 import difflib
 import functools
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
-import yaml
 from pydantic import Field
 
 from . import yaml_file
 from .errors import ConfigError, did_you_mean
-from .files import atomic_write
 from .validation import Kind, Mismatch, dotted, mismatches
 from .yaml_file import YamlFile
 
@@ -240,36 +237,6 @@ def load(
         where = f"{BLOCK}.presets of {file.path}" if file else "no configuration file was found, and so"
         raise ConfigError(f"no preset '{chosen}': {did_you_mean(chosen, with_presets)} ({where})")
     return with_presets[chosen]
-
-
-_KEEPING = threading.Lock()
-MOST_VIEWS, LONGEST_NAME = 200, 80
-
-
-def keep_view(path: Path, name: str, block: str) -> str:
-    """Keep the only view of *block*, as a page shows it, under *name* in the file *path*; gives a sentence.
-
-    Raises:
-        ConfigError: the name is none, is there already, or the block is no view.
-    """
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise ConfigError(f"a view needs a name of at most {LONGEST_NAME} characters")
-    try:
-        ((_, view),) = yaml_file.load_yaml(block)[BLOCK]["views"].items()
-    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError("this is no view that could be kept") from error
-    with _KEEPING:
-        content = yaml_file.read(path).content if path.exists() else {}
-        views = content.setdefault(BLOCK, {}).setdefault("views", {})
-        if name in views or len(views) >= MOST_VIEWS:
-            raise ConfigError(
-                f"there is a view '{name}' already" if name in views else f"{path} has {MOST_VIEWS} views"
-            )
-        views[name] = view
-        _validate(_model(CommandOptions()), content[BLOCK], None)
-        with atomic_write(path) as stream:
-            stream.write(yaml.safe_dump(content, allow_unicode=True, sort_keys=False).encode())
-    return f"Kept as '{name}' in {path}; it is a page after the next start."
 
 
 @functools.lru_cache(maxsize=1)

@@ -63,6 +63,19 @@ class Point:
         return tuple(f"{said} ({_which(having, self.runs)})" for said, having in joined_warnings(self.runs))
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bounded:
+    """What is known of a limited KPI at a point, in that KPI's unit."""
+
+    point: Point
+    runs: int  # how many have the value
+    mean: float | None  # over these runs; None where none has it
+    bound: float | None  # what the mean is within, with 95 %; None where that isn't known
+    limit: (
+        float  # the tightest that it keeps: its bound, or where no point of its group has one its mean; else infinite
+    )
+
+
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
     """What identifies *settings* among those with the same values of *names*."""
     get = settings.get

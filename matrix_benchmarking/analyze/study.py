@@ -19,8 +19,9 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
-from .best import Best, Limited, rank, under
+from .best import Best, rank
 from .check import Finding
+from .limits import Limited, under
 from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
@@ -126,6 +127,11 @@ class Study:
         """The KPI by which the workload would rank, had any run a value of it."""
         wanted = self._wanted.headline
         return None if wanted is self.workload.headline else wanted
+
+    @property
+    def headline_name(self) -> str:
+        """The name of the KPI that ranks; empty for none."""
+        return "" if self.workload.headline is None else self.workload.headline.name
 
     @property
     def minimum_effects(self) -> Mapping[str, MinimumEffect]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import getpass
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import click
 from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
 from ..history import moment, open_history
-from ..history.alarms import Action
+from ..history.alarms import Action, system_user
 from ..runs.text import PrintedColumn, PrintedTable
 from .options import Command, CommandGroup, configuration, flag, option, together
 from .printing import answer_console, say
@@ -149,11 +148,7 @@ def _deal(
 
 def _author(given: str | None) -> str:
     name = (given or "").strip()
-    if not name:
-        try:
-            name = getpass.getuser().strip()
-        except (OSError, KeyError, ImportError):  # a container's user has no name
-            name = ""
+    name = name or system_user()
     if not name:
         raise ConfigError("nobody knows who you are here: use --author NAME or MATBENCH_AUTHOR")
     return name

@@ -171,7 +171,7 @@ def command(
         opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port, _writing(host, user_header, proxy) if allow_writing else None)
         return
-    from ..plotting import pictures
+    from ..plotting import explore, pictures
     from ..plotting.site import check_choices, write_site
     from ..runs.runs import Runs
 
@@ -179,7 +179,10 @@ def command(
     plots_file = found_plots_file(plots_file, workload.source)
     names = names_to_generate(generate, generate_id, plots_file, workload.name)
     if EVERYTHING in generate and names:
-        own = (report.name for report in workload.pages()[1])
+        own = [
+            *(report.name for report in workload.pages()[1]),
+            *explore.views(configuration().all_views, workload.name, {}),
+        ]
         forgotten = [name for name in own if not {name, name.removeprefix("report: ")} & {*names}]
         if forgotten:
             listing = plots_file or DEFAULT_PLOTS_FILE
@@ -280,9 +283,9 @@ def _deal(
 def _keep_view(file: str | None) -> Callable[[str, str], str] | None:
     if file is None:
         return None
-    from ..config import keep_view
+    from .. import views
 
-    return functools.partial(keep_view, Path(file))
+    return functools.partial(views.keep, Path(file))
 
 
 def files_label(written: Written) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import getpass
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,16 @@ import msgspec
 
 from ..errors import HistoryError
 from .records import LONGEST_NAME, digest, moment
+
+LONGEST_AUTHOR = 200
+
+
+def system_user() -> str:
+    """The name of who runs this, which an event has as its author; empty where there is none."""
+    try:
+        return getpass.getuser().strip()
+    except (OSError, KeyError, ImportError):  # a container's user has no name
+        return ""
 
 
 class Action(enum.Enum):

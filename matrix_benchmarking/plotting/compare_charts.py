@@ -189,7 +189,8 @@ def _ends(one: SeriesVerdict) -> tuple[float, float]:
     """The ends of the interval; of an unknown one the value itself."""
     effect = one.effect
     assert effect is not None
-    return tuple(effect.value if math.isnan(end) else end for end in (effect.low, effect.high))  # type: ignore[return-value]
+    low, high = (effect.value if math.isnan(end) else end for end in (effect.low, effect.high))
+    return low, high
 
 
 def _within(end: float, reach: float) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import abc
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..analyze.best import Bounded, Group, Standing, bounded, staircase
-from ..analyze.points import varying
+from ..analyze.best import Group, Standing
+from ..analyze.limits import bounded, staircase
+from ..analyze.points import Bounded, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -54,8 +56,9 @@ class _OfAGroup(Plot):
         chosen = view.option(GROUP) if len(groups) > 1 else ""
         return self.of(next((each for each in groups if ranking.scope(each) == chosen), groups[0]))
 
+    @abc.abstractmethod
     def of(self, group: Group) -> Drawn:
-        raise NotImplementedError
+        """The figure of *group*, and what it says."""
 
     def parts_of(self, group: Group) -> list[Node]:
         return self.shown(*self.of(group))
@@ -282,8 +285,8 @@ def _span(one: Standing) -> tuple[float, ...]:
     return (one.point.value,) if interval is None else (interval.low, interval.high)
 
 
-def _scale(axis: object, values: Iterable[float]) -> None:
+def _scale(axis: Callable[..., object], values: Iterable[float]) -> None:
     """A logarithmic axis where values are far apart."""
     found = list(values)
     if found and min(found) > 0 and max(found) / min(found) > _FAR:
-        axis(type="log", **template.log_axis(found))  # type: ignore[operator]
+        axis(type="log", **template.log_axis(found))

@@ -6,20 +6,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ..analyze.best import (
-    WIDEST,
-    Best,
-    Bounded,
-    Group,
-    Standing,
-    better_than,
-    bounded,
-    staircase,
-    unsure,
-    winner,
-    within,
-)
-from ..analyze.points import Point, varying
+from ..analyze.best import WIDEST, Best, Group, Standing
+from ..analyze.limits import better_than, bounded, staircase, unsure, winner, within
+from ..analyze.points import Bounded, Point, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, plural, tuning_label

@@ -68,9 +68,9 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
-        parts: list[Node] = [verdict_box(analysis, self._first_kpi())]
+        parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
         parts += deal.of_causes(analysis, self.catalogue)
-        shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self._first_kpi()))
+        shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self.study.headline_name))
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
             parts += self._charts(shown[:FIRST_CHARTS])
@@ -85,10 +85,6 @@ class RegressionReport(Report):
             listed = bullets((short(note, 500) for note in notes[:NOTES_SHOWN]), len(notes) - NOTES_SHOWN)
             parts += [html.H2("Notes on the data"), listed]
         return parts
-
-    def _first_kpi(self) -> str:
-        headline = self.workload.headline
-        return "" if headline is None else headline.name
 
     def _charts(self, shown: Sequence[SeriesVerdict], start: int = 0) -> list[Node]:
         cards = [self._card(verdict, number) for number, verdict in enumerate(shown, start)]

@@ -24,9 +24,11 @@ from .base import Catalogue, Plot, Report, View, configured, title_of
 from .catalogue import catalogue_of
 from .controls import read
 from .page import INDEX_FILE, Page, Provenance
+from .plot_ranking import pictures as ranking_pictures
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
+from .report_regression import verdict_box as regression_box
 from .static_html import Slugs, StaticHTML, plotly_script, slug
 from .tables import Node, Part
 from .tables import html as tags
@@ -128,15 +130,27 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         summary = [tags.P(page.summary, className="note")] if page.summary else []
         card = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description), *summary]
         cards.append(tags.Div(card, className="card"))
+    compared = study.best.compared
+    # The script that draws them is large: not for an index beside pages without a figure.
+    shown = compared[:1] if any(page.figures for page in reports) else ()
     body: list[Node] = [
+        *_what_changed(study),
         verdict_box(study, [tags.P(failed)]),
-        *(variants_table(group, catalogue.href) for group in study.best.compared),
+        *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
+        *(variants_table(group, catalogue.href) for group in compared),
         *([alone_table(study.best, catalogue.href)] if study.best.alone else []),
         tags.H2("Reports"),
         tags.Div(cards, className="cards"),
     ]
     title = f"{study.workload.name}: best configuration"
-    return Page(file, title, description="", body=StaticHTML(pages.prefix(file)).render(body))
+    renderer = StaticHTML(pages.prefix(file))
+    return Page(file, title, description="", body=renderer.render(body), figures=tuple(renderer.figures))
+
+
+def _what_changed(study: Study) -> list[Node]:
+    """Of several versions what got worse, before anything else."""
+    analysis = study.analysis if study.has_versions else None
+    return [] if analysis is None else [regression_box(analysis, study.headline_name)]
 
 
 def _data(study: Study, selection: str) -> str:

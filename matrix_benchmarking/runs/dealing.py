@@ -9,9 +9,9 @@ from ..analyze import handling
 from ..analyze.verdict.lifecycle import Known, known_alarms
 from ..errors import ConfigError
 from ..history import Location, Query, open_history
-from ..history.alarms import Action, AlarmEvent
+from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
 
-LONGEST_AUTHOR, LONGEST_REASON = 200, 2000
+LONGEST_REASON = 2000
 
 
 def deal(

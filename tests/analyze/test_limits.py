@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze import best as limits
+from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.errors import WorkloadError

@@ -43,7 +43,11 @@ def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
         name = path.name
         figures = visit.page.locator(".figure")
         drawn = visit.page.locator(".figure svg.main-svg .trace")
-        assert (drawn.count() > 0) == (figures.count() > 0) == (name in ("best-configuration.html", "costs.html"))
+        assert (
+            (drawn.count() > 0)
+            == (figures.count() > 0)
+            == (name in ("index.html", "best-configuration.html", "costs.html"))
+        )
         assert visit.complaints == []
         assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)
         assert name in (

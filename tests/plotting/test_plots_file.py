@@ -35,7 +35,7 @@ def test_ids_choose(tmp_path: Path) -> None:
 def test_the_committed_file_lists_reports_of_every_workload_and_those_of_its_own(repository: Path) -> None:
     path = repository / "data" / "plots.yaml"
     names = ("Best configuration", "Check", "Compare", "KPI overview", "Error report", "Regression analysis")
-    built_in = [f"report: {name}" for name in (*names, "KPI history")]
+    built_in = [f"report: {name}" for name in (*names, "KPI history", "Explore")]
     assert plots_file.read(path, "any") == built_in
     own = ["report: Cost analysis", "report: Sanity checks", "report: Runs"]
     assert plots_file.read(path, "encoder_bench") == [built_in[0], *own, *built_in[1:]]

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze.best import Bounded
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.analyze.points import Bounded, Point
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix

@@ -11,9 +11,10 @@ from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry
 from .. import further
-from ..best import Best, Bounded, Group, Limited, LimitedGroup, Standing, better_than, bounded, keeps
+from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
-from ..points import Point, varying
+from ..limits import Limited, LimitedGroup, better_than, bounded, keeps
+from ..points import Bounded, Point, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, value_label, variant_label
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ... import filters as filter_language
-from ...analyze.best import bounded
+from ...analyze.limits import bounded
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters

@@ -312,35 +312,9 @@ don't.</p></noscript>
 
 def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
     import flask
-    from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, no_update
+    from dash import MATCH, Input, Output, State, ctx, no_update
 
-    app.clientside_callback(
-        ClientsideFunction("matbench", "request"),
-        Output("request", "data"),
-        Input("address", "search"),
-        Input("version", "data"),
-        State("request", "data"),
-    )
-    app.clientside_callback(
-        ClientsideFunction("matbench", "fields"),
-        Output("event", "data", allow_duplicate=True),
-        Input({"type": "field", "name": ALL, "shown": ALL}, "value"),
-        State({"type": "field", "name": ALL, "shown": ALL}, "id"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("matbench", "clicked"),
-        Output("event", "data", allow_duplicate=True),
-        Input({"type": "figure", "index": ALL}, "clickData"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("matbench", "dragged"),
-        Output("event", "data", allow_duplicate=True),
-        Input({"type": "figure", "index": ALL}, "relayoutData"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
+    _of_the_script(app)
 
     def frame(request: object) -> Frame:
         return answers.frame(asked(request)[0])
@@ -388,6 +362,39 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         prevent_initial_call=True,
     )(act)
     app.callback(clock, Input("clock", "n_intervals"), State("version", "data"))(tick)
+
+
+def _of_the_script(app: Any) -> None:
+    """What the page's script answers itself."""
+    from dash import ALL, ClientsideFunction, Input, Output, State
+
+    app.clientside_callback(
+        ClientsideFunction("matbench", "request"),
+        Output("request", "data"),
+        Input("address", "search"),
+        Input("version", "data"),
+        State("request", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "fields"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "field", "name": ALL, "shown": ALL}, "value"),
+        State({"type": "field", "name": ALL, "shown": ALL}, "id"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "clicked"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "figure", "index": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "dragged"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "figure", "index": ALL}, "relayoutData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
 
 
 def asked(value: object) -> tuple[str, list[int]]:

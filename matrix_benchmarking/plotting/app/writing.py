@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import getpass
 import hmac
 import ipaddress
 import secrets
@@ -11,13 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import MatbenchError
+from ...history.alarms import LONGEST_AUTHOR, system_user
 
 if TYPE_CHECKING:
     import flask
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
-LONGEST_AUTHOR = 200
 
 
 class RefusedError(MatbenchError):
@@ -50,20 +49,13 @@ class Writing:
         if self.user_header is None:
             if not address.is_loopback or any(name in request.headers for name in _FORWARDED):
                 raise RefusedError("writing is for this machine alone; --user-header lets a proxy say who somebody is")
-            return system_user()
+            user = system_user()
+            if not user:
+                raise RefusedError("nobody knows who you are here: set LOGNAME")
+            return user
         if not any(address in network for network in self.proxies):
             raise RefusedError(f"{self.user_header} is believed only from the proxies that are named")
         author = request.headers.get(self.user_header, "").strip()
         if not author or len(author) > LONGEST_AUTHOR or not author.isprintable():
             raise RefusedError(f"the proxy says in {self.user_header} nobody who could write")
         return author
-
-
-def system_user() -> str:
-    try:
-        name = getpass.getuser().strip()
-    except (OSError, KeyError, ImportError):  # a container's user has no name
-        name = ""
-    if not name:
-        raise RefusedError("nobody knows who you are here: set LOGNAME")
-    return name

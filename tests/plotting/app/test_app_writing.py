@@ -10,7 +10,7 @@ import flask
 import pytest
 import yaml
 
-from matrix_benchmarking import config
+from matrix_benchmarking import config, views
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
@@ -91,8 +91,8 @@ BLOCK = "matbench:\n  views:\n    this view:\n      x: vus\n      y: throughput\
 
 def test_a_view_is_kept_in_a_file_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "views.yaml"
-    assert config.keep_view(path, "mine", BLOCK).startswith(f"Kept as 'mine' in {path}")
-    config.keep_view(path, "yours", BLOCK)
+    assert views.keep(path, "mine", BLOCK).startswith(f"Kept as 'mine' in {path}")
+    views.keep(path, "yours", BLOCK)
     assert list(config.load(path).views) == ["mine", "yours"]
     assert yaml.safe_load(path.read_text())["matbench"]["views"]["mine"] == {"x": "vus", "y": "throughput"}
 
@@ -106,16 +106,16 @@ def test_a_view_is_kept_in_a_file_of_its_own(tmp_path: Path) -> None:
         ("there", BLOCK, "there is a view 'there' already"),
         ("mine", "matbench: 7", "no view that could be kept"),
         ("mine", "matbench: {views: {a: {}, b: {}}}", "no view that could be kept"),
-        ("mine", "matbench: {views: {a: {script: rm}}}", "script is not a known key"),
+        ("mine", "matbench: {views: {a: {script: rm}}}", "script: "),
         ("mine", "a: [", "no view that could be kept"),
     ],
 )
 def test_what_is_no_view_is_not_kept(tmp_path: Path, name: str, block: str, said: str) -> None:
     path = tmp_path / "views.yaml"
-    config.keep_view(path, "there", BLOCK)
+    views.keep(path, "there", BLOCK)
     before = path.read_bytes()
     with pytest.raises(ConfigError, match=said):
-        config.keep_view(path, name, block)
+        views.keep(path, name, block)
     assert path.read_bytes() == before
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from matrix_benchmarking.analyze import best as limits
+from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls

@@ -15,8 +15,9 @@ import pytest
 from plotting_support.app_support import elements, texts
 
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze import best as limits
-from matrix_benchmarking.analyze.best import Best, Limited, rank
+from matrix_benchmarking.analyze import limits
+from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.limits import Limited
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import percent

@@ -6,7 +6,9 @@ import dataclasses
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, ClassVar
 
-from matrix_benchmarking.analyze.best import Bounded, Group, bounded, staircase
+from matrix_benchmarking.analyze.best import Group
+from matrix_benchmarking.analyze.limits import bounded, staircase
+from matrix_benchmarking.analyze.points import Bounded
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import as_percent, count_of, percent

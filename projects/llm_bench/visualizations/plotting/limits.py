@@ -7,7 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.best import Bounded, Group, bounded, keeps
+from matrix_benchmarking.analyze.best import Group
+from matrix_benchmarking.analyze.limits import bounded, keeps
+from matrix_benchmarking.analyze.points import Bounded
 from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
