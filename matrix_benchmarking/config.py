@@ -12,6 +12,7 @@ import dataclasses
 import difflib
 import functools
 import os
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -353,6 +354,9 @@ def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
     An option's name stands for its key, then a sibling is tried, the same name elsewhere, anything close.
     """
     parent, _, name = unknown.rpartition(".")
+    below = _fields_below(model, parent)
+    if below:
+        return did_you_mean(name, below)
     leaves = list(keys(model))
     known = {".".join(key.split(".")[:depth]) for key in leaves for depth in range(1, key.count(".") + 2)}
     siblings = [key for key in sorted(known) if key.rpartition(".")[0] == parent]
@@ -366,6 +370,14 @@ def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
         if guess:
             return f"did you mean '{BLOCK}.{guess[0]}'?"
     return "there are " + ", ".join(f"{BLOCK}.{key}" for key in siblings or sorted(known))
+
+
+def _fields_below(model: Model, parent: str) -> list[str]:
+    """The keys of an entry of a mapping by name, such as ``views.NAME``; empty for any other *parent*."""
+    field = model.model_fields.get(parent.partition(".")[0]) if "." in parent else None
+    values = typing.get_args(field.annotation)[1:] if field is not None else ()
+    sections = [each for value in values for each in (value, *typing.get_args(value)) if _section(each)]
+    return [name for section in sections for name in section.model_fields]
 
 
 def _close(name: str, candidates: Iterable[str], cutoff: float) -> list[str]:
