@@ -142,14 +142,16 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
     behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
     if best.groups and best.excluded:
         behind.append(html.P(f"{ranking.exclusions(best)}."))
-    behind += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]
+    lines += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]
+    is_odd = getattr(check, "className", None) == "warning"  # what may change the answer isn't folded away
+    lines += [check] if is_odd else []
     doubts = ranking.doubts(best)
     behind += [html.P(doubt, className="warning") for doubt in doubts]
     counts = [count_of(len(doubts), "doubt")] if doubts else []
     counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
-    counts += [count_of(len(study.findings), "finding")] if check is not None and study.findings else []
+    counts += [count_of(len(study.findings), "finding")] if check is not None and study.findings and not is_odd else []
     title = html.Summary(", ".join(counts) or "What stands behind it", className="warning" if doubts else None)
-    hidden = [*behind, *([check] if check is not None else [])]
+    hidden = [*behind, *([check] if check is not None and not is_odd else [])]
     lines += [html.Details([title, *hidden])] if hidden else []
     return html.Div([*lines, *more], className="verdict brief" if is_brief else "verdict")
 

@@ -19,6 +19,7 @@ from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_ranking import LOOKS
 from matrix_benchmarking.plotting.report_best import MOST_STEPS, chosen_steps, round_limits, verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.plotting.tables import html
 from matrix_benchmarking.workload import BaseStore, Workload
 
 
@@ -150,6 +151,20 @@ def test_groups_of_one_point_are_one_table_without_a_best(toy: Workload) -> None
     assert page.count("Groups of one point, in which nothing is compared") == 1
     assert "Difference" not in page
     assert all(said in page for said in ("40.00", "20.00", "30.00"))
+
+
+def test_what_may_change_the_answer_is_not_folded_away(toy: Workload) -> None:
+    study = Study(Matrix(POINTS), toy)
+    for look, is_seen in (("warning", True), ("note", False)):
+        shown = StaticHTML().render(verdict_box(study, check=html.P("1 of which changes this answer", className=look)))
+        assert ("changes this answer" in shown.partition("<details>")[0]) == is_seen
+        assert shown.count("changes this answer") == 1
+    without = [
+        dataclasses.replace(one, kpis={"p95": 5.0}, missing_kpis={"cost": "no price is known"}) for one in POINTS
+    ]
+    unpriced = dataclasses.replace(toy, headline_kpi="cost", headline_fallbacks=("p95",))
+    shown = StaticHTML().render(verdict_box(Study(Matrix(without), unpriced)))
+    assert "No run has cost: no price is known." in shown.partition("<details>")[0]
 
 
 def test_the_pictures_show_who_may_be_the_best_and_the_limit_and_say_so(toy: Workload) -> None:

@@ -217,7 +217,11 @@ def _rivals_counted(group: Group) -> str:
     if group.estimates is None:
         return "Nothing was repeated, so whether it differs from the others by more than chance isn't known."
     count = len(group.undecided)
-    return f"{count_of(count, 'other point')} may be as good." if count else "No other point is as good."
+    return (
+        f"{count_of(count, 'other point')} may be as good."
+        if count
+        else "All others are worse by more than chance explains."
+    )
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:

@@ -133,7 +133,12 @@ class Data:
             self.look()
 
     def look(self) -> None:
-        """Read the data again where they have changed since the last look; remember why they are away."""
+        """Read the data again where they have changed since the last look; remember why they are away.
+
+        What changes while they are being read is seen at the next look.
+        """
+        if self.progress.is_reading:
+            return
         try:
             state = self.source.state()
         except MatbenchError as error:
@@ -143,7 +148,7 @@ class Data:
             self.away = f"the data can't be reached ({type(error).__name__}): what is shown is of before"
             return
         is_back, self.away = bool(self.away), ""
-        if self.snapshot is not None and (is_back or state != self._state) and self._state is not None:
+        if is_back or (self._state is not None and state != self._state):
             self.start(is_asked=True)
         self._state = state
 
