@@ -279,7 +279,9 @@ def _state_of(directory: Path) -> object:
                     found.append(entry.stat(follow_symlinks=False).st_mtime_ns)
                     folders += [Path(entry.path)] if entry.is_dir(follow_symlinks=False) else []
     except OSError as error:
-        raise MatbenchError(f"the directory '{directory}' can't be reached: {os_reason(error)}") from error
+        missing = isinstance(error, FileNotFoundError) and not directory.exists()
+        why = "does not exist" if missing else f"can't be reached: {os_reason(error)}"
+        raise MatbenchError(f"results directory '{directory}' {why}") from error
     return found
 
 
