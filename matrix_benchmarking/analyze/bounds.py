@@ -16,13 +16,15 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from .best_of import Estimates, estimate
 from .intervals import CONFIDENCE, Scale, scale_of
 from .noise import Floats
 
 RISK = 1 - CONFIDENCE
+MOST_STEPS = 60
+CLOSE = 1e-5  # in widths: after so short a step of Newton's the next would be of its square
 MOST_ADDED = 64  # the risks of so many points are added to that of one: of those that come before it the nearest
 
 
@@ -50,37 +52,39 @@ def bounds(found: Estimates, *, lower_better: bool) -> Floats:
     errors = np.sqrt(found.variances)
     alone = values + special.stdtrit(found.degrees, CONFIDENCE) * errors
     order = np.argsort(alone, kind="stable")
-    together = alone.copy()
-    for place, point in enumerate(order):
-        others = order[max(0, place - MOST_ADDED) : place]
-        together[point] = _where_risks_fit(float(alone[point]), int(point), others, values, errors, found.degrees)
-    ends = together if lower_better else -together
+    before = np.arange(len(order))[:, None] - np.arange(min(MOST_ADDED, len(order) - 1), -1, -1)
+    taking = order[np.maximum(before, 0)]
+    shares = np.where(before < 0, 0.0, np.where(errors[taking] > 0, 1.0, 0.0))  # what has no error is no risk
+    shares[:, -1] /= 2
+    ends = np.empty_like(alone)
+    ends[order] = _where_risks_fit(alone[order], shares, values[taking], errors[taking], found.degrees[taking])
+    ends = ends if lower_better else -ends
     return np.asarray(np.exp(np.minimum(ends, 700.0)) if found.scale is Scale.RATIO else ends, dtype=np.float64)
 
 
-def _where_risks_fit(
-    low: float,
-    point: int,
-    others: np.ndarray[tuple[int], np.dtype[np.intp]],
-    values: Floats,
-    errors: Floats,
-    degrees: Floats,
-) -> float:
-    """The tightest limit from *low* on at which the risks of *others* and half of the *point*'s are RISK."""
-    taking = np.append(others, point)
-    shares = np.append(np.ones(len(others)), 0.5)
-    centres, widths, freedom = values[taking], errors[taking], degrees[taking]
+def _where_risks_fit(low: Floats, shares: Floats, centres: Floats, widths: Floats, degrees: Floats) -> Floats:
+    """The tightest limit of each row, from *low* on, at which its *shares* of risks are RISK.
 
-    def excess(limit: float) -> float:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chances = special.stdtr(freedom, -(limit - centres) / widths)
-        return float(np.sum(shares * np.where(widths > 0, chances, 0.0))) - RISK
-
-    if excess(low) <= 0:
-        return low
-    high = float(np.max(centres + special.stdtrit(freedom, 1 - RISK / len(taking)) * widths))
-    # Where the widths are below the rounding of the values, no number lies between.
-    return float(optimize.brentq(excess, low, high)) if excess(high) <= 0 else high
+    Newton's method. All centres are below *low*, where the sum of Student's tails is convex: from the left no step goes
+    too far, and one from the right leads to the left. The first step is on the logarithm, which is nearly straight.
+    """
+    limits, rows = low.copy(), np.arange(len(low))
+    degrees = np.minimum(degrees, 1e9)
+    heights = -special.betaln(degrees / 2, 0.5) - np.log(degrees) / 2  # of Student's density, as logarithms
+    for number in range(MOST_STEPS):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            distances = np.nan_to_num((limits[rows, None] - centres[rows]) / widths[rows])
+            risks = np.sum(shares[rows] * special.stdtr(degrees[rows], -distances), axis=1)
+            fall = heights[rows] - (degrees[rows] + 1) / 2 * np.log1p(distances**2 / degrees[rows])
+            slopes = np.sum(np.where(shares[rows] > 0, shares[rows] * np.exp(fall) / widths[rows], 0.0), axis=1)
+            steps = (np.log(risks / RISK) * risks if number == 0 else risks - RISK) / slopes
+        taken = np.where(slopes > 0, np.maximum(limits[rows] + steps, low[rows]), low[rows])
+        moved = np.abs(taken - limits[rows]) > CLOSE * widths[rows, -1]
+        limits[rows] = taken
+        rows = rows[moved]
+        if not len(rows):
+            break
+    return limits
 
 
 COEFFICIENTS = 3  # of a parabola
@@ -129,10 +133,12 @@ def _apart(found: Estimates, powers: Floats) -> float:
     """The variance of the true means about the curve: the largest one that what was measured doesn't contradict."""
     least = 2 * float(special.gammaincinv((len(powers) - COEFFICIENTS) / 2, DOUBT))  # chi-squared's lower quantile
 
-    def excess(apart: float) -> float:
-        return _fitted(found, powers, apart)[2] - least
-
-    if excess(0.0) <= 0:
-        return 0.0
-    enough = float(np.sum((found.values - found.values.mean()) ** 2)) / least  # of a flat line the squares are larger
-    return float(optimize.brentq(excess, 0.0, enough))
+    low, high = 0.0, float(np.sum((found.values - found.values.mean()) ** 2)) / least  # a flat line has larger squares
+    if _fitted(found, powers, low)[2] <= least:
+        return low
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if _fitted(found, powers, middle)[2] > least else (low, middle)
+    return high
