@@ -180,12 +180,10 @@ def _named(scopes: Sequence[Mapping[str, object]]) -> list[tuple[Mapping[str, ob
     return found
 
 
-def narrowed(group: Group, points: Sequence[Point]) -> Group:
-    """The *points* of *group*, the best first, compared with each other instead of with all."""
-    found = group.estimates
-    if found is not None:
-        places = {id(one.point): place for place, one in enumerate(group.standings)}
-        found = found.of([places[id(point)] for point in points])
+def narrowed(group: Group, places: Sequence[int]) -> Group:
+    """The points of *group* that have these *places*, the best first, compared with each other instead of with all."""
+    found = None if group.estimates is None else group.estimates.of(places)
+    points = [group.standings[place].point for place in places]
     standings, optimism = _compared(points, group.kpi, group.scale, found)
     return dataclasses.replace(group, standings=standings, optimism=optimism, estimates=found)
 
@@ -194,9 +192,9 @@ def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
     """The groups of *best* that have points that are wanted, each with those alone, compared with each other."""
     found = []
     for group in best.groups:
-        points = [one.point for one in group.standings if is_wanted(one.point)]
-        if points:
-            found.append(group if len(points) == len(group.standings) else narrowed(group, points))
+        places = [place for place, one in enumerate(group.standings) if is_wanted(one.point)]
+        if places:
+            found.append(group if len(places) == len(group.standings) else narrowed(group, places))
     return found
 
 

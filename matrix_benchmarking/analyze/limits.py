@@ -95,9 +95,9 @@ def within(group: Group, found: Sequence[Bounded], kpi: KPIDefinition, limit: fl
     Points that are equal by the group's own KPI come in the order of *kpi*.
     """
     sign, limit_sign = (1 if each.lower_better else -1 for each in (group.kpi, kpi))
-    kept = [one for one in found if keeps(kpi, one.limit, limit)]
-    kept.sort(key=lambda one: (sign * one.point.value, limit_sign * one.limit))
-    return narrowed(group, [one.point for one in kept]) if kept else None
+    kept = [place for place, one in enumerate(found) if keeps(kpi, one.limit, limit)]
+    kept.sort(key=lambda place: (sign * found[place].point.value, limit_sign * found[place].limit))
+    return narrowed(group, kept) if kept else None
 
 
 def unsure(found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> list[Bounded]:

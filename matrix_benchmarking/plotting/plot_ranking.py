@@ -185,11 +185,20 @@ def limit_text(study: Study, group: Group) -> list[str]:
     if kpi is None or not steps:
         return []
     first, last = steps[0], steps[-1]
-    tight = f"{group.kpi.show(first.point.value)} at a {kpi.name} {_bound(kpi)} {kpi.show_bound(first.limit)}"
+    dearer = next(one.difference for one in group.standings if one.point is first.point)
+    price = "" if first is last else f" ({ranking.difference_label(dearer, group.scale, group.kpi)})"
+    tight = f"{group.kpi.show(first.point.value)}{price} at a {kpi.name} {_bound(kpi)} {kpi.show_bound(first.limit)}"
+    on_line = {id(step.point) for step in steps}
+    hidden = sum(id(one.point) not in on_line for one in group.standings[MOST_POINTS:])
+    count = len(group.standings)
+    said = [f"Shown are {count - hidden} of {count} points: the {MOST_POINTS} best, and those on the line."]
     if first is last:
-        return [f"One point is the best under every limit that can be kept: {tight}."]
-    return [f"The line is the best for each limit: from {tight} to {group.kpi.show(last.point.value)} at "
-            f"{kpi.show_bound(last.limit)}."]  # fmt: skip
+        line = f"One point is the best under every limit that can be kept: {tight}."
+    else:
+        known = " with 95 %" if any(step.bound is not None for step in steps) else ""
+        end = f"{group.kpi.show(last.point.value)} at {kpi.show_bound(last.limit)}"
+        line = f"The line is the best that keeps each limit{known}: from {tight} to {end}."
+    return [" ".join([line, *(said if hidden else [])])]
 
 
 def limit_figure(study: Study, group: Group) -> go.Figure:

@@ -96,29 +96,25 @@ def test_sixty_variants_are_drawn(encoder_bench: Workload) -> None:
         assert figure.to_json() if figure is not None else text
 
 
-def test_whatever_has_a_ring_has_a_mark(encoder_bench: Workload) -> None:
-    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
+def test_wherever_the_line_of_the_best_turns_there_is_a_mark(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 500)))
     for one in plots.study.matrix.entries:  # the dearer, the faster: every point is the best under a limit
         one.kpis["p95_latency"] = 1e6 - one.kpis["1B_cost"]
-    figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
-    (rings,) = [trace for trace in figure.data if trace.name.startswith("best under")]
-    marks = {point for trace in figure.data if trace is not rings for point in zip(trace.x, trace.y, strict=True)}
-    assert len(rings.x) == 199
-    assert set(zip(rings.x, rings.y, strict=True)) <= marks
-    assert "shown" not in text[-1]
+    figure, _ = plots.plot("Best under a limit").do_plot(*plots.arguments())
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
+    marks = {point for trace in figure.data if trace is not line for point in zip(trace.x, trace.y, strict=True)}
+    turns = set(zip(line.x[:-1], line.y[:-1], strict=True))
+    assert len(turns) == 499
+    assert turns <= marks
 
 
-def test_of_many_points_the_cheapest_and_those_in_a_ring_are_shown(encoder_bench: Workload) -> None:
-    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
+def test_of_many_points_the_cheapest_and_those_on_the_line_are_shown(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 500)))
     for one in plots.study.matrix.entries:
-        one.kpis["p95_latency"] = 1.0 if one.settings["vus"] == 199 else 50.0
-    figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
-    assert {trace.name: len(trace.x) for trace in figure.data} | {"cheapest": 1} == {
-        "8, cpu-1": 101,
-        "best under a limit on p95_latency": 2,
-        "cheapest": 1,
-    }
-    assert text[-1] == "101 of 199 points are shown: the 100 cheapest, and those in a ring."
+        one.kpis["p95_latency"] = 1.0 if one.settings["vus"] == 499 else 50.0
+    figure, (text,) = plots.plot("Best under a limit").do_plot(*plots.arguments())
+    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers") == 401
+    assert text.endswith("Shown are 401 of 499 points: the 400 best, and those on the line.")
 
 
 def test_the_sentence_above_the_bars_follows_the_slider(encoder_bench: Workload) -> None:

@@ -192,10 +192,10 @@ def test_a_figure_is_saved_as_svg_and_png_with_the_background_of_the_page(
 
     with Visit(browser, real_pages / "cost-analysis.html", color_scheme=colour_scheme) as visit:
         for file_format in ("SVG", "PNG"):
-            button = visit.page.get_by_role("button", name=f"Save the figure Cost against latency as {file_format}")
+            button = visit.page.get_by_role("button", name=f"Save the figure Best under a limit as {file_format}")
             with visit.page.expect_download() as waiting:
                 button.press("Enter")
-            assert waiting.value.suggested_filename == f"cost-against-latency.{file_format.lower()}"
+            assert waiting.value.suggested_filename == f"best-under-a-limit.{file_format.lower()}"
             waiting.value.save_as(tmp_path / file_format)
         assert visit.complaints == []
     svg = (tmp_path / "SVG").read_text(encoding="utf-8")

@@ -69,18 +69,21 @@ class Deferred:
 def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
     """*node* and all in it, with tables and figures as the application shows them."""
     numbers = itertools.count(1)
+    is_first = True  # of tables and figures: what stands below it is made when it is seen
 
     def converted(node: Any) -> Any:
+        nonlocal is_first
         if isinstance(node, (list, tuple)):
             made = [converted(each) for each in node]
             return [one for each in made for one in (each if isinstance(each, list) else [each])]
         if isinstance(node, Table):
-            identity = f"{prefix}-table-{next(numbers)}"
-            if node.is_lazy and deferred is not None:
-                return deferred.place(lambda: grid(node, identity), HEIGHT_PX)
+            identity, is_below, is_first = f"{prefix}-table-{next(numbers)}", not is_first, False
+            if deferred is not None and (is_below or node.is_lazy):
+                return deferred.place(lambda: grid(node, identity), height_px(node))
             return grid(node, identity)
         if isinstance(node, Part) and node.height_px and deferred is not None:
             return deferred.place(node.make, node.height_px)
+        is_first = is_first and not isinstance(node, Part)
         if isinstance(node, Part):
             return problems.guarded(lambda: converted(node.make()), f"'{node.name}'")
         if node is None or isinstance(node, (str, int, float)):
@@ -115,6 +118,12 @@ def _graph(graph: Any, identity: str) -> Node:
     # Dash loads plotly after the page: until then the place of the figure is kept.
     frame = html.Div(graph, className="figure-scroll", style={"minHeight": height_css})
     return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
+
+
+def height_px(table: Table) -> int:
+    """About what the grid of *table* takes, without making its rows."""
+    is_short = not table.is_lazy and len(table.rows) <= SHORT_ROWS
+    return HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
 
 
 def grid(table: Table, identity: str) -> Node:
@@ -159,8 +168,7 @@ def grid(table: Table, identity: str) -> Node:
     )
     head = html.Div([html.Span(f"{table.title} · {count}", className="caption"), export], className="grid-head")
     # Dash loads the grid after the page: until then its place is kept.
-    least = HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
-    place = html.Div(described, style={"minHeight": f"{least}px"})
+    place = html.Div(described, style={"minHeight": f"{height_px(table)}px"})
     return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
 
 

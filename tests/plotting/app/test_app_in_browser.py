@@ -48,7 +48,7 @@ def test_every_page_is_drawn_asks_for_nothing_from_elsewhere_and_leads_nowhere_e
             visit.follow(link)
             visit.see_all()
             buttons[link.removeprefix("?show=")] = leads_nowhere_else(visit.page, address)
-        assert all(buttons[name] for name in ("cost-analysis", "sanity-checks", "cost-against-latency"))
+        assert all(buttons[name] for name in ("cost-analysis", "sanity-checks", "best-under-a-limit"))
         assert {"compare", "check", "kpi-overview", "error-report"} < buttons.keys()
         for name, title in (("repeat 1", "Two runs side by side"), ("settings.yaml", "settings.yaml")):
             visit.open(str(run))
@@ -158,7 +158,7 @@ def test_variables_are_ordered_by_dragging(tab: Any, address: str) -> None:
 
 def test_a_click_on_a_point_opens_its_run_and_the_run_its_artifacts(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
-        visit.open("?show=cost-against-latency")
+        visit.open("?show=best-under-a-limit")
         visit.page.wait_for_selector("#content .trace .point")
         visit.page.locator("#content .trace .point").nth(2).click(force=True)
         visit.until("location.search.includes('run=')")
@@ -225,11 +225,11 @@ def exported(visit: Visit, box: Any, path: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_a_figure_is_exported(tab: Any, address: str, tmp_path: Path, kind: str, start: bytes) -> None:
     with Visit(tab, address) as visit:
-        visit.open("?show=cost-against-latency")
+        visit.open("?show=best-under-a-limit")
         visit.page.wait_for_selector("#content .trace")
         with visit.page.expect_download() as download:
             visit.page.locator(f"button[data-export-figure={kind}]").first.click()
-        assert download.value.suggested_filename == f"cost-against-latency.{kind}"
+        assert download.value.suggested_filename == f"best-under-a-limit.{kind}"
         download.value.save_as(tmp_path / "figure")
         assert (tmp_path / "figure").read_bytes().startswith(start)
 

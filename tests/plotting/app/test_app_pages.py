@@ -429,7 +429,7 @@ def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> 
         (graph,) = elements(content, "Graph")
         return {trace.name: (trace.line.color or trace.marker.color) for trace in graph.figure.data if trace.showlegend}
 
-    for slug in ("cost-over-virtual-users", "cost-against-latency", "best-image-by-cost-savings"):
+    for slug in ("cost-over-virtual-users", "latency-against-throughput", "best-image-by-cost-savings"):
         everything = colours("", slug)
         for query in ("&filters=batch_size=32", "&filters=vus=8"):
             selected = colours(query, slug)

@@ -273,7 +273,7 @@ CHECKS: dict[str, Callable[[Place], None]] = {
     "Invalid embeddings": shown("vision", "1.0 % of the inputs were not answered in the right shape"),
     "Embedding size, vectors an image": shown("vision", "answer in one shape", "81", "365.4", "779"),
     "Best image by cost savings": shown("encoder_bench", "is cheapest everywhere, saving 45"),
-    "Cost against latency": shown("study", "Cheapest is", "409.44 USD"),
+    "Cost against latency": shown("study", "The line is the best that keeps each limit", "409.44 USD"),
     "Contours of the cost": shown("study", "409.44 USD at batch size 32, 256 virtual users"),
     "The Space, its selectors": the_application,
     "`media/*.png`": a_picture,

@@ -149,7 +149,6 @@ def test_what_a_plot_does_not_show_is_counted_with_the_reason(encoder_bench: Wor
             "1 at a 1B_cost that isn't above 0", "1 without a batch size above 0",
             failed, no_users, "1 that can't be ranked", no_cost,
         ],
-        "Cost against latency": [failed, no_users, "1 that can't be ranked", no_cost],
         "Best image by cost savings": [failed, no_users, "1 that can't be ranked", no_cost],
         "Cost over virtual users": [failed, no_users, no_cost],
         "Throughput over virtual users": [failed, no_users],
@@ -174,12 +173,11 @@ def test_a_repeat_that_lacks_what_a_plot_shows_is_counted_though_its_point_is_sh
         run.kpis.pop("1B_cost" if run.repeat else "throughput")
     for name, lacking in {
         "Cost over virtual users": "1B_cost", "Throughput over virtual users": "throughput",
-        "Cost against latency": "1B_cost", "Latency against throughput": "throughput",
+        "Latency against throughput": "throughput",
     }.items():  # fmt: skip
         figure, said = draw(encoder_bench, name, *entries)
         assert f"1 of 6 runs is not shown: 1 without {lacking}." in said
-        if name != "Cost against latency":  # it draws only runs that can be ranked
-            assert "known of 1 of the runs" in figure.to_json()
+        assert "known of 1 of the runs" in figure.to_json()
 
 
 def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Workload) -> None:
@@ -189,7 +187,7 @@ def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Worklo
         entry("wrong", 8, 1, 1.0, kpis={"fidelity": 0.5}),
         entry("failed", 8, 1, 1.0, exit_code=1),
     ]
-    for name in ("Best image by cost savings", "Cost against latency", "Cost over virtual users and batch size"):
+    for name in ("Best image by cost savings", "Best under a limit", "Cost over virtual users and batch size"):
         figure, text = draw(encoder_bench, name, *entries)
         assert "wrong" not in str(text)
         assert "wrong" not in figure.to_json()
@@ -223,17 +221,15 @@ def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Wor
         for vus, of_vus in latencies.items()
         for repeat, latency in enumerate(of_vus)
     ]
-    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries)
-    ring = next(trace for trace in figure.data if trace.name == "best under a limit on p95_latency")
+    figure, (text,) = draw(encoder_bench, "Best under a limit", *entries)
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
     catalogue = catalogue_of(Study(Matrix(entries), encoder_bench))
     (group,) = catalogue.study.best.groups
     kpi = encoder_bench.kpis["p95_latency"]
     steps = limits.staircase(limits.bounded(group, kpi), encoder_bench.kpis["1B_cost"], kpi)
-    assert sorted(ring.x) == pytest.approx(
-        sorted({1: 20.1, 2: 16.0, 4: 40.1}[one.point.settings["vus"]] for one in steps)
-    )
+    assert list(line.x)[:-1] == pytest.approx([one.limit / kpi.divisor for one in steps])
     assert steps[0].point.settings["vus"] == 1
-    assert f"20.01 USD (+99.9 %) under a limit of {kpi.show_bound(steps[0].limit)}." in text
+    assert f"20.01 USD (+99.9 %) at a p95_latency of at most {kpi.show_bound(steps[0].limit)}" in text
     limited = limits.under(catalogue.study.best, kpi, steps[0].limit)
     assert limited.best.groups[0].best is steps[0].point
 
@@ -244,25 +240,13 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
         entry("a", 8, 2, 10.0, latency=40.0),
         entry("a", 8, 4, 12.0, latency=50.0),
     ]
-    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries)
-    star = next(trace for trace in figure.data if trace.name == "cheapest")
+    figure, (text,) = draw(encoder_bench, "Best under a limit", *entries)
+    star = next(trace for trace in figure.data if trace.name == "best")
     assert (list(star.x), list(star.y), star.marker.symbol) == ([40.0], [10.0], "star")
     assert text == (
-        "Cheapest is vus 2: 10.00 USD at 40.0 ms p95_latency. Waiting less costs more: 20.00 "
-        "USD (+100 %) under a limit of 10.0 ms."
+        "The line is the best that keeps each limit: from 20.00 USD (+100 %) at a p95_latency of at most 10.0 ms to "
+        "10.00 USD at 40.0 ms."
     )
-    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries, latency="avg_latency")
-    assert figure.layout.xaxis.title.text == "avg_latency (ms)"
-    assert "20.0 ms avg_latency" in text
-    _, (text,) = draw(encoder_bench, "Cost against latency", entries[1])
-    assert text.endswith("No other point is the best under a limit on p95_latency.")
-    repeated = [
-        dataclasses.replace(one, kpis={**one.kpis, "1B_cost": one.kpis["1B_cost"] + noise}, repeat=repeat)
-        for one in entries
-        for repeat, noise in enumerate((-2.0, 0.0, 2.0))
-    ]
-    _, (text,) = draw(encoder_bench, "Cost against latency", *repeated)
-    assert "p95_latency. 1 point can't be told apart from it. Waiting" in text
 
 
 def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() -> None:
@@ -371,9 +355,8 @@ def test_what_can_be_chosen_comes_from_the_data(encoder_bench: Workload) -> None
     (users,) = plots.plot("Cost over virtual users and batch size").controls()
     assert isinstance(users, controls.Number)
     assert (users.default, users.minimum, users.maximum, list(users.steps)) == (32, 1, 128, [1, 4, 32, 64, 128])
-    for name in ("Cost against latency", "Latency against throughput"):
-        (latency,) = plots.plot(name).controls()
-        assert [latency.read(option) for option in ("p95_latency", "avg_latency")] == ["p95_latency", "avg_latency"]
-        assert latency.default == "p95_latency"
+    (latency,) = plots.plot("Latency against throughput").controls()
+    assert [latency.read(option) for option in ("p95_latency", "avg_latency")] == ["p95_latency", "avg_latency"]
+    assert latency.default == "p95_latency"
     empty = catalogue_of(Study(Matrix([]), encoder_bench))
     assert list(empty.plot("Cost over virtual users and batch size").controls()) == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from matrix_benchmarking.plotting import PlotsReport, View
 from matrix_benchmarking.plotting.report_best import BestReport
 
-from .cost import CostAgainstLatency, CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
+from .cost import CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
 from .enough import EnoughVUs
 from .maps import CostMap
 from .sanity import AccuracyDistribution, AnswerShapes, FailedRequests, FidelityDistribution
@@ -41,7 +41,7 @@ class CostAnalysis(PlotsReport):
         "What 10⁹ inputs cost over load, batch size and latency, and which image is cheapest where. Failed runs, and "
         "runs whose answers are not right, take no part."
     )
-    plots = (BestImageBySavings, CostAgainstLatency, CostMap)
+    plots = (BestImageBySavings, "Best under a limit", CostMap)
 
 
 class Runs(PlotsReport):

@@ -20,7 +20,7 @@ from .points import (
     POINT,
     VARIANT,
     VUS,
-    compared,
+    Places,
     listed,
     not_shown,
     place_of,
@@ -84,7 +84,8 @@ class CostMap(Plot):
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
-        best = {variant: compared(self.study.best, part) for variant, part in chosen.groupby(VARIANT)}
+        places = Places(self.study.best)
+        best = {variant: places.compared(part[POINT]) for variant, part in chosen.groupby(VARIANT)}
         said = map_conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
         ranked, unranked = set(map(id, rankable(self.study, runs))), why_unranked(self.study)
 

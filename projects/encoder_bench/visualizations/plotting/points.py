@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from matrix_benchmarking.analyze.best import Best, Group, among
+from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import ExclusionCause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
@@ -34,10 +34,12 @@ def points_frame(
     kpis: Sequence[KPIDefinition],
     variant_names: Sequence[str],
     labels: Mapping[str, Sequence[str]] | None = None,
+    *,
+    has_hover: bool = True,
 ) -> pandas.DataFrame:
     """One row a point, without failed or impossible runs, and without points at an unknown number of users.
 
-    *labels* are further columns, each with the settings that its text is made of.
+    *labels* are further columns, each with the settings that its text is made of. Without *has_hover* none is made.
 
     Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``first run`` (its id), ``point`` (as
     :func:`point_of` has it), ``hover``, and for each KPI its mean under the KPI's name, with ``… above`` and
@@ -50,7 +52,7 @@ def points_frame(
     columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, POINT, "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
-        _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
+        _row(runs, kpis, variant_names, has_hover) | {name: label_of(runs[0], names) for name, names in labels.items()}
         for runs in by_point(entry for entry in entries if not (entry.failed or entry.implausible))
         if users_of(runs[0]) is not None
     ]
@@ -102,11 +104,23 @@ def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> lis
     return [name for name in (*workload.group_keys, *names) if name in differing] or list(names[:1])
 
 
-def compared(best: Best, frame: pandas.DataFrame) -> Group:
-    """The points of *frame*, which are of one group of the ranking *best*, compared with each other, the best first."""
-    wanted = set(frame[POINT])
-    # Groups whose keys have one text, such as 1 and "1", lie in one frame: each has its own best.
-    return among(best, lambda point: point_of(point.runs) in wanted)[0]
+class Places:
+    """Where the points of a ranking stand in it."""
+
+    def __init__(self, best: Best) -> None:
+        self._groups = best.groups
+        self._places = {
+            point_of(one.point.runs): (number, place)
+            for number, group in enumerate(best.groups)
+            for place, one in enumerate(group.standings)
+        }
+
+    def compared(self, points: Iterable[int]) -> Group:
+        """These *points* of one group, as :func:`point_of` has them, compared with each other, the best first."""
+        found = sorted(self._places[point] for point in points)
+        # Groups whose keys have one text, such as 1 and "1", lie in one frame: each has its own best.
+        first = found[0][0]
+        return narrowed(self._groups[first], [place for number, place in found if number == first])
 
 
 def listed(rows: Sequence[str]) -> str:
@@ -177,7 +191,9 @@ def label_of(entry: Entry, names: Sequence[str]) -> str:
     return text(variant_label(entry.settings, names))
 
 
-def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str]) -> dict[str, object]:
+def _row(
+    runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str], has_hover: bool
+) -> dict[str, object]:
     settings = runs[0].settings
     label = label_of(runs[0], names)
     row: dict[str, object] = {
@@ -198,7 +214,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         row[f"{kpi.name} below"] = mean - min(values) if repeated else math.nan
         some = f", known of {len(values)} of the runs" if 0 < len(values) < len(runs) else ""
         lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}{some}")
-    row["hover"] = clicks.hover(runs, *lines)
+    row["hover"] = clicks.hover(runs, *lines) if has_hover else ""
     return row
 
 

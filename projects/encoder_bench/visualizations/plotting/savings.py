@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.words import count_of, percent
@@ -16,8 +16,8 @@ from .points import (
     FIRST_RUN,
     POINT,
     VUS,
+    Places,
     batch_sizes,
-    compared,
     not_shown,
     point_of,
     points_frame,
@@ -54,7 +54,7 @@ class BestImageBySavings(Plot):
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.study.read, self.workload, HARDWARE_KEYS), IMAGE: image_names}
         runs = view.runs
-        points = points_frame(rankable(self.study, runs), [kpi], image_names, labels)
+        points = points_frame(rankable(self.study, runs), [kpi], image_names, labels, has_hover=False)
         frame = savings_frame(points, kpi, self.study.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
@@ -81,26 +81,30 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
     """
     import pandas
 
+    places, loads = Places(best), dict[tuple[str, str, float], list[Mapping[Hashable, Any]]]()
+    for row in points.dropna(subset=[kpi.name]).to_dict("records"):
+        loads.setdefault((row[HARDWARE], row[BATCH_SIZE], row[VUS]), []).append(row)
     rows = []
-    for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
-        if group[IMAGE].nunique() < 2:
+    for (hardware, size, users), there in sorted(loads.items(), key=lambda load: load[0]):
+        images = {row[IMAGE] for row in there}
+        if len(images) < 2:
             continue
-        there = compared(best, group)
-        ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
-        first, worst = ordered.iloc[0], ordered.iloc[-1]
+        known = {row[POINT]: row for row in there}
+        standings = places.compared(known).standings
+        ordered = [known[point_of(one.point.runs)] for one in standings]
+        first, worst = ordered[0], ordered[-1]
         saving = _saving(first[kpi.name], worst[kpi.name])
-        others = zip(there.standings, ordered[IMAGE], strict=True)
-        is_sure = all(one.apart for one, image in others if image != first[IMAGE])
+        is_sure = all(one.apart for one, row in zip(standings, ordered, strict=True) if row[IMAGE] != first[IMAGE])
         hover = "<br>".join(
             [f"{hardware}, batch size {size}, {users:g} virtual users"]
             + [
                 f"{row[IMAGE]}: {kpi.show(row[kpi.name])}"
                 + (" (can't be told apart from the best)" if place and one.apart is False else "")
-                for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
+                for place, (one, row) in enumerate(zip(standings, ordered, strict=True))
             ]
             + ["what it saves isn't known: a cost isn't above 0" if math.isnan(saving) else f"saves {_percent(saving)}"]
         )
-        compared_there = (saving, worst[IMAGE], group[IMAGE].nunique(), is_sure)
+        compared_there = (saving, worst[IMAGE], len(images), is_sure)
         rows.append((hardware, size, users, first[IMAGE], first[kpi.name], *compared_there, first[FIRST_RUN], hover))
     columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", SURE, FIRST_RUN, "hover"]
     return pandas.DataFrame(rows, columns=columns)
