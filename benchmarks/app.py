@@ -6,6 +6,9 @@ The floor is a Dash application with one line of text, started the same way.
 Filter: from the click on a value until the selectors' counts, the verdict and the page are there again and painted. The
 floor is the same click in a Dash application whose callback answers at once with one line of text.
 
+People: fifty, each of whom chooses another filter every ten seconds, for a minute; how long until the verdict and the
+page of what was chosen are answered, beside the same of one person alone.
+
 Many at once: 200 requests for one page, until the last is answered; and a page beside 300 connections that never finish
 their request.
 
@@ -18,6 +21,7 @@ import argparse
 import contextlib
 import http.client
 import json
+import random
 import re
 import socket
 import statistics
@@ -25,28 +29,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import large_tree
 
-from matrix_benchmarking import store
+from matrix_benchmarking import filters, store
 from matrix_benchmarking.plotting import pictures
 from matrix_benchmarking.workload import load
 
 PAGES = ("", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report")
 AT_ONCE, HALF_OPEN = 200, 300
-PAGE = {
-    "output": "..content.children...controls.children...title.data..",
-    "outputs": [
-        {"id": "content", "property": "children"},
-        {"id": "controls", "property": "children"},
-        {"id": "title", "property": "data"},
-    ],
-    "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
-}
+PEOPLE, EVERY_S, PERIODS = 50, 10.0, 6
+ALONE = 30  # filters of one person
+PAGE = (("content", "children"), ("controls", "children"), ("title", "data"))
+FRAME = (("selectors", "children"), ("headline", "children"), ("tabs", "children"))
 HELLO = """
 import sys
 from dash import Dash, Input, Output, html
@@ -83,14 +83,15 @@ def main() -> None:
         tree = options.tree or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matbench-app-")))
         if not any(tree.glob("*")):
             large_tree.build(tree, options.runs)
-        runs = len(store.parse_tree(load("encoder_bench"), tree))
+        matrix = store.parse_tree(load("encoder_bench"), tree)
         browser = stack.enter_context(chromium())
         command = [sys.executable, "-m", "matrix_benchmarking", "visualize", f"--results-dirname={tree}"]
         command += ["--workload=encoder_bench", "--port=0"]
         floor = [sys.executable, "-c", HELLO]
-        print(f"{runs:,} runs, medians of {options.rounds}")
+        print(f"{len(matrix):,} runs, medians of {options.rounds}")
         measure_start(browser, command, floor, options.rounds)
         measure_filters(browser, command, floor, options.rounds)
+        measure_people(command, matrix.settings)
         measure_many(command)
 
 
@@ -165,27 +166,78 @@ def filter_times(browser: Any, address: str, rounds: int) -> list[float]:
     return times
 
 
+def measure_people(command: list[str], settings: Mapping[str, Sequence[object]]) -> None:
+    """Print how long people wait, of whom each has other filters than all others."""
+    several = [(name, values) for name, values in settings.items() if len(values) > 1]
+    chance = random.Random(50)
+
+    def query() -> str:
+        chosen = {
+            name: [filters.value(value) for value in chance.sample(list(values), max(1, len(values) // 2))]
+            for name, values in chance.sample(several, 2)
+        }
+        return f"?filters={urllib.parse.quote(filters.written(chosen))}"
+
+    def wait(address: tuple[str, str], search: str) -> float:
+        began = time.perf_counter()
+        with ThreadPoolExecutor(2) as both:
+            list(both.map(lambda outputs: seconds_of(*address, outputs, search), (FRAME, PAGE)))
+        return time.perf_counter() - began
+
+    def person(address: tuple[str, str], searches: Sequence[str], start: float) -> list[float]:
+        found = []
+        for number, search in enumerate(searches):
+            time.sleep(max(0.0, start + number * EVERY_S - time.perf_counter()))
+            found.append(wait(address, search))
+        return found
+
+    with served(command) as where, ThreadPoolExecutor(PEOPLE) as executor:
+        address = read(where)
+        alone = [wait(address, query()) for _ in range(ALONE)]
+        now = time.perf_counter()
+        starts = [now + EVERY_S * chance.random() for _ in range(PEOPLE)]
+        asked = [[query() for _ in range(PERIODS)] for _ in starts]
+        found = executor.map(lambda one: person(address, *one), zip(asked, starts, strict=True))
+        together = [one for times in found for one in times]
+    least, middle = statistics.median(alone) * 1000, statistics.median(together) * 1000
+    worst = statistics.quantiles(together, n=20)[-1] * 1000
+    print(f"one person        {least:6.0f} ms")
+    print(f"{PEOPLE} people         {middle:6.0f} ms, 95 % within {worst:.0f} ms  {middle / least:5.1f} × one person's")
+
+
+def read(address: str) -> tuple[str, str]:
+    """Host and port of a server, as soon as it has read the tree."""
+    host, port = address.removeprefix("http://").split(":")
+    while seconds_of(host, port, PAGE) > 1.0:
+        time.sleep(1.0)
+    time.sleep(4.0)  # after what the index says is shown, the tree itself is read
+    return host, port
+
+
 def measure_many(command: list[str]) -> None:
     """Print the times of many requests at once."""
     with served(command) as address, contextlib.ExitStack() as stack:
-        host, port = address.removeprefix("http://").split(":")
-        while seconds_of_page(host, port) > 1.0:  # the tree is still being read
-            time.sleep(1.0)
-        print(f"one page             {seconds_of_page(host, port):6.2f} s")
+        host, port = read(address)
+        print(f"one page             {seconds_of(host, port, PAGE):6.2f} s")
         began = time.perf_counter()
         with ThreadPoolExecutor(AT_ONCE) as executor:
-            list(executor.map(lambda _: seconds_of_page(host, port), range(AT_ONCE)))
+            list(executor.map(lambda _: seconds_of(host, port, PAGE), range(AT_ONCE)))
         print(f"{AT_ONCE} pages at once    {time.perf_counter() - began:6.2f} s")
         for _ in range(HALF_OPEN):
             stack.enter_context(socket.create_connection((host, int(port)))).sendall(b"GET / HTTP/1.1\r\nHost: ")
-        print(f"beside {HALF_OPEN} half-open {seconds_of_page(host, port):6.2f} s")
+        print(f"beside {HALF_OPEN} half-open {seconds_of(host, port, PAGE):6.2f} s")
 
 
-def seconds_of_page(host: str, port: str) -> float:
-    """How long the first page takes, as the page's script asks for it."""
+def seconds_of(host: str, port: str, outputs: Sequence[tuple[str, str]], search: str = "") -> float:
+    """How long it takes until these *outputs* of an address are answered, as the page's script asks for them."""
+    body = {
+        "output": f"..{'...'.join('.'.join(one) for one in outputs)}..",
+        "outputs": [{"id": name, "property": what} for name, what in outputs],
+        "inputs": [{"id": "request", "property": "data", "value": {"search": search, "parts": []}}],
+    }
     began = time.perf_counter()
     connection = http.client.HTTPConnection(host, int(port), timeout=120)
-    connection.request("POST", "/_dash-update-component", json.dumps(PAGE), {"Content-Type": "application/json"})
+    connection.request("POST", "/_dash-update-component", json.dumps(body), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     answer.read()
     connection.close()

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from .tables import Node
 
 GROUP = "group"
-FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 400
-LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 34, 34, 300, 110
+FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
+LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 34, 36, 300, 110
+LEFT_PX, BOTTOM_PX, CHARACTER_PX = 80, 55, 7.0
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 LOOKS = {
     BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
@@ -171,7 +172,16 @@ def ranking_figure(group: Group) -> go.Figure:
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=texts, range=[len(rows) - 0.4, -0.6], fixedrange=True)
     figure.update_xaxes(title=_axis_title(kpi))
     _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
-    return template.apply(figure, height=max(LEAST_PX, ROW_PX * len(rows) + MARGIN_PX))
+    longest = max(len(line) for said in texts for line in said.split("<br>"))
+    return _with_margins(figure, len(rows), round(longest * CHARACTER_PX) + 20)
+
+
+def _with_margins(figure: go.Figure, rows: int, left_px: int) -> go.Figure:
+    """*figure* as high as so many rows, its margins given: plotly would draw it twice to find them."""
+    figure.update_xaxes(automargin=False)
+    figure.update_yaxes(automargin=False)
+    template.apply(figure, height=max(LEAST_PX, ROW_PX * rows + MARGIN_PX))
+    return figure.update_layout(margin={"l": left_px, "b": BOTTOM_PX})
 
 
 def limit_known(study: Study, group: Group) -> bool:
@@ -238,7 +248,7 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
     _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
     figure.update_layout(showlegend=False)
-    return template.apply(figure, height=max(LEAST_PX, ROW_PX * min(len(rows_of(group)), MOST_ROWS) + MARGIN_PX))
+    return _with_margins(figure, min(len(rows_of(group)), MOST_ROWS), LEFT_PX)
 
 
 def _draw_steps(

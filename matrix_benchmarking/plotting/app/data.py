@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import functools
+import importlib
 import logging
 import threading
 import time
@@ -175,6 +176,8 @@ class Data:
     def _read(self, is_asked: bool) -> None:
         problem = None
         if self.snapshot is None:
+            # Before any figure is sent: plotly's JSON looks into a pandas that is half there, and the page is an error.
+            importlib.import_module("pandas")
             self._show_index()
 
         def report(done: int, total: int) -> None:

@@ -28,6 +28,8 @@ PINNED = 2
 """So many columns stay in view at most, where there are many."""
 FEW_COLUMNS = 4
 """So few columns share the width; more are as wide as what they hold, and scroll."""
+CHARACTER_PX, PADDING_PX = 7.7, 38
+LEAST_WIDTH_PX, MOST_WIDTH_PX, MEASURED_ROWS = 70, 520, 500
 THEME = (
     "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
     "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
@@ -131,19 +133,21 @@ def grid(table: Table, identity: str) -> Node:
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     shown = [place for place in range(len(table.columns)) if place not in table.constants]
     pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
+    rows = [_row(row, table.columns, number) for number, row in enumerate(table.rows)]
     described = dash_ag_grid.AgGrid(
         id=identity,
         columnDefs=[
             {
-                **_definition(column, place, is_short, many, wraps),
+                **_definition(column, place, is_short, wraps),
+                "width": _width_px(column, f"c{place}", rows) if many else None,
                 "hide": place in table.constants,
                 "pinned": "left" if many and place in pinned else None,
             }
             for place, column in enumerate(table.columns)
         ],
-        rowData=[_row(row, table.columns, number) for number, row in enumerate(table.rows)],
+        rowData=rows,
         getRowId="params.data.id",
-        columnSize="autoSize" if many else "responsiveSizeToFit",
+        columnSize=None if many else "responsiveSizeToFit",
         className="grid",
         style={"height": None if is_short else f"{HEIGHT_PX}px"},
         dashGridOptions={
@@ -172,11 +176,21 @@ def grid(table: Table, identity: str) -> Node:
     return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
 
 
-def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, object]:
-    title = f"{column.title} ({column.unit})" if column.unit else column.title
+def _title(column: Column) -> str:
+    return f"{column.title} ({column.unit})" if column.unit else column.title
+
+
+def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> int:
+    """About as wide as what stands in the column: to measure it in the browser takes longer than to draw it."""
+    texts = (_text(row[f"{name}p"]) if f"{name}p" in row else str(row[name] or "") for row in rows[:MEASURED_ROWS])
+    longest = max([len(_title(column)), *map(len, texts)])
+    return min(max(LEAST_WIDTH_PX, round(longest * CHARACTER_PX) + PADDING_PX), MOST_WIDTH_PX)
+
+
+def _definition(column: Column, place: int, is_short: bool, wraps: bool) -> dict[str, object]:
     definition: dict[str, object] = {
         "field": f"c{place}",
-        "headerName": title,
+        "headerName": _title(column),
         "headerTooltip": column.help or None,
         "cellRenderer": "MatbenchCell",
         "filter": not is_short and ("agNumberColumnFilter" if column.numeric else "agTextColumnFilter"),
@@ -184,8 +198,7 @@ def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: b
         "suppressHeaderFilterButton": True,
         "resizable": True,
         "sortable": True,
-        "maxWidth": 520 if many else None,
-        "minWidth": 70,
+        "minWidth": LEAST_WIDTH_PX,
         "tooltipField": f"c{place}" if not column.numeric else None,
         "wrapText": wraps,
         "autoHeight": wraps,

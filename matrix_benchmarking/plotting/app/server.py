@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import io
 import ipaddress
 import logging
@@ -77,8 +76,6 @@ def make_app(
     _serve_tables(app.server, answers)
     _secure(app, hosts)
     _refuse(app)
-    # Before a thread imports it: plotly's JSON looks into a pandas that is half there, and the page is an error.
-    importlib.import_module("pandas")
     data.start()
     threading.Thread(target=data.watch, daemon=True, name="matbench-watcher").start()
     return app

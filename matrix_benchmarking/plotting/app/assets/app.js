@@ -10,9 +10,11 @@
 
   // -- what Dash calls ------------------------------------------------------------------------------------------------
 
-  function inView(element) {
+  const NEAR_PX = 200; // what is so near to what is seen is made as well, but not waited for
+
+  function inView(element, margin = 0) {
     const { top, bottom, height } = element.getBoundingClientRect();
-    return height > 0 && bottom > -200 && top < innerHeight + 200;
+    return height > 0 && bottom > -margin && top < innerHeight + margin;
   }
 
   function pageOf(search) {
@@ -23,7 +25,7 @@
   dash.matbench = {
     request(search, version, before) {
       const same = before && pageOf(before.search) === pageOf(search || "");
-      const parts = same ? [...document.querySelectorAll("#content .part")].filter(inView) : [];
+      const parts = same ? [...document.querySelectorAll("#content .part")].filter((part) => inView(part)) : [];
       if (before && !same) scrollToContent();
       if (before && before.search !== (search || "")) window.dash_clientside.set_props("notice", { children: "" });
       return { search: search || "", version, parts: parts.map((part) => Number(part.dataset.part)) };
@@ -80,7 +82,7 @@
   function want(part) {
     const waiting = part.isConnected && part.querySelector(":scope > .waiting");
     if (!waiting || waiting.dataset.asked === part.dataset.time) return;
-    if (!inView(part)) return void seen.observe(part);
+    if (!inView(part, NEAR_PX)) return void seen.observe(part);
     waiting.dataset.asked = part.dataset.time; // once for each time that the page was put together
     const id = { type: "wanted", of: part.dataset.of, index: Number(part.dataset.part) };
     window.dash_clientside.set_props(id, { data: (counter += 1) });
@@ -92,9 +94,10 @@
       seen.unobserve(target);
       setTimeout(want, SETTLED_MS, target);
     }
-  }, { rootMargin: "200px" });
+  }, { rootMargin: `${NEAR_PX}px` });
 
   const watch = new MutationObserver(() => {
+    if (document.querySelector("#content > *")) document.body.classList.add("drawn");
     for (const part of document.querySelectorAll("#content .part")) {
       if (part.querySelector(":scope > .waiting")) seen.observe(part);
     }
