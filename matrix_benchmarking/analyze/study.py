@@ -49,6 +49,7 @@ class Given:
     opened: str = "'…'"  # the place as the arguments of matrix_benchmarking.open
     views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
     has_views_file: bool = False  # the configuration names a file in which more may be kept
+    beside: Callable[[str], Matrix] | None = None  # reads another directory or history of the same kind
 
 
 class Study:

@@ -287,6 +287,9 @@ class Catalogue:
     may_write: bool = False
     """In an application in which who looks at it may deal with alarms and keep views."""
 
+    may_open: bool = True
+    """Who looks at it may name other directories and histories to compare with: not from another machine."""
+
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""
         everything = self.study.matrix.settings

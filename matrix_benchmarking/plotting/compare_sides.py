@@ -9,9 +9,9 @@ from typing import Any
 
 from .. import filters
 from ..analyze.study import Study
-from ..errors import ConfigError, did_you_mean, sentence
+from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
-from ..matrix import NOT_SET, TREE, Entry, Matrix, typed
+from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
 from .controls import Choice, Control, Text
 
 MOST_VALUES = 8
@@ -37,6 +37,8 @@ class Candidate:
             ConfigError: a run is on both sides, or one side has none.
         """
         entries = list(study.runs)
+        if self.setting == TREE:
+            return _of_trees(study, entries, self.old, self.new)
         newest = study.best.newest
         if self.selections is not None:
             return _sided(entries, self.selections, (show(self.old), show(self.new)))
@@ -67,7 +69,7 @@ def choices(study: Study, setting: str | None) -> list[Control]:
         offered = [show(value) for value in reversed(values[setting])]
     else:
         offered = [f"{filters.escaped(name)}={filters.write(each)}" for name, of in values.items() for each in of[::-1]]
-    hint = "a value" if setting in values else "version=1.2,batch_size=8"
+    hint = "a value" if setting in values else "version=1.2, or a directory"
     return [
         Choice(SETTING, "Setting", tuple(values)),
         Text(OLD, "Old side", tuple(offered[:MOST_SUGGESTED]), hint),
@@ -98,6 +100,42 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     if typed(old) == typed(new):
         raise ConfigError(f"Old and new are both {show(old)}: choose two different values of {setting}.")
     return [Candidate(setting, old, new)]
+
+
+def is_place(text: str) -> bool:
+    """True for a directory or a history, false for a selection of runs such as ``version=1.2``."""
+    return text != "" and ("://" in text or text.startswith(("/", "./", "../", "~")) or "=" not in text)
+
+
+def put_beside(study: Study, sides: tuple[str, str]) -> tuple[Study, Candidate]:
+    """*study* with the runs of the directories and histories among the *sides* beside its own; and what to compare.
+
+    Of several versions the newest of each side takes part, whichever that is.
+
+    Raises:
+        ConfigError: a side can't be read, or is empty.
+    """
+    read = study.given.beside
+    assert read is not None
+    found: dict[str, Matrix] = {}
+    for side in sides:
+        if is_place(side):
+            try:
+                matrix = read(side)
+            except MatbenchError as error:
+                raise ConfigError(sentence(f"{side}: {error}")) from error
+        else:
+            chosen = filters.parse(side)
+            study.runs.check_values(chosen)
+            matrix = study.runs.selected(chosen)
+        if not len(matrix):
+            raise ConfigError(f"No finished run is there of {side or study.given.place}.")
+        name = side or study.given.place
+        if name in found:
+            raise ConfigError(f"Both sides are {name}: choose two that differ.")
+        found[name] = matrix
+    old, new = found
+    return Study(joined(found), study.workload, given=study.given), Candidate(TREE, old, new)
 
 
 def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object, new: object) -> Candidate:
@@ -136,6 +174,37 @@ def _sided(entries: Sequence[Entry], selections: tuple[Filters, Filters], names:
         if not count:
             raise ConfigError(f"No run is selected by {name}.")
     return found
+
+
+def _of_trees(study: Study, entries: Sequence[Entry], old: Scalar, new: Scalar) -> list[Entry]:
+    """The runs of two trees, at all versions if they have the same; else of the newest of each, whichever that is."""
+    told = study.workload.regression.comparison_keys
+    sides = [[run for run in entries if typed(run.settings.get(TREE, NOT_SET)) == typed(name)] for name in (old, new)]
+    versions = [{tuple(typed(run.settings.get(key, NOT_SET)) for key in told) for run in side} for side in sides]
+    if versions[0] == versions[1]:
+        return [run for side in sides for run in side]
+    return [
+        dataclasses.replace(run, settings={name: value for name, value in run.settings.items() if name not in told})
+        for side in sides
+        for run in _of_newest(study, side)
+    ]
+
+
+def _of_newest(study: Study, runs: Sequence[Entry]) -> list[Entry]:
+    newest = Study(Matrix(runs), study.workload, given=study.given).best.newest
+    others = set() if newest is None else {id(run) for run in newest.others}
+    return [run for run in runs if id(run) not in others]
+
+
+def versions_said(study: Study, candidate: Candidate) -> str:
+    """Which versions of two trees are compared; empty where they have none."""
+    said = []
+    for name in (candidate.new, candidate.old):
+        runs = _of_newest(study, [run for run in study.matrix if run.settings.get(TREE) == name])
+        told = [f"{key} {value}" for key in study.workload.regression.comparison_keys
+                for value in sorted({show(run.settings[key]) for run in runs if key in run.settings})]  # fmt: skip
+        said += [f"{', '.join(told)} of {name}"] if told else []
+    return f"Compared: {'; '.join(said)}." if said else ""
 
 
 def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:

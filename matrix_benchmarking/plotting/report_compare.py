@@ -28,7 +28,7 @@ from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from . import compare_charts
 from .base import Report, View
-from .compare_sides import SETTING, SIDE, Candidate, candidates, choices
+from .compare_sides import NEW, OLD, SETTING, SIDE, Candidate, candidates, choices, is_place, put_beside, versions_said
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
 from .series_tables import size_cell
@@ -56,6 +56,7 @@ class CompareReport(Report):
         super().__init__(catalogue)
         self._setting: str | None = None
         self._environments: dict[int, dict[str, str]] = {}
+        self._unofficial: frozenset[Scalar] | None = None  # the trees that somebody brought; the new one unless given
 
     def controls(self) -> Sequence[Control]:
         return choices(self.study, self._setting)
@@ -64,6 +65,9 @@ class CompareReport(Report):
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
         self._setting = view.cfg.get(SETTING)
+        texts = [str(view.cfg.get(name) or "") for name in (OLD, NEW)]
+        if self._setting is None and any(map(is_place, texts)):
+            return self._beside(view, (texts[0], texts[1]))
         try:
             switches = self._switches(candidates(self.study, view.cfg))
         except ConfigError as error:
@@ -77,10 +81,39 @@ class CompareReport(Report):
             parts += [self._folded(one) for one in others]
         return [*parts, how_to_read(HOW_TO_READ)]
 
+    def _beside(self, view: View, sides: tuple[str, str]) -> list[Node]:
+        """The page with a side that isn't among these runs: another directory, or a history."""
+        if self.study.given.beside is None or not self.catalogue.may_open:
+            return [html.P("Other directories and histories can be named on the machine that has them alone.")]
+        try:
+            study, candidate = put_beside(self.study, sides)
+        except ConfigError as error:
+            return [html.P(str(error))]
+
+        own = {name for name, side in zip((candidate.old, candidate.new), sides, strict=True) if not is_place(side)}
+
+        def href(run: Entry) -> str | None:
+            return self.catalogue.href(run) if run.settings.get(TREE) in own else None
+
+        page = type(self)(dataclasses.replace(self.catalogue, study=study, href=href))
+        page._unofficial = frozenset({candidate.old, candidate.new} - own)
+        said = versions_said(study, candidate)
+        chosen = view.choosing(**{SETTING: TREE, OLD: candidate.old, NEW: candidate.new})
+        return [*page.draw(chosen), *([html.P(said, className="note")] if said else [])]
+
+    def _lead(self, switch: Switch) -> str:
+        """``version 1.3.4 against 1.3.0: 4 worse, …``; a tree beside the first is one that somebody brought."""
+        brought = {switch.new} if self._unofficial is None else self._unofficial
+        new, old = (
+            " (unofficial)" if switch.setting == TREE and side in brought else "" for side in (switch.new, switch.old)
+        )
+        versus = f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}"
+        return f"{versus}: {compare_charts.counted(switch.analysis.verdicts)}"
+
     def _folded(self, switch: Switch) -> Node:
         """A comparison as its verdict, which opens; in the application it is made when it is opened."""
         section = Part(self.name, lambda: html.Div([*self._said(switch), *self._section(switch)]), SECTION_PX)
-        return html.Details([html.Summary(_lead(switch)), section])
+        return html.Details([html.Summary(self._lead(switch)), section])
 
     def _verdict(self, switch: Switch) -> Node:
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
@@ -98,7 +131,7 @@ class CompareReport(Report):
         named = [bullets(sentences, len(told) - NAMED)] if told else []
         hidden = html.Details([title, *doubts, *named, html.P(" ".join(wording.lead(switch.analysis)))])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
-        return html.Div([html.P(_lead(switch), className="lead"), *said, hidden], className=f"verdict{failing}")
+        return html.Div([html.P(self._lead(switch), className="lead"), *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
@@ -115,7 +148,7 @@ class CompareReport(Report):
         if not switches:
             return "There is nothing to compare."
         first = switches[0]
-        return " ".join(filter(None, [_lead(first), self._sentence(first), first.analysis.beside]))
+        return " ".join(filter(None, [self._lead(first), self._sentence(first), first.analysis.beside]))
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, versions first, then the clearest, by the KPI that ranks most of the runs."""
@@ -243,13 +276,6 @@ def _figure(figure: object, label: str) -> Node:
 
 def _side(switch: Switch, value: Scalar) -> str:
     return show(value) if switch.setting == SIDE else value_label(switch.setting, value)
-
-
-def _lead(switch: Switch) -> str:
-    """``version 1.3.4 against 1.3.0: 4 worse, …``; a tree beside the first is one that somebody brought."""
-    unofficial = " (unofficial)" if switch.setting == TREE else ""
-    versus = f"{_side(switch, switch.new)}{unofficial} against {show(switch.old)}"
-    return f"{versus}: {compare_charts.counted(switch.analysis.verdicts)}"
 
 
 def _runs(pair: Pair, side: str) -> list[Entry]:

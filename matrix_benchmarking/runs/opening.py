@@ -97,6 +97,7 @@ class Opening:
             opened=self._opened,
             views=self.views,
             has_views_file=self.has_views_file,
+            beside=self.read_beside,
         )
 
     @property
@@ -156,6 +157,19 @@ class Opening:
             assert self.history is not None
             return histories.require_matrix(self.workload, self.history())
         return _beside(self.trees(progress))
+
+    def read_beside(self, place: str) -> Matrix:
+        """The runs of another directory or history of the same workload.
+
+        Raises:
+            MatbenchError: there is none, or nothing in it that can be read.
+        """
+        if "://" in place:
+            return histories.require_matrix(self.workload, located(place))
+        directory = os.path.expanduser(place)  # unlike Path's, no name at all is an error of these two
+        if "\0" in place or not os.path.isdir(directory):
+            raise MatbenchError(f"there is no directory '{filtering.show(place)}'")
+        return self._read_directory(Path(directory), None)
 
     def read_index(self) -> Matrix | None:
         """What the last parse left of all trees; None where one was never parsed so."""

@@ -59,8 +59,9 @@ class Pages:
     def frame(self, query: str) -> Frame:
         return self._once(("frame", query), lambda: self._frame(query))
 
-    def page(self, query: str, wanted: list[int]) -> Opened:
-        return self._once(("page", query, *wanted), lambda: self._page(query, wanted))
+    def page(self, query: str, wanted: list[int], *, is_local: bool = True) -> Opened:
+        """The page that *query* asks for; one that asks from elsewhere may not name directories to read."""
+        return self._once(("page", query, is_local, *wanted), lambda: self._page(query, wanted, is_local))
 
     def _once(self, asked: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """What *make* gives; who asks for the same while it is being made gets the same, at no cost."""
@@ -103,25 +104,25 @@ class Pages:
             said = problems.failed("The verdict", error)
         return sidebar.selectors(snapshot.facets, current), said, tabs(snapshot, current)
 
-    def _page(self, query: str, wanted: list[int]) -> Opened:
+    def _page(self, query: str, wanted: list[int], is_local: bool) -> Opened:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             return [], [], ""
         try:
             current = view.read(query)
-            page = self._content(snapshot, current, wanted)
+            page = self._content(snapshot, current, wanted, is_local)
         except MatbenchError as error:
             return problems.box(*str(error).splitlines()), [], ""
         return page.elements, sidebar.panel(page.controls, current), page.title
 
-    def part(self, query: str, key: str, number: int) -> Node:
+    def part(self, query: str, key: str, number: int, *, is_local: bool = True) -> Node:
         deferred = self._deferred.get(key)
         if deferred is None:
             try:
                 snapshot, current = self.data.snapshot, view.read(query)
                 if snapshot is None or key_of(snapshot, current) != key:
                     return problems.box("The results have been read again since: reload the page.")
-                deferred = self._content(snapshot, current, []).deferred
+                deferred = self._content(snapshot, current, [], is_local).deferred
             except MatbenchError as error:
                 return problems.box(*str(error).splitlines())
         return deferred.make(number)
@@ -188,10 +189,11 @@ class Pages:
             return self.data.snapshot.number
         return 0 if self.data.progress.problem is None else -1
 
-    def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> Content:
+    def _content(self, snapshot: Snapshot, current: View, wanted: list[int], is_local: bool) -> Content:
         try:
             catalogue = snapshot.catalogue(current.filters, current.order)
-            page = content(snapshot, catalogue, current, wanted, self.data, may_write=self.may_write)
+            catalogue = dataclasses.replace(catalogue, is_live=True, may_write=self.may_write, may_open=is_local)
+            page = content(snapshot, catalogue, current, wanted, self.data)
         except Exception as error:
             if isinstance(error, MatbenchError) and not isinstance(error, problems.BrokenPlotError):
                 raise
@@ -304,9 +306,7 @@ def key_of(snapshot: Snapshot, current: View) -> str:
     return f"{snapshot.number}-{digest}"
 
 
-def content(
-    snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data, *, may_write: bool
-) -> Content:
+def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data) -> Content:
     """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
     study = limited(catalogue.study, current.cfg)
     if current.run:
@@ -318,7 +318,7 @@ def content(
     name = snapshot.slugs[slug]
     deferred = Deferred(wanted, key_of(snapshot, current))
     href = run_page.addresses(snapshot, current)
-    shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg, is_live=True, may_write=may_write)
+    shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg)
     limit = limits(study)
     if name in snapshot.reports:
         report = shown.report(name)

@@ -25,7 +25,7 @@ from . import artifacts, view
 from .answers import Frame, Opened, Pages, nobody
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
-from .writing import Writing
+from .writing import Writing, is_local
 
 if TYPE_CHECKING:
     import dash
@@ -317,11 +317,13 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         return answers.frame(asked(request)[0])
 
     def page(request: object) -> Opened:
-        return answers.page(*asked(request))
+        return answers.page(*asked(request), is_local=is_local(flask.request))
 
     def part(wanted: object, request: object) -> object:
-        identity = ctx.outputs_list["id"]
-        return answers.part(asked(request)[0], identity["of"], identity["index"]) if wanted else no_update
+        if not wanted:
+            return no_update
+        identity, (search, _) = ctx.outputs_list["id"], asked(request)
+        return answers.part(search, identity["of"], identity["index"], is_local=is_local(flask.request))
 
     def act(event: object, query: object) -> tuple[object, Node, int]:
         if query is not None and not isinstance(query, str):

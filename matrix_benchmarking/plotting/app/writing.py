@@ -19,6 +19,15 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
 
 
+def is_local(request: flask.Request) -> bool:
+    """True where somebody on this machine asks, and no proxy says that it asks for others."""
+    try:
+        address = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return False
+    return address.is_loopback and not any(name in request.headers for name in _FORWARDED)
+
+
 class RefusedError(MatbenchError):
     """Somebody may not write; says why."""
 
@@ -42,17 +51,17 @@ class Writing:
             raise RefusedError("this page is of an earlier start of the application: reload it")
         if request.headers.get("Origin", "").partition("://")[2] != request.host:
             raise RefusedError("only a page of this application may write")
-        try:
-            address = ipaddress.ip_address(request.remote_addr or "")
-        except ValueError:
-            raise RefusedError("the address that asks is unknown") from None
         if self.user_header is None:
-            if not address.is_loopback or any(name in request.headers for name in _FORWARDED):
+            if not is_local(request):
                 raise RefusedError("writing is for this machine alone; --user-header lets a proxy say who somebody is")
             user = system_user()
             if not user:
                 raise RefusedError("nobody knows who you are here: set LOGNAME")
             return user
+        try:
+            address = ipaddress.ip_address(request.remote_addr or "")
+        except ValueError:
+            raise RefusedError("the address that asks is unknown") from None
         if not any(address in network for network in self.proxies):
             raise RefusedError(f"{self.user_header} is believed only from the proxies that are named")
         author = request.headers.get(self.user_header, "").strip()

@@ -46,7 +46,7 @@ def test_on_loopback_the_author_is_the_user_of_the_system(monkeypatch: pytest.Mo
         ("127.0.0.1", {"Forwarded": "for=192.0.2.1"}, "this machine alone"),
         ("127.0.0.1", {"Origin": "http://evil.example"}, "only a page of this application"),
         ("127.0.0.1", {"Origin": ""}, "only a page of this application"),
-        ("nowhere", {}, "unknown"),
+        ("nowhere", {}, "this machine alone"),
     ],
 )
 def test_others_are_refused(address: str, headers: dict[str, str], said: str) -> None:
