@@ -57,6 +57,11 @@ def prefix(file: str) -> str:
 
 
 @functools.cache
+def style() -> str:
+    """The style of all pages."""
+    return asset("page.css") + template.dark_style()
+
+
 def asset(name: str) -> str:
     return importlib.resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
@@ -103,7 +108,7 @@ def _document(title: str, content: str, plotly: str, sources: str, provenance: P
 <title>{escape(title)} – {escape(provenance.workload)} – matbench</title>
 <link rel="icon" href="data:,">
 <style>
-{asset("page.css")}</style>
+{style()}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>

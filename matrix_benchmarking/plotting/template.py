@@ -24,6 +24,9 @@ COLOURS = (
 )
 """After Okabe and Ito (2008), with the pale ones darkened: contrast ≥ 3 on white and on the dark page."""
 
+IN_THE_DARK = ("#56b4e9", "#f28a45", "#3ec99b", "#e394c4", "#d6b53c", "#ab98f2", "#a6acb3", "#e5827a")
+"""The same on the dark page, in that order: contrast ≥ 6."""
+
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
 LEGEND_ABOVE = 44
 """How far above a figure its legend stands, in pixels."""
@@ -68,6 +71,16 @@ def _escaped(shown: str) -> str:
 def plain(shown: str) -> str:
     """What :func:`text` wrote as it was, for a page, which does its own escaping."""
     return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def dark_style() -> str:
+    """CSS by which figures have their dark colours on a dark page; plotly writes the light ones into each mark."""
+    rules = []
+    for light, dark in zip(COLOURS, IN_THE_DARK, strict=True):
+        written = ", ".join(str(int(light[at : at + 2], 16)) for at in (1, 3, 5))
+        rules += [f'.main-svg [style*="{what}: rgb({written})"] {{ {what}: {dark} !important; }}'
+                  for what in ("fill", "stroke")]  # fmt: skip
+    return f"@media screen and (prefers-color-scheme: dark) {{\n{chr(10).join(rules)}\n}}\n"
 
 
 def translucent(colour: str, opacity: float) -> str:

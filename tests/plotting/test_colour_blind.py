@@ -30,18 +30,42 @@ def lab(colour: str, matrix: list[list[float]]) -> np.ndarray:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
+DARK = dict(zip(template.COLOURS, template.IN_THE_DARK, strict=True))
+PAGES = {"light": "#ffffff", "dark": "#15181d"}
+
+
+def luminance(colour: str) -> float:
+    values = np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)])
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    return float(XYZ[1] @ linear)
+
+
+@pytest.mark.parametrize(
+    ("colours", "page", "least"),
+    [(template.COLOURS, "light", 3.0), (template.COLOURS, "dark", 3.0), (template.IN_THE_DARK, "dark", 6.0)],
+)
+def test_each_colour_stands_out_from_its_page(colours: tuple[str, ...], page: str, least: float) -> None:
+    for colour in colours:
+        low, high = sorted(map(luminance, (colour, PAGES[page])))
+        assert (high + 0.05) / (low + 0.05) >= least, colour
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("sight", SEEN)
-def test_the_kinds_of_the_ranking_stay_apart(sight: str) -> None:
+def test_the_kinds_of_the_ranking_stay_apart(sight: str, is_dark: bool) -> None:
     beside = [(BEST, MAY_BE), (BEST, WORSE), (MAY_BE, WORSE), (BEST, UNKNOWN)]  # as there are repeats, or none
     for pair in beside:
         one, other = (str(plot_ranking.LOOKS[kind]["color"]) for kind in pair)
+        one, other = (DARK[one], DARK[other]) if is_dark else (one, other)
         assert np.linalg.norm(lab(one, SEEN[sight]) - lab(other, SEEN[sight])) > LEAST, (one, other)
 
 
+@pytest.mark.parametrize("is_dark", [False, True])
 @pytest.mark.parametrize("sight", SEEN)
-def test_worse_and_better_stay_apart(sight: str) -> None:
+def test_worse_and_better_stay_apart(sight: str, is_dark: bool) -> None:
     looks = compare_charts._LOOKS
-    worse, better = (lab(looks[kind][0], SEEN[sight]) for kind in (compare_charts.WORSE, compare_charts.BETTER))
+    colours = [looks[kind][0] for kind in (compare_charts.WORSE, compare_charts.BETTER)]
+    worse, better = (lab(DARK[one] if is_dark else one, SEEN[sight]) for one in colours)
     assert np.linalg.norm(worse - better) > LEAST
 
 

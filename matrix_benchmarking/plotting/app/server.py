@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import MatbenchError, os_reason
 from ...lts.exports import check_table_file, write_table
 from ..controls import find_run
-from ..page import asset
+from ..page import style
 from ..static_html import escape
 from ..tables import Node, dcc, html
 from . import artifacts, view
@@ -294,7 +294,7 @@ def document(workload: str) -> str:
 <title>{escape(workload)} – matbench</title>
 <link rel="icon" href="data:,">
 <style>
-{asset("page.css").replace("{%", "{ %")}</style>
+{style().replace("{%", "{ %")}</style>
 {{%css%}}
 </head>
 <body class="app">
