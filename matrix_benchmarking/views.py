@@ -44,4 +44,4 @@ def keep(path: Path, name: str, block: str) -> str:
         views[name] = view
         with atomic_write(path) as stream:
             stream.write(yaml.safe_dump(content, allow_unicode=True, sort_keys=False).encode())
-    return f"Kept as '{name}' in {path}; it is a page after the next start."
+    return f"Kept as '{name}' in {path}; it is a page now."

@@ -250,6 +250,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, wri
         state=opening.state,
         deal=None if opening.history is None else functools.partial(_deal, opening.history),
         keep_view=_keep_view(configuration().views_file),
+        views=lambda: configuration().all_views,
     )
     with server.bound(host, port) as listener:
         app = server.make_app(source, report_dest, frozenset({host}), writing)

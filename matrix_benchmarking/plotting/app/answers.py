@@ -167,6 +167,9 @@ class Pages:
                 raised = [] if analysis is None else new_events(analysis, {})
                 said = source.deal(action, [str(one) for one in ids], who, reason, until, raised)
             case {"do": "keep", "name": str(name), "block": str(block)} if source.keep_view is not None:
+                snapshot = self.data.snapshot
+                if snapshot is not None and {name, f"report: {name}"} & {*snapshot.slugs.values()}:
+                    raise ConfigError(f"there is a page '{name}' already; call the view otherwise")
                 said = source.keep_view(name, block)
             case _:
                 raise ConfigError("the page asked for something unknown")

@@ -18,7 +18,7 @@ from ... import filters as filter_language
 from ...analyze.limits import bounded
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
-from ...filters import Filters
+from ...filters import Filters, Scalar
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
@@ -54,6 +54,7 @@ class Source:
     # a sentence. None where there is no history.
     deal: Callable[[str, Sequence[str], str, str, str, Sequence[AlarmEvent]], str] | None = None
     keep_view: Callable[[str, str], str] | None = None  # keeps the block of a view; gives a sentence
+    views: Callable[[], Mapping[str, Mapping[str, Scalar]]] | None = None  # those that are kept now
 
 
 class Snapshot:
@@ -213,6 +214,7 @@ class Data:
             problem = f"Shown are the results alone: {error}."
         source = self.source
         given = Given(place=source.place) if source.given is None else source.given
+        given = given if source.views is None else dataclasses.replace(given, views=source.views())
         study = Study.of(read, source.workload, filters=source.filters, past=past, given=given)
         if not is_asked and current is not None and current.problem == problem and _same(current.study, study):
             current.read_at = dt.datetime.now().astimezone()

@@ -1,0 +1,124 @@
+"""What several people do at the same time: to one alarm, and to the views."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.app_support import texts
+
+from matrix_benchmarking import config, views
+from matrix_benchmarking.commands import visualize
+from matrix_benchmarking.history import SQLiteLocation, open_history
+from matrix_benchmarking.history.transfer import read_import
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.app.answers import Pages
+from matrix_benchmarking.plotting.app.data import Data, Source
+from matrix_benchmarking.runs.opening import Opening
+from matrix_benchmarking.workload import Workload
+
+BLOCK = "matbench:\n  views:\n    this view:\n      x: vus\n      y: throughput\n"
+
+
+@pytest.fixture
+def releases(repository: Path, tmp_path: Path) -> SQLiteLocation:
+    place = SQLiteLocation(tmp_path / "releases.db")
+    with open_history(place, writable=True) as history:
+        read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
+    return place
+
+
+def opened(place: SQLiteLocation, directory: Path) -> Pages:
+    opening = Opening("encoder_bench", history=lambda: place)
+    deal = functools.partial(visualize._deal, lambda: place)
+    source = Source(
+        opening.workload, opening.place, [], opening.read, past=opening.read_past, given=opening.given, deal=deal
+    )
+    data = Data(source)
+    data.start()
+    assert data.wait(60) is not None
+    data.join(60)
+    return Pages(data, directory, may_write=True)
+
+
+def alarm_of(pages: Pages) -> str:
+    assert pages.data.snapshot is not None
+    analysis = pages.data.snapshot.study.analysis
+    assert analysis is not None
+    return next(alarm.id for verdict in analysis.failing for alarm in verdict.alarms)
+
+
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    start = threading.Barrier(len(calls))
+
+    def call(made: Callable[[], Any]) -> Any:
+        start.wait()
+        return made()
+
+    with ThreadPoolExecutor(len(calls)) as executor:
+        return [one.result() for one in [executor.submit(call, made) for made in calls]]
+
+
+def test_two_people_deal_with_one_alarm_at_the_same_moment(releases: SQLiteLocation, tmp_path: Path) -> None:
+    people = {name: opened(releases, tmp_path / name) for name in ("ann", "bob")}
+    alarm = alarm_of(people["ann"])
+    said = {"ann": ("acknowledged", "known"), "bob": ("resolved", "mended")}
+
+    def act(who: str) -> Any:
+        action, reason = said[who]
+        event = {"do": "deal", "action": action, "ids": [alarm], "reason": reason, "until": "", "token": "t"}
+        return people[who].act(event, "", lambda token: who)[1]
+
+    for notice in at_once(*(functools.partial(act, who) for who in people)):
+        assert alarm in texts(notice)
+        assert "internal" not in texts(notice)
+    with open_history(releases, writable=False) as history:
+        kept = history.alarm_events()
+    events = [one for one in kept if one.author in people]
+    raised = [one.alarm for one in kept if one.author not in people]
+    assert len(raised) == len(set(raised)), "what the analysis says is kept once, whoever comes first"
+    assert {(one.author, one.action.value, one.reason) for one in events} <= {
+        (who, action, reason) for who, (action, reason) in said.items()
+    }
+    assert "bob" in {one.author for one in events}  # what is resolved may not be acknowledged any more
+    assert len([one for one in events if one.author == "ann"]) <= 1
+
+
+def test_of_many_who_keep_a_view_of_one_name_one_does(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    file = tmp_path / "views.yaml"
+    source = Source(
+        encoder_workload,
+        "results",
+        [],
+        lambda progress: sample_matrix,
+        keep_view=functools.partial(views.keep, file),
+        views=lambda: config.load(file).all_views if file.exists() else {},
+    )
+    data = Data(source)
+    data.start()
+    assert data.wait(60) is not None
+    data.join(60)
+    pages = Pages(data, tmp_path, may_write=True)
+
+    def keep(name: str) -> str:
+        return texts(pages.act({"do": "keep", "name": name, "block": BLOCK, "token": ""}, "", lambda token: "ann")[1])
+
+    said = at_once(*[functools.partial(keep, "mine")] * 6)
+    assert sorted("it is a page now" in one for one in said) == [False] * 5 + [True]
+    data.join(60)
+    data.start(is_asked=True)
+    data.join(60)
+    assert data.snapshot is not None
+    assert data.snapshot.slugs["mine"] == "report: mine"
+    content, _, title = pages.page("?show=mine", [])
+    assert title == "mine"
+    assert "throughput over vus" in texts(content)
+    assert "there is a page 'Compare' already" in keep("Compare")
+    assert list(config.load(file).views) == ["mine"]
