@@ -225,6 +225,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, wri
     from ..plotting.app.data import Source
     from ..runs.opening import names_of
 
+    config = configuration()
     opening.validate()
     for directory in opening.directories:
         if not directory.exists():
@@ -249,8 +250,8 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, wri
         given=opening.given,
         state=opening.state,
         deal=None if opening.history is None else functools.partial(_deal, opening.history),
-        keep_view=_keep_view(configuration().views_file),
-        views=lambda: configuration().all_views,
+        keep_view=_keep_view(config.views_file),
+        views=lambda: config.all_views,  # asked for in another thread, which has no command
     )
     with server.bound(host, port) as listener:
         app = server.make_app(source, report_dest, frozenset({host}), writing)
