@@ -8,7 +8,6 @@ import pytest
 
 from matrix_benchmarking.cli import main
 
-
 BEST = "report: Best configuration"
 
 
