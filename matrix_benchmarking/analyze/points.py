@@ -184,13 +184,8 @@ def _unfinished(entry: Entry) -> Excluded:
     if not entry.is_unreadable:
         return Excluded(entry, ExclusionCause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
     problem = next(each for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
-    what = (
-        EXIT_CODE_FILE
-        if problem.reason.startswith(EXIT_CODE_FILE)
-        else "settings"
-        if SETTINGS_FILE in problem.reason
-        else "a file"
-    )
+    what = "settings" if SETTINGS_FILE in problem.reason else "a file"
+    what = EXIT_CODE_FILE if problem.reason.startswith(EXIT_CODE_FILE) else what
     return Excluded(entry, ExclusionCause.UNREADABLE, problem.reason, f"{what} can't be read")
 
 

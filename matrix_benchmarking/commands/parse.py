@@ -93,7 +93,7 @@ def command(
     else:
         say(check.about(study.findings, check.AnswerKind.BEST), err=True)
     _unattended(study, selection)
-    if study.filters == {} and not matrix.entries:
+    if not study.filters and not matrix.entries:
         raise VerdictError("no test is finished and can be read")
 
 

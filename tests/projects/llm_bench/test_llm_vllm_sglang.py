@@ -111,7 +111,7 @@ def test_what_people_say_goes_before_what_follows_from_the_client(tmp_path: Path
     said = {"framework": "sgl", "gpu": "4xNVIDIA_L40S", "input_len": "500", "max_model_len": 4096}
     measured = {"duration": 10.0, "avg_turns_completed": 8, "max_output_tokens_per_s": 5.0}
     added = {"mean_power_consumption": 3.5, "max_num_seqs": 64}
-    hub = {"model_id": "/root/.cache/modelscope/hub/models/org/Model___1-8b"}
+    hub = {"model_id": "~/.cache/modelscope/hub/models/org/Model___1-8b"}
     write(tmp_path, "a.json", {**said, **measured, **POINT, **hub, "total_input_tokens": 198 * 511 + 1, **added})
     (entry,) = parsed(tmp_path)
     assert entry.settings == {
