@@ -64,7 +64,7 @@ def test_workers_that_outlive_their_parent_are_ended_too(log):
     assert len(ids) == 2
     os.kill(ids[0], signal.SIGKILL)
     deadline = time.monotonic() + 10
-    while server.process_ids() and time.monotonic() < deadline:
+    while (server.process_ids() or answers(endpoint.url)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not answers(endpoint.url)
     time.sleep(0.2)

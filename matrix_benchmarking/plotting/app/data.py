@@ -125,6 +125,8 @@ class Data:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._state: object = None
+        self.may_answer = threading.Event()
+        """Pandas is imported: Dash's JSON looks into one that is half there, and the answer would be an error."""
         self.away = ""
         """Why the data can't be reached now; empty where they can."""
 
@@ -177,8 +179,8 @@ class Data:
     def _read(self, is_asked: bool) -> None:
         problem = None
         if self.snapshot is None:
-            # Before any figure is sent: plotly's JSON looks into a pandas that is half there, and the page is an error.
             importlib.import_module("pandas")
+            self.may_answer.set()
             self._show_index()
 
         def report(done: int, total: int) -> None:

@@ -44,6 +44,7 @@ _THREADS = 32  # most of those of many requests at once wait for the page that o
 _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+IMPORTED_WITHIN_S = 60.0
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 READING_MS, IDLE_MS = 700, 4000
 """How often a page asks for what is new, while data are being read and else."""
@@ -76,6 +77,7 @@ def make_app(
     _serve_tables(app.server, answers)
     _secure(app, hosts)
     _refuse(app)
+    _wait_for(data, app.server)
     data.start()
     threading.Thread(target=data.watch, daemon=True, name="matbench-watcher").start()
     return app
@@ -130,6 +132,17 @@ def _connections() -> int:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft // 2)
+
+
+def _wait_for(data: Data, server: flask.Flask) -> None:
+    """Send scripts while the reader still imports what answers are made with."""
+    import flask
+
+    def wait() -> None:
+        if flask.request.path != "/" and not flask.request.path.startswith((COMPONENTS, "/assets/")):
+            data.may_answer.wait(IMPORTED_WITHIN_S)
+
+    server.before_request(wait)
 
 
 def _serve_artifacts(server: flask.Flask, data: Data) -> None:

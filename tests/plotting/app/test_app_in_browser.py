@@ -376,3 +376,22 @@ def test_results_that_vanish_leave_the_application_running_and_a_server_that_is_
             stack.close()
             visit.page.get_by_role("link", name="Compare").click()
             visit.wait_text("#unanswered", "doesn't answer any more")
+
+
+def test_on_paper_the_page_is_as_wide_as_the_paper_and_afterwards_as_before(tab: Any, address: str) -> None:
+    def widths(page: Any) -> tuple[float, float]:
+        measure = "name => document.querySelector(name).getBoundingClientRect().width"
+        return page.evaluate(measure, "main"), page.evaluate(measure, "#content .main-svg")
+
+    with Visit(tab, address) as visit:
+        visit.open()
+        visit.page.wait_for_selector("#content .trace")
+        before = widths(visit.page)
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page, figure = widths(visit.page)
+        assert 650 < page < 700
+        assert 0.9 * page < figure <= page
+        assert not visit.page.is_visible(".sidebar")
+        visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        visit.page.wait_for_timeout(300)
+        assert widths(visit.page) == before

@@ -7,15 +7,17 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import speed_workload
 
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.app import server
+from matrix_benchmarking.plotting.app import data, server
 from matrix_benchmarking.plotting.app.data import Source
 from matrix_benchmarking.workload import Workload
 
@@ -171,3 +173,22 @@ def test_pandas_is_whole_before_there_are_data_to_draw_and_does_not_keep_the_she
         [sys.executable, "-c", WHEN_THE_DATA_START], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\nTrue\n"
+
+
+def test_answers_wait_until_pandas_is_imported_and_scripts_do_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[data.Data] = []
+    monkeypatch.setattr(data.Data, "start", lambda self: started.append(self))
+    monkeypatch.setattr(data.Data, "watch", lambda self: None)
+    source = data.Source(speed_workload(), "results", [], lambda progress: Matrix([]))
+    client = server.make_app(source, tmp_path / "report").server.test_client
+    assert client().get("/").status_code == 200
+    answered: list[int] = []
+    asking = threading.Thread(target=lambda: answered.append(client().get("/_dash-layout").status_code))
+    asking.start()
+    asking.join(0.3)
+    assert answered == []
+    started[0].may_answer.set()
+    asking.join(30)
+    assert answered == [200]

@@ -234,6 +234,18 @@
     return typeof one === "number" && typeof other === "number" ? one - other : order.compare(String(one), String(other));
   };
 
+  // -- print ----------------------------------------------------------------------------------------------------------
+
+  function print(printing) {
+    document.documentElement.classList.toggle("printing", printing);
+    for (const plot of document.querySelectorAll(".js-plotly-plot")) {
+      const { width } = plot.parentElement.getBoundingClientRect();
+      if (width) window.Plotly.relayout(plot, printing ? { width } : { width: null, autosize: true });
+    }
+  }
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+
   // -- a server that doesn't answer -----------------------------------------------------------------------------------
 
   const fetched = window.fetch;
