@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
-LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 34, 36, 300, 110
+LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 26, 35, 300, 150
 LEFT_PX, BOTTOM_PX, CHARACTER_PX = 80, 55, 7.0
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 LOOKS = {
@@ -170,7 +170,9 @@ def ranking_figure(group: Group) -> go.Figure:
     figure.add_vline(x=group.best.value / kpi.divisor, line={"color": LOOKS[BEST]["color"], "width": 1, "dash": "dot"})
     texts = [template.wrapped(label, LABEL_WIDTH, 3) for label in labels]
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=texts, range=[len(rows) - 0.4, -0.6], fixedrange=True)
-    figure.update_xaxes(title=_axis_title(kpi))
+    # As a title it would stand about the middle of the axis, and be cut where that is short.
+    ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
+    figure.add_annotation(text=_axis_title(kpi), showarrow=False, **ends_at)
     _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
     longest = max(len(line) for said in texts for line in said.split("<br>"))
     return _with_margins(figure, len(rows), round(longest * CHARACTER_PX) + 20)
