@@ -8,182 +8,35 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
-import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
-from .errors import LONGEST_REASON, ConfigError, shortened
+from .entry import (
+    DID_NOT_FINISH,
+    NOT_SET,
+    Entry,
+    Facts,
+    NotSet,
+    Problem,
+    order,
+    typed,
+)
+from .errors import ConfigError
 from .filters import Filters, Scalar
-from .recorded import Environment, read_environment
+from .rows import Column, Rows
 
 if TYPE_CHECKING:
     import pandas
 
+__all__ = [
+    "DID_NOT_FINISH", "NOT_SET", "TREE", "Entry", "Facts", "Matrix", "NotSet", "Problem", "SettingLists", "Variables",
+    "joined", "order", "typed",
+]  # fmt: skip
+
 SettingLists = Sequence[Sequence[tuple[str, Scalar]]]
 Variables = dict[str, list[Scalar]]
-
-
-class NotSet:
-    """The value of a setting that an entry doesn't have, beside entries that have it."""
-
-    def __repr__(self) -> str:
-        return "(not set)"
-
-
-NOT_SET = NotSet()
-_NUMBER, _DIGITS = re.compile("[0-9]+"), 20
-
-
-def typed(value: object) -> tuple[str, object]:
-    """A key under which ``1``, ``"1"``, ``1.0`` and ``True`` are different."""
-    return type(value).__name__, value
-
-
-def order(value: object) -> tuple[int, float, str]:
-    """A sorting key over mixed settings: numbers by size, then text, with the numbers in it by size, then the rest."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return 0, float(value), type(value).__name__
-    if isinstance(value, str):
-        return 1, 0.0, f"{_NUMBER.sub(lambda digits: digits[0].zfill(_DIGITS), value)}\0{value}"
-    return 2, 0.0, str(value)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Problem:
-    """Something wrong with one test: what, and in which file (relative to the test directory)."""
-
-    reason: str
-    file: str | None = None
-
-    def __post_init__(self) -> None:
-        """Cut a reason that quotes more of a file than a person would read."""
-        object.__setattr__(self, "reason", shortened(self.reason, LONGEST_REASON))
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.reason}" if self.file else self.reason
-
-
-DID_NOT_FINISH = "did not finish"
-"""How the problem of a test begins that has no exit code; one whose settings are lost may have finished."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
-    """What places a run in a history, known without loading its payload.
-
-    Attributes:
-        time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
-        labels: what identifies a series besides the KPI's name; None where that can't be told.
-        other_units: the KPIs whose values are in another unit than the workload's today.
-        other_directions: the KPIs that were better the other way round than they are today.
-        schema_version: that of its payload; None for a run of a results tree, which is computed today.
-        start_us: when the test started; None where unknown.
-        host: what identifies the machine, as far as the payload has it: see :attr:`.Environment.host`.
-    """
-
-    time_us: int | None
-    labels: Mapping[str, Any] | None
-    other_units: frozenset[str] = frozenset()
-    other_directions: frozenset[str] = frozenset()
-    schema_version: str | None = None
-    start_us: int | None = None
-    host: str | None = None
-
-
-@dataclasses.dataclass(slots=True)
-class Entry:
-    """One test: settings, location and exit code at hand; results and LTS payload loaded on demand.
-
-    Attributes:
-        settings: the coordinates in the matrix, without ``repeat``.
-        repeat: index among the runs at the same settings.
-        location: the test directory (or file, in a flat tree).
-        name: the location relative to the results directory, with ``/``; for one test of several in a file, with
-            ``#`` and the part that it is.
-        exit_code: 0 for success; None where the artifacts don't tell.
-        finished: False for a test without an exit code, or with unreadable settings: it has no results.
-        test_uuid: stable id of the test; None for an unfinished one.
-        has_own_uuid: True if the test carries its id; otherwise it is a digest of its content.
-        problems: what the parsers could not read.
-        campaign: id of the start of a benchmark that measured it; None where none is recorded.
-        round: which pass over the points of an interleaved campaign it belongs to, from 1; None for none.
-        span_us: when a test of a tree started and ended, in microseconds since 1970, UTC; None where unknown.
-        measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
-            tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.
-        missing_files: the workload's important files that are not there.
-        kpis: the KPI values that could be computed, by name.
-        missing_kpis: for each other KPI the reason.
-        warnings: what the workload says makes this test's numbers doubtful.
-        implausible: values that can't be, a sentence each: none of the run's numbers is believed.
-        harmless: what else can't be, or isn't known, and spoils no number, such as a date in the future.
-        facts: what places it in a history; None where only its payload says, which has to be loaded for it.
-        recorded: when a history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
-            the order of insertion); equal for runs of one upload; None where it is in no history that was read.
-        kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
-        part: which test of its file it is; None where a test has a place of its own.
-        from_cache_alone: its artifacts are gone, and no download left them out: what was measured doesn't count.
-    """
-
-    settings: Mapping[str, Scalar]
-    repeat: int
-    location: Path
-    name: str
-    exit_code: int | None
-    finished: bool = True
-    test_uuid: str | None = None
-    has_own_uuid: bool = False
-    campaign: str | None = None
-    round: int | None = None
-    span_us: tuple[int | None, int | None] = (None, None)
-    measurement: str | None = None
-    problems: Sequence[Problem] = ()
-    missing_files: tuple[str, ...] = ()
-    kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    implausible: Sequence[str] = ()
-    harmless: Sequence[str] = ()
-    facts: Facts | None = None
-    recorded: tuple[int, int] | None = None
-    kept_in: str | None = None
-    part: str | None = None
-    from_cache_alone: bool = False
-    load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
-    load_lts: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
-
-    @property
-    def results(self) -> types.SimpleNamespace:
-        """What the parsers filled. Loaded at each access: keep it in a variable."""
-        return self.load_results()
-
-    @property
-    def lts(self) -> types.SimpleNamespace:
-        """The lenient LTS payload, with ``metadata`` and ``results``."""
-        return self.load_lts()
-
-    @property
-    def environment(self) -> Environment:
-        """Where the test was run and how to repeat it; empty where that isn't recorded. Read at each access."""
-        return read_environment(self.location)
-
-    @property
-    def failed(self) -> bool:
-        """True if the test says that it failed, or did not finish."""
-        return not self.finished or self.exit_code not in (0, None)
-
-    @property
-    def is_unreadable(self) -> bool:
-        """True if the test has no place among the others for another reason than that it did not finish."""
-        return not self.finished and any(not each.reason.startswith(DID_NOT_FINISH) for each in self.problems)
-
-    def get_name(self, variables: Iterable[str]) -> str:
-        """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
-        parts = [f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings]
-        return ", ".join(parts) or self.name
 
 
 class Matrix:
@@ -198,8 +51,8 @@ class Matrix:
     def __init__(
         self, entries: Iterable[Entry], *, unfinished: Iterable[Entry] = (), notes: Iterable[str] = ()
     ) -> None:
-        self.entries = list(entries)
-        self.unfinished = list(unfinished)
+        self.entries = Rows.of(entries)
+        self.unfinished = Rows.of(unfinished)
         self.notes = list(notes)
 
     def __len__(self) -> int:
@@ -215,7 +68,7 @@ class Matrix:
 
     def variables(self, settings: Mapping[str, Scalar] | None = None) -> Variables:
         """The settings with more than one value among the entries that have these *settings*."""
-        selected = self.entries if not settings else [e for e in self.entries if _has(e, settings)]
+        selected = _having(self.entries, settings or {})
         return {name: values for name, values in _values_by_name(selected).items() if len(values) > 1}
 
     def all_records(
@@ -225,23 +78,25 @@ class Matrix:
 
         They come in the order of the lists, the repeats of a point one after the other.
         """
-        selected = [entry for entry in self.entries if _has(entry, settings or {})]
-        if not setting_lists:
-            yield from sorted(selected, key=lambda entry: entry.repeat)
-            return
-        lists = [pairs for pairs in setting_lists if pairs]
-        places = [{typed(value): place for place, (_, value) in enumerate(pairs)} for pairs in lists]
-        ordered: list[tuple[list[int], int, Entry]] = []
-        for entry in selected:
-            values = [typed(entry.settings.get(pairs[0][0], NOT_SET)) for pairs in lists]
-            if all(value in known for value, known in zip(values, places, strict=True)):
-                place = [known[value] for value, known in zip(values, places, strict=True)]
-                ordered.append((place, entry.repeat, entry))
-        yield from (entry for _, _, entry in sorted(ordered, key=lambda item: item[:2]))
+        return iter(self._records(settings or {}, setting_lists))
 
     def count_records(self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()) -> int:
         """How many entries :meth:`all_records` gives."""
-        return sum(1 for _ in self.all_records(settings, setting_lists))
+        return len(self._records(settings or {}, setting_lists))
+
+    def _records(self, settings: Mapping[str, Scalar], setting_lists: SettingLists) -> Rows:
+        selected = _having(self.entries, settings)
+        keys = []
+        for pairs in filter(None, setting_lists):
+            known = {typed(value): place for place, (_, value) in enumerate(pairs)}
+            values, codes = selected.setting(pairs[0][0])
+            wanted = [known.get(typed(value)) for value in values]
+            keys.append([wanted[code] for code in codes])
+        repeats, codes = selected.shared("repeat")
+        keys.append([repeats[code] for code in codes])
+        rows = list(zip(*keys, strict=True))
+        there = [place for place, row in enumerate(rows) if None not in row]
+        return selected.at(sorted(there, key=rows.__getitem__))
 
     def filtered(self, filters: Filters) -> Matrix:
         """The part of the matrix that *filters* select.
@@ -251,29 +106,38 @@ class Matrix:
         """
         if not filters:
             return self
-        everything = [*self.entries, *self.unfinished]
-        known = {name for entry in everything for name in entry.settings} | {"repeat"}
-        _filters.check_names(filters, known)
+        self._check_names(filters)
         selected = self.selected(filters)
         if not selected.entries and not selected.unfinished:
-            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
+            raise ConfigError(f"no test matches the filter {self._describe(filters)}")
         return selected
 
     def check_values(self, filters: Filters) -> None:
         """Raise ConfigError for a name or a value of *filters* that no test has, be it beside others that some have."""
-        everything = [*self.entries, *self.unfinished]
-        _filters.check_names(filters, {name for entry in everything for name in entry.settings} | {"repeat"})
-        known: dict[str, dict[tuple[str, object], Any]] = {}
-        for name in filters:
-            cells = (entry.repeat if name == "repeat" else entry.settings.get(name) for entry in everything)
-            known[name] = {typed(cell): cell for cell in cells}
-        _filters.check_values(filters, {name: values.values() for name, values in known.items()})
+        self._check_names(filters)
+        _filters.check_values(filters, {name: map(_as_filtered, self._there(name)) for name in filters})
+
+    def _check_names(self, filters: Filters) -> None:
+        _filters.check_names(filters, {*self.entries.names(), *self.unfinished.names(), "repeat"})
+
+    def _there(self, name: str) -> list[Any]:
+        """The values of a setting or of ``repeat`` that tests have, NOT_SET where one has none."""
+        columns = [_column(rows, name) for rows in (self.entries, self.unfinished)]
+        found = [values[code] for values, codes in columns for code in dict.fromkeys(codes)]
+        return list({typed(value): value for value in found}.values())
 
     def selected(self, filters: Filters) -> Matrix:
         """As :meth:`filtered`, where nothing may be left."""
-        selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]
-        unfinished = [e for e in self.unfinished if _filters.matches(filters, e.settings, e.repeat)]
-        return Matrix(selected, unfinished=unfinished, notes=[*self.notes, *_unknown(filters, self.unfinished)])
+        notes = [*self.notes, *_unknown(filters, self.unfinished)]
+        return Matrix(_matching(filters, self.entries), unfinished=_matching(filters, self.unfinished), notes=notes)
+
+    def _describe(self, filters: Filters) -> str:
+        parts = []
+        for name, values in filters.items():
+            wanted = ":".join(value.text for value in values)
+            there = [] if name == "repeat" else sorted(self._there(name), key=order)[:10]
+            parts.append(f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}")
+        return ", ".join(parts)
 
     def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:
         """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``.
@@ -357,21 +221,38 @@ def _encodable(value: Any) -> Any:
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def _values_by_name(entries: Sequence[Entry]) -> dict[str, list[Any]]:
-    seen: dict[str, dict[tuple[str, object], Any]] = {}
-    counts: dict[str, int] = {}
-    for entry in entries:
-        for name, value in entry.settings.items():
-            seen.setdefault(name, {})[typed(value)] = value
-            counts[name] = counts.get(name, 0) + 1
-    for name, count in counts.items():
-        if count < len(entries):
-            seen[name][typed(NOT_SET)] = NOT_SET
-    return {name: sorted(values.values(), key=order) for name, values in seen.items()}
+def _values_by_name(rows: Rows) -> dict[str, list[Any]]:
+    found = {}
+    for name in rows.names():
+        values, codes = rows.setting(name)
+        there = {typed(values[code]): values[code] for code in dict.fromkeys(codes)}
+        found[name] = sorted(there.values(), key=order)
+    return found
 
 
-def _has(entry: Entry, settings: Mapping[str, Scalar]) -> bool:
-    return all(typed(entry.settings.get(name, NOT_SET)) == typed(value) for name, value in settings.items())
+def _having(rows: Rows, settings: Mapping[str, Scalar]) -> Rows:
+    """Those of *rows* that have these *settings*."""
+    for name, wanted in settings.items():
+        values, codes = rows.setting(name)
+        rows = rows.where(map([typed(value) == typed(wanted) for value in values].__getitem__, codes))
+    return rows
+
+
+def _matching(filters: Filters, rows: Rows) -> Rows:
+    for name, wanted in filters.items():
+        values, codes = _column(rows, name)
+        allowed = [any(one.matches(_as_filtered(value)) for one in wanted) for value in values]
+        rows = rows.where(map(allowed.__getitem__, codes))
+    return rows
+
+
+def _column(rows: Rows, name: str) -> Column:
+    return rows.shared(name) if name == "repeat" else rows.setting(name)
+
+
+def _as_filtered(value: Any) -> Scalar:
+    """A value as a filter sees it."""
+    return None if isinstance(value, NotSet) else value
 
 
 def _unknown(filters: Filters, unfinished: Sequence[Entry]) -> list[str]:
@@ -385,12 +266,3 @@ def _unknown(filters: Filters, unfinished: Sequence[Entry]) -> list[str]:
         return []
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return [f"whether the filter selects {shown} is not known: their settings can't be read"]
-
-
-def _describe(filters: Filters, entries: Sequence[Entry]) -> str:
-    parts = []
-    for name, values in filters.items():
-        wanted = ":".join(value.text for value in values)
-        there = _values_by_name(entries).get(name, [])[:10]
-        parts.append(f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}")
-    return ", ".join(parts)

@@ -12,10 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from ..columns import Columns
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
 from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
+from ..rows import ParsedTests
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
@@ -302,6 +304,14 @@ _KEPT_TESTS, _KEPT_BYTES = 8, 16 << 20
 """Results are kept of so many tests, or up to this size (packed; as objects they take a few times that)."""
 
 
+def candidate_of(tests: ParsedTests, place: int) -> Candidate:
+    """How the test with this place was found."""
+    entry = tests.entry(place)
+    layout, is_file = tests.columns.layout[place], tests.columns.is_file[place]
+    counts = not entry.from_cache_alone
+    return Candidate(entry.location, layout, is_file=is_file, cache_counts=counts, part=entry.part)
+
+
 class Loader:
     """Loads results and payloads of the entries of one tree on demand, and keeps some of them."""
 
@@ -310,10 +320,15 @@ class Loader:
         self._kept: OrderedDict[Candidate, ParsedTest] = OrderedDict()
         self._bytes = 0
 
-    def attach(self, entry: Entry, candidate: Candidate) -> None:
-        """Give *entry* the ways to its results and payload, which raise MatbenchError where its test is gone."""
-        entry.load_results = functools.partial(self._results, candidate)
-        entry.load_lts = lambda: build_payload(self._context.workload, entry, self._results(candidate))[0]
+    def tests(self, columns: Columns) -> ParsedTests:
+        """The tests of the tree, whose results and payloads load from here; a MatbenchError where one is gone."""
+        tests = ParsedTests(
+            columns,
+            self._context.root,
+            lambda place: self._results(candidate_of(tests, place)),
+            lambda entry: build_payload(self._context.workload, entry, entry.results)[0],
+        )
+        return tests
 
     def keep(self, candidate: Candidate, parsed: ParsedTest) -> None:
         """Keep what was just parsed, where there is room for it."""

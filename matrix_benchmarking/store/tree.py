@@ -5,8 +5,8 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import contextlib
-import dataclasses
 import functools
+import itertools
 import multiprocessing
 import os
 import threading
@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .. import workload as workloads
+from ..columns import Columns, Shared, Texts
 from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
+from ..rows import ParsedTests
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, NativeLayout, check_root, find_tests, layouts_of
-from .parsing import Context, Loader, NotRecognised, tests_of
+from .parsing import Context, Loader, NotRecognised, candidate_of, tests_of
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
@@ -65,28 +67,22 @@ def parse_tree(
     if workload.spec is None:
         executor, jobs = None, 1
     loader = Loader(context)
-    tests: list[tuple[Entry, Candidate]] = []
-    unfinished: list[Entry] = []
+    parts: list[Columns] = []
     notes: list[Note] = []
     with _executor(executor, jobs, len(found.tests)) as chosen:
-        outcomes = _parse_all(context, found.tests, chosen, progress, loader)
-        for candidate, entry, test_notes in _settle(context, outcomes, loader):
-            notes.extend(test_notes)
-            if entry is not None and entry.finished:
-                loader.attach(entry, candidate)
-                tests.append((entry, candidate))
-            elif entry is not None:
-                unfinished.append(entry)
-    unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
-    if not tests and not unfinished:
+        for columns, its_notes in _settle(context, _parse_all(context, found.tests, chosen, progress, loader), loader):
+            parts.append(columns)
+            notes.extend(its_notes)
+    parts.append(_columns(context, [(_unfinished(context, each), None) for each in found.unfinished]))
+    tests = Columns.joined(parts)
+    if not len(tests):
         raise _nothing_found(workload, root, resolved, [*found.notes, *_summarise(notes)])
-    entries = [entry for entry, _ in tests]
-    _mark_without_settings(entries)
-    notes.extend(_make_ids_unique(entries))
-    _mark_shared_measurements(entries)
+    _mark_without_settings(tests)
+    notes.extend(_make_ids_unique(loader.tests(tests)))
+    _mark_shared_measurements(tests)
     sentences = [*found.notes, *_summarise(notes)]
-    sentences += tree_index.save(context, tree_index.Contents(tests, unfinished, sentences))
-    return Matrix(entries, unfinished=unfinished, notes=sentences)
+    sentences += tree_index.save(context, tree_index.Contents(tests, sentences))
+    return tree_index.matrix_of(loader.tests(tests), sentences)
 
 
 def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
@@ -146,8 +142,8 @@ def _process_context() -> multiprocessing.context.BaseContext:
 
 
 Note = tuple[str, str]
-Outcome = tuple[Candidate, Entry | None, list[Note]]
-"""A test, its entry (None for a file that holds none), and what was noticed."""
+Outcome = tuple[Columns, list[Note]]
+"""Some tests, and what was noticed of them."""
 
 
 def _parse_all(
@@ -157,22 +153,28 @@ def _parse_all(
     progress: Progress | None,
     loader: Loader,
 ) -> Iterator[Outcome]:
-    """The outcomes of the candidates, in their order; of a file that holds several tests there are as many."""
+    """The outcomes of the candidates, in their order, some at a time; a file may hold several tests, or none."""
     processes, total = len(os.sched_getaffinity(0)), len(candidates)
-    size = 1 if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
+    size = _CHUNK if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
     chunks = [candidates[start : start + size] for start in range(0, total, size)]
-    outcomes: Iterable[list[Outcome]] = (_parse_chunk(context, chunk, loader) for chunk in chunks)
     done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    outcomes: Iterable[Outcome] = (_parse_chunk(context, chunk, loader, report) for chunk in chunks)
     try:
         if executor is not None:
             spec = context.workload.spec or context.workload.name
             arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
             outcomes = executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
         for chunk, some in zip(chunks, outcomes, strict=True):
-            done += len(chunk)
-            if progress is not None:
-                progress(done, total)
-            yield from some
+            if executor is not None:
+                report(len(chunk))
+            yield some
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
             "a worker process was ended from outside (out of memory?); try again with `jobs` 1"
@@ -181,7 +183,7 @@ def _parse_all(
 
 def _parse_in_worker(
     spec: str, arguments: tuple[Path, bytes, Mapping[str, object], bool], chunk: Sequence[Candidate]
-) -> list[Outcome]:
+) -> Outcome:
     return _parse_chunk(Context(_workload(spec), *arguments), chunk)
 
 
@@ -190,52 +192,85 @@ def _workload(spec: str) -> Workload:
     return workloads.load(spec)
 
 
-def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | None = None) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+def _parse_chunk(
+    context: Context,
+    chunk: Sequence[Candidate],
+    loader: Loader | None = None,
+    report: Callable[[int], None] = lambda count: None,
+) -> Outcome:
+    tests: list[Test] = []
+    notes: list[Note] = []
     for candidate in chunk:
-        try:
-            for each, parsed in tests_of(context, candidate):
-                if isinstance(parsed, SettingsError):
-                    outcomes.append(_unreadable(context, each, parsed))
-                    continue
-                if loader is not None:
-                    loader.keep(each, parsed)
-                outcomes.append((each, parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
-        except NotRecognised as error:
-            outcomes.append((candidate, None, [(relative_name(candidate.path, context.root), f"left out, {error}")]))
-        except SettingsError as error:
-            outcomes.append(_unreadable(context, candidate, error))
-    return outcomes
+        found, its_notes = _parse_candidate(context, candidate, loader)
+        tests += found
+        notes += its_notes
+        report(1)
+    return _columns(context, tests), notes
 
 
-def _unreadable(context: Context, candidate: Candidate, error: SettingsError) -> Outcome:
-    return candidate, _without_results(context, candidate, Problem(str(error))), []
+Test = tuple[Entry, Candidate | None]
+"""An entry, and how it was found; None where that leads to nothing."""
+
+
+def _columns(context: Context, tests: Sequence[Test]) -> Columns:
+    found = ((None, False) if one is None else (one.layout, one.is_file) for _, one in tests)
+    return Columns.of([entry for entry, _ in tests], found, context.root)
+
+
+def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | None) -> tuple[list[Test], list[Note]]:
+    tests: list[Test] = []
+    notes: list[Note] = []
+    try:
+        for each, parsed in tests_of(context, candidate):
+            if isinstance(parsed, SettingsError):
+                tests.append((_unreadable(context, each, parsed), None))
+                continue
+            if loader is not None:
+                loader.keep(each, parsed)
+            tests.append((parsed.entry, each))
+            notes += [(parsed.entry.name, note) for note in parsed.notes]
+    except NotRecognised as error:
+        notes.append((relative_name(candidate.path, context.root), f"left out, {error}"))
+    except SettingsError as error:
+        tests.append((_unreadable(context, candidate, error), None))
+    return tests, notes
+
+
+def _unreadable(context: Context, candidate: Candidate, error: SettingsError) -> Entry:
+    return _without_results(context, candidate, Problem(str(error)))
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:
     """*outcomes*, in which a test that only its cache still knows was brought so, or is parsed without the cache."""
     brought: set[str] | None = None
-    for outcome in outcomes:
-        candidate, entry, _ = outcome
-        if entry is None or not entry.from_cache_alone:
-            yield outcome
+    for columns, notes in outcomes:
+        if not any(columns.from_cache_alone.distinct):
+            yield columns, notes
             continue
         if brought is None:
             brought = brought_alone(context.root, context.workload.store.cache_filename)
-        if candidate.path.relative_to(context.root).as_posix() in brought:
-            entry.from_cache_alone = False
-            yield outcome
-        else:
-            yield from _parse_chunk(context, [dataclasses.replace(candidate, cache_counts=False)], loader)
+        known = loader.tests(columns)
+        tests: list[Test] = []
+        for place in range(len(known)):
+            entry, candidate = known.entry(place), candidate_of(known, place)
+            if entry.from_cache_alone and entry.location.relative_to(context.root).as_posix() not in brought:
+                again, its_notes = _parse_candidate(context, candidate, loader)
+                notes = [*(note for note in notes if note[0] != entry.name), *its_notes]
+                tests += again
+            else:
+                entry.from_cache_alone = False
+                tests.append((entry, candidate))
+        yield _columns(context, tests), notes
 
 
-def _mark_without_settings(entries: Sequence[Entry]) -> None:
+def _mark_without_settings(tests: Columns) -> None:
     """Name a test that has no settings at all as a problem where others have some: where it stands is not known."""
-    without = [entry for entry in entries if not entry.settings]
-    if len(without) < len(entries):
+    named = [bool(names) or not finished for names, finished in zip(tests.names, tests.finished, strict=True)]
+    if not all(named) and any(itertools.compress(tests.names, tests.finished)):
         reason = "gives no settings, and no file above it does; the other tests have some"
-        for entry in without:
-            entry.problems = (*entry.problems, Problem(reason, SETTINGS_FILE))
+        problem = Problem(reason, SETTINGS_FILE)
+        pairs = zip(tests.problems, named, strict=True)
+        tests.problems = Shared.of([known if has else (*known, problem) for known, has in pairs])
 
 
 def _unfinished(context: Context, candidate: Candidate) -> Entry:
@@ -265,30 +300,33 @@ def _without_results(
     )
 
 
-def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
+def _make_ids_unique(known: ParsedTests) -> list[Note]:
     """Tell identical copies apart by their place; two tests that carry the same id stay, and are noted."""
-    by_id: dict[str | None, list[Entry]] = {}
-    for entry in entries:
-        by_id.setdefault(entry.test_uuid, []).append(entry)
-    notes = []
-    for test_uuid, same in by_id.items():
-        if len(same) == 1:
-            continue
-        for entry in same:
-            if not entry.has_own_uuid:
-                entry.test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), entry.name))
-        own = [entry.name for entry in same if entry.has_own_uuid]
+    tests, notes = known.columns, []
+    counts = collections.Counter(tests.test_uuid)
+    same: dict[str, list[int]] = {}
+    for place, test_uuid in enumerate(tests.test_uuid if len(counts) < len(tests) else ()):
+        if test_uuid is not None and counts[test_uuid] > 1:
+            same.setdefault(test_uuid, []).append(place)
+    ids = list(tests.test_uuid) if same else []
+    for test_uuid, places in same.items():
+        own = [known.name(place) for place in places if tests.has_own_uuid[place]]
+        for place in places:
+            if not tests.has_own_uuid[place]:
+                ids[place] = str(uuid.uuid5(uuid.UUID(test_uuid), known.name(place)))
         if len(own) > 1:
             notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
+    if same:
+        tests.test_uuid = Texts.of(ids)
     return notes
 
 
-def _mark_shared_measurements(entries: Sequence[Entry]) -> None:
+def _mark_shared_measurements(tests: Columns) -> None:
     """Mark the measurements that several tests of the tree have: they read the same files, or are copies."""
-    counts = collections.Counter(entry.measurement for entry in entries)
-    for entry in entries:
-        if entry.measurement is not None and counts[entry.measurement] > 1:
-            entry.measurement += "*"
+    counts = collections.Counter(tests.measurement)
+    if len(counts) < len(tests):
+        marked = (one if one is None or counts[one] == 1 else f"{one}*" for one in tests.measurement)
+        tests.measurement = Texts.of(marked)
 
 
 def _summarise(notes: Sequence[Note]) -> list[str]:

@@ -6,6 +6,7 @@ import concurrent.futures
 import dataclasses
 import datetime as dt
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import platformdirs
@@ -22,12 +24,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi, store
+from matrix_benchmarking.columns import Columns
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Entry, Problem, typed
+from matrix_benchmarking.rows import ParsedTests, Rows
 from matrix_benchmarking.store import FoundTest, cache, tree_index
 from matrix_benchmarking.store.codec import BrokenCache
 from matrix_benchmarking.store.entries import relative_name
 from matrix_benchmarking.store.find import Candidate
+from matrix_benchmarking.store.parsing import candidate_of
 from matrix_benchmarking.store.tree_index import Contents
 from matrix_benchmarking.workload import Workload, load
 
@@ -513,51 +518,98 @@ def entries(draw: st.DrawFn) -> Entry:
     )
 
 
-@given(st.lists(st.tuples(entries(), st.none() | st.just(0), st.booleans()), max_size=5), st.lists(text, max_size=3))
+def contents(found: list[tuple[Entry, int | None, bool]], notes: list[str]) -> Contents:
+    return Contents(Columns.of([entry for entry, _, _ in found], [each[1:] for each in found], ROOT), notes)
+
+
+def parsed(found: Contents) -> ParsedTests:
+    return ParsedTests(found.tests, ROOT, lambda place: SimpleNamespace(), lambda entry: SimpleNamespace())
+
+
+def rows(found: Contents) -> Rows:
+    return Rows(parsed(found))
+
+
+found_tests = st.lists(st.tuples(entries(), st.none() | st.just(0), st.booleans()), max_size=5)
+
+
+@given(found_tests, st.lists(text, max_size=3))
 @settings(max_examples=200)
 def test_whatever_an_entry_holds_comes_back_with_its_type(
     found: list[tuple[Entry, int | None, bool]], notes: list[str]
 ) -> None:
-    tests = [
-        (entry, Candidate(entry.location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone))
+    content = tree_index.encode(contents(found, notes))
+    back = tree_index.decode(content, layouts=1)
+    given_entries = [entry for entry, _, _ in found]
+    assert repr([fields(entry) for entry in rows(back)]) == repr([fields(entry) for entry in given_entries])  # NaN too
+    ways = [candidate_of(parsed(back), place) for place in range(len(found))]
+    assert ways == [
+        Candidate(entry.location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
         for entry, layout, is_file in found
     ]
-    unfinished = [entry for entry, _, _ in found]
-    content = tree_index.encode(Contents(tests, unfinished, notes), ROOT)
-    back = tree_index.decode(content, ROOT, layouts=1)
-    assert repr([fields(entry) for entry, _ in back.tests]) == repr([fields(entry) for entry in unfinished])  # NaN too
-    assert repr([fields(entry) for entry in back.unfinished]) == repr([fields(entry) for entry in unfinished])
-    assert [candidate for _, candidate in back.tests] == [candidate for _, candidate in tests]
     assert back.notes == notes
-    assert tree_index.encode(back, ROOT) == content
+    assert tree_index.encode(back) == content
+
+
+@given(found_tests, st.integers(1, 3))
+def test_it_does_not_matter_how_many_tests_a_worker_gave_back_at_a_time(
+    found: list[tuple[Entry, int | None, bool]], size: int
+) -> None:
+    parts = [contents(found[start : start + size], []).tests for start in range(0, len(found), size)]
+    joined = Contents(Columns.joined([*parts, contents([], []).tests]), [])
+    assert tree_index.encode(joined) == tree_index.encode(contents(found, []))
+
+
+@given(found_tests, st.data())
+def test_a_selection_has_the_entries_that_were_there(
+    found: list[tuple[Entry, int | None, bool]], data: st.DataObject
+) -> None:
+    every = rows(contents(found, []))
+    wanted = data.draw(st.lists(st.booleans(), min_size=len(found), max_size=len(found)))
+    selected = every.where(wanted)
+    assert all(one is other for one, other in zip(selected, itertools.compress(every, wanted), strict=True))
+    given_entries = Rows.of(itertools.compress([entry for entry, _, _ in found], wanted))
+    assert selected.names() == given_entries.names()
+    for name in selected.names():
+        both = [
+            [typed(values[code]) for code in codes]
+            for values, codes in map(settings_of(name), (selected, given_entries))
+        ]
+        assert repr(both[0]) == repr(both[1])
+
+
+def settings_of(name: str) -> Callable[[Rows], Any]:
+    return lambda rows: rows.setting(name)
 
 
 @given(st.data())
 @settings(max_examples=200)
 def test_forged_content_is_refused_or_gives_entries_inside_the_tree(data: st.DataObject) -> None:
-    entry = Entry({"x": 1}, 0, ROOT / "a" / "b", "a/b", 0, kpis={"k": 1.0}, problems=(Problem("p", "f"),))
-    content = bytearray(tree_index.encode(Contents([(entry, Candidate(entry.location, 0))], [], []), ROOT))
+    entry = Entry({"x": 1}, 0, ROOT / "a" / "b", "a/b", 0, kpis={"k": 1.0, "n": 3}, problems=(Problem("p", "f"),))
+    other = Entry({"y": "1"}, 0, ROOT / "c", "c", 0, kpis={"n": 1 << 60})
+    content = bytearray(tree_index.encode(contents([(entry, 0, False), (other, 0, False)], [])))
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
-        back = tree_index.decode(bytes(content), ROOT, layouts=1)
+        back = tree_index.decode(bytes(content), layouts=1)
     except BrokenCache:
         return
-    for found, _ in back.tests:
+    for found in rows(back):
+        fields(found)
         assert found.location == ROOT or ROOT in found.location.parents
+        assert all(isinstance(value, str | int | float | bool | None) for value in found.settings.values())
+        assert all(isinstance(value, int | float) for value in found.kpis.values())
 
 
 @pytest.mark.parametrize("path", [b"/etc", b"../x", b"x/..", b"a\0b/"])
 def test_a_forged_path_out_of_the_tree_is_refused(path: bytes) -> None:
     place = "p" * len(path)
-    entry = Entry({}, 0, ROOT / place, place, 0)
-    content = tree_index.encode(Contents([(entry, Candidate(entry.location, 0))], [], []), ROOT)
+    content = tree_index.encode(contents([(Entry({}, 0, ROOT / place, place, 0), 0, False)], []))
     with pytest.raises(BrokenCache, match="out of the tree"):
-        tree_index.decode(content.replace(place.encode(), path), ROOT, layouts=1)
+        tree_index.decode(content.replace(place.encode(), path), layouts=1)
 
 
 def test_a_layout_that_the_workload_lacks_is_refused() -> None:
-    entry = Entry({}, 0, ROOT / "a", "a", 0)
-    content = tree_index.encode(Contents([(entry, Candidate(entry.location, 3))], [], []), ROOT)
+    content = tree_index.encode(contents([(Entry({}, 0, ROOT / "a", "a", 0), 3, False)], []))
     with pytest.raises(BrokenCache, match="layout"):
-        tree_index.decode(content, ROOT, layouts=1)
+        tree_index.decode(content, layouts=1)

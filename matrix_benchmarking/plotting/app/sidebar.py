@@ -68,7 +68,7 @@ class Facets:
         if not filters:
             return self.matrix
         mask = self._mask(filters)
-        entries = [self.matrix.entries[place] for place in mask.nonzero()[0]]
+        entries = self.matrix.entries.where(mask)
         unfinished = [e for e in self.matrix.unfinished if filter_language.matches(filters, e.settings, e.repeat)]
         return Matrix(entries, unfinished=unfinished, notes=self.matrix.notes)
 

@@ -1,0 +1,243 @@
+"""Rows: a sequence of entries that are made when they're looked at, and its settings and KPIs column by column."""
+
+from __future__ import annotations
+
+import abc
+import array
+import functools
+import itertools
+import os
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from .columns import SAME, Columns, Numbers, Shared
+from .entry import NOT_SET, Entry
+
+T = TypeVar("T")
+Codes = Sequence[int]
+Column = tuple[Sequence[Any], Codes]
+"""Distinct values, and for each test the place of its own among them."""
+
+
+class Table(abc.ABC):
+    """Tests, of which each has one entry however often it is looked at; its columns are those of all of them."""
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @abc.abstractmethod
+    def entry(self, place: int) -> Entry:
+        """That of the test with this place."""
+
+    @abc.abstractmethod
+    def shared(self, name: str) -> Shared[Any]:
+        """A field of the entries; ``names`` and ``kpi_names`` are tuples of names of settings and KPIs."""
+
+    @abc.abstractmethod
+    def setting(self, name: str) -> Column:
+        """The values of a setting; NOT_SET where a test has none."""
+
+    @abc.abstractmethod
+    def kpi(self, name: str) -> Numbers:
+        """The values of a KPI; None where a test has none."""
+
+
+class GivenTests(Table):
+    """Entries that are there."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(len(entries))
+        self._entries = entries
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def entry(self, place: int) -> Entry:
+        return self._entries[place]
+
+    def shared(self, name: str) -> Shared[Any]:
+        read = _GIVEN.get(name) or (lambda entry: getattr(entry, name))
+        return self._once(("shared", name), lambda: Shared.of(list(map(read, self._entries))))
+
+    def setting(self, name: str) -> Column:
+        def column() -> Column:
+            found = Shared.of([entry.settings.get(name, NOT_SET) for entry in self._entries])
+            return found.distinct, found.codes
+
+        return self._once(("setting", name), column)
+
+    def kpi(self, name: str) -> Numbers:
+        return self._once(("kpi", name), lambda: Numbers.of([entry.kpis.get(name) for entry in self._entries]))
+
+    def _once(self, what: tuple[str, str], make: Callable[[], T]) -> T:
+        if what not in self._known:
+            self._known[what] = make()
+        found: T = self._known[what]
+        return found
+
+
+_GIVEN: Mapping[str, Callable[[Entry], Any]] = {
+    "names": lambda entry: tuple(entry.settings),
+    "kpi_names": lambda entry: tuple(entry.kpis),
+}
+
+
+class ParsedTests(Table):
+    """The tests of a tree at *root*; *load_results* loads a test's results, by its place."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        root: Path,
+        load_results: Callable[[int], types.SimpleNamespace],
+        load_lts: Callable[[Entry], types.SimpleNamespace],
+    ) -> None:
+        super().__init__(len(columns))
+        self.columns = columns
+        self.root = root
+        self._load_results, self._load_lts = load_results, load_lts
+        self._entries: list[_Row | None] = [None] * len(columns)
+        self._settings = {name: ([NOT_SET, *one.distinct[1:]], one.codes) for name, one in columns.settings.items()}
+        self._same = {name: (one.distinct, one.codes) for name in SAME for one in [getattr(columns, name)]}
+
+    def entry(self, place: int) -> Entry:
+        found = self._entries[place]
+        if found is None:
+            found = self._entries[place] = _Row.__new__(_Row)  # none of its fields is set
+            found._table, found._place = self, place
+        return found
+
+    def shared(self, name: str) -> Shared[Any]:
+        found: Shared[Any] = getattr(self.columns, name)
+        return found
+
+    def setting(self, name: str) -> Column:
+        return self._settings.get(name, ([NOT_SET], bytes(len(self))))
+
+    def kpi(self, name: str) -> Numbers:
+        return self.columns.kpis.get(name) or Numbers.none(len(self))
+
+    def location(self, place: int) -> Path:
+        relative = self.columns.path.raw(place)
+        return Path(f"{str(self.root).rstrip('/')}/{os.fsdecode(relative)}") if relative else self.root
+
+    def name(self, place: int) -> str:
+        path = self.columns.path.raw(place).decode("utf-8", "backslashreplace") or self.root.name
+        part = self.columns.part[place]
+        return path if part is None else f"{path}#{part}"
+
+    def fill(self, row: Entry, place: int, field: str) -> Any:
+        """The value of a *field* that *row* has not been asked for, which keeps it from now on."""
+        value = self._value(row, place, field)
+        setattr(row, field, value)
+        return value
+
+    def _value(self, row: Entry, place: int, field: str) -> Any:
+        columns = self.columns
+        if field in self._same:
+            distinct, codes = self._same[field]
+            return distinct[codes[place]]
+        if field == "settings":
+            of = [(name, *self._settings[name]) for name in columns.names[place]]
+            return {name: values[codes[place]] for name, values, codes in of}
+        if field == "kpis":
+            return {name: columns.kpis[name][place] for name in columns.kpi_names[place]}
+        if field == "span_us":
+            return columns.start_us[place], columns.end_us[place]
+        if field in ("test_uuid", "measurement"):
+            return getattr(columns, field)[place]
+        if field in ("location", "name"):
+            return getattr(self, field)(place)
+        if field == "load_results":
+            return functools.partial(self._load_results, place)
+        if field == "load_lts":
+            return functools.partial(self._load_lts, row)
+        if field in ("facts", "recorded", "kept_in"):
+            return None
+        raise AttributeError(field)
+
+
+class _Row(Entry):
+    """An entry whose fields are read from the columns when they are asked for, but for those that were set."""
+
+    __slots__ = ("_place", "_table")
+    _table: ParsedTests
+    _place: int
+
+    if not TYPE_CHECKING:  # which then knows the names of the fields
+
+        def __getattr__(self, name: str) -> Any:
+            """What a slot would hold that is empty."""
+            if name in _Row.__slots__:
+                raise AttributeError(name)
+            return self._table.fill(self, self._place, name)
+
+
+class Rows(Sequence[Entry]):
+    """Some tests of a table, in their order."""
+
+    def __init__(self, table: Table, places: Sequence[int] | None = None) -> None:
+        self.table = table
+        self.places: Sequence[int] = range(len(table)) if places is None else places
+
+    @classmethod
+    def of(cls, entries: Iterable[Entry]) -> Rows:
+        """*entries*; those that are rows as they are."""
+        return entries if isinstance(entries, Rows) else cls(GivenTests(list(entries)))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.table.entry, self.places)
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: int | slice) -> Entry | Rows:
+        if isinstance(place, slice):
+            return Rows(self.table, self.places[place])
+        return self.table.entry(self.places[place])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def where(self, is_wanted: Iterable[object]) -> Rows:
+        """Those of which *is_wanted* is true."""
+        return Rows(self.table, array.array("I", itertools.compress(self.places, is_wanted)))
+
+    def at(self, places: Iterable[int]) -> Rows:
+        """Those with these places among them, in this order."""
+        return Rows(self.table, array.array("I", map(self.places.__getitem__, places)))
+
+    def names(self) -> list[str]:
+        """The settings that there are, in the order of their first appearance."""
+        names = self.table.shared("names")
+        alike = dict.fromkeys(self.codes(names.codes))
+        return list(dict.fromkeys(name for one in alike for name in names.distinct[one]))
+
+    def codes(self, codes: Codes) -> Codes:
+        """Of a column of the table the part that is of these rows."""
+        if isinstance(self.places, range) and len(self.places) == len(codes):
+            return codes
+        return [codes[place] for place in self.places]
+
+    def setting(self, name: str) -> Column:
+        """The values of a setting, NOT_SET among them, and for each row the place of its own."""
+        values, codes = self.table.setting(name)
+        return values, self.codes(codes)
+
+    def shared(self, name: str) -> Column:
+        """The values of a field, and for each row the place of its own."""
+        column = self.table.shared(name)
+        return column.distinct, self.codes(column.codes)
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or one == other
