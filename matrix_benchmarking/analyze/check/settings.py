@@ -27,12 +27,11 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 def setting_findings(matrix: Matrix) -> Iterator[Finding]:
     """The findings on the settings of the finished tests of *matrix*."""
     entries = matrix.entries
-    of_names: dict[str, list[Entry]] = {}
-    for entry in entries:
-        for name in entry.settings:
-            of_names.setdefault(name, []).append(entry)
-    meant = misspelt(frozenset(entry.settings) for entry in entries)
-    bare = [entry for entry in entries if not entry.settings]
+    names, which = entries.shared("names")
+    has = {name: [name in each for each in names] for name in entries.names()}
+    of_names = {name: entries.where(map(has[name].__getitem__, which)) for name in has}
+    meant = misspelt(map(list(map(frozenset, names)).__getitem__, which))
+    bare = entries.where(not names[code] for code in which)
     if 0 < len(bare) < len(entries):
         yield Finding.of("no-settings", f"{runs_have(bare)} no settings at all: is settings.yaml empty?", bare)
     for name, other in meant.items():
@@ -44,15 +43,20 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
             yield Finding.of("rare-setting", sentence, runs, NONE)
         elif name not in meant.values():
-            without = [entry for entry in entries if entry.settings and name not in entry.settings]
+            lacks = [bool(each) and name not in each for each in names]
+            without = entries.where(map(lacks.__getitem__, which))
             if _are_few(len(without), len(entries)):
                 sentence = f"{runs_have(without)} no '{name}', which {runs_have(runs)}."
                 changes = NONE if _is_explained(without, runs) else EVERY
                 yield Finding.of("missing-setting", sentence, without, changes)
     for name, runs in of_names.items():
-        by_value: dict[tuple[str, object], list[Entry]] = {}
-        for entry in runs:
-            by_value.setdefault(typed(entry.settings[name]), []).append(entry)
+        values, codes = runs.setting(name)
+        places: dict[tuple[str, object], list[int]] = {}
+        of_value = [places.setdefault(typed(value), []) for value in values]
+        for place, code in enumerate(codes):
+            of_value[code].append(place)
+        there = sorted(filter(lambda one: places[one], places), key=lambda one: places[one][0])
+        by_value = {one: runs.at(places[one]) for one in there}
         yield from _alike(name, by_value)
         yield from _odd(name, by_value, len(runs))
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ... import filters as filter_language
 from ...filters import Filters, Value, cut, show
-from ...matrix import NOT_SET, Matrix, NotSet, order, typed
+from ...matrix import Matrix, NotSet, order, typed
+from ...rows import Column
 from .. import controls
 from ..controls import Choice, Control, Number, RunChoice, Text
 from ..tables import Node, dcc, html
@@ -55,14 +56,11 @@ class Facets:
         """*places* are those of the values of some settings, by name: the oldest version is 0."""
         self.matrix = matrix
         known = places or {}
-        names = dict.fromkeys(name for entry in matrix for name in entry.settings)
-        columns = {
-            name: _Column([entry.settings.get(name, NOT_SET) for entry in matrix], known.get(name, {}))
-            for name in names
-        }
+        rows = matrix.entries
+        columns = {name: _Column(rows.setting(name), known.get(name, {})) for name in rows.names()}
         self.varying = [name for name, column in columns.items() if len(column.values) > 1]
         self.constant = {name: column.values[0] for name, column in columns.items() if len(column.values) == 1}
-        self._columns = {**columns, "repeat": _Column([entry.repeat for entry in matrix], {})}
+        self._columns = {**columns, "repeat": _Column(rows.shared("repeat"), {})}
 
     def select(self, filters: Filters) -> Matrix:
         if not filters:
@@ -111,11 +109,12 @@ def _options(column: _Column, counts: NDArray[numpy.intp], wanted: Sequence[Valu
 class _Column:
     """One setting of all entries: its values, those with *places* first, and for each entry the number of its own."""
 
-    def __init__(self, cells: Sequence[Any], places: Mapping[Any, int]) -> None:
-        seen = {typed(cell): cell for cell in cells}
+    def __init__(self, column: Column, places: Mapping[Any, int]) -> None:
+        cells, codes = column[0], numpy.asarray(column[1], dtype="int32")
+        seen = {typed(cells[code]): cells[code] for code in numpy.unique(codes)}
         self.values = sorted(seen.values(), key=lambda value: (places.get(typed(value), len(places)), order(value)))
         numbers = {typed(value): number for number, value in enumerate(self.values)}
-        self.codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
+        self.codes = numpy.array([numbers.get(typed(cell), -1) for cell in cells], dtype="int32")[codes]
         self.written = _written(self.values)
         self.cells = [None if isinstance(value, NotSet) else value for value in self.values]
 
