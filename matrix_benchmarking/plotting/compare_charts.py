@@ -18,7 +18,8 @@ from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_ROWS, ROW_PX, MARGIN_PX = 36, 34, 120
+MOST_ROWS, ROW_PX, ABOVE_PX, BELOW_PX = 36, 40, 110, 20
+LEGEND_PX = 60
 MOST_SHOWN, PANEL_PX = 6, 220
 LABEL_WIDTH, LEAST_REACH = 28, 0.02
 KINDS = {
@@ -72,9 +73,10 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
     import plotly.graph_objects as go
 
     shown = verdicts[:MOST_ROWS]
-    reach = 1.15 * max([LEAST_REACH, *(abs(end) for one in shown for end in _ends(one) if math.isfinite(end))])
     most = 3.0 * max([LEAST_REACH, *(_size(one) for one in shown)])
-    reach = min(reach, most)
+    known = [end for one in shown for end in _ends(one) if math.isfinite(end)]
+    low, high = max(-most, min([-LEAST_REACH, *known])), min(most, max([LEAST_REACH, *known]))
+    reach, margin = max(-low, high), 0.04 * (high - low)
     figure = go.Figure()
     for outcome, (kind, name) in KINDS.items():
         places = [place for place, one in enumerate(shown) if one.outcome is outcome]
@@ -108,11 +110,14 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         range=[len(shown) - 0.4, -0.6],
         fixedrange=True,
         showgrid=False,
+        tickfont_size=12,
     )
-    figure.update_xaxes(
-        title="new against old, with 95 % intervals", ticksuffix=" %", range=[-100 * reach, 100 * reach]
-    )
-    return template.apply(figure, height=ROW_PX * len(shown) + MARGIN_PX)
+    title = {"text": "new against old, with 95 % intervals", "font_size": 12}
+    # The rows may be many: their scale is where people begin to read.
+    figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
+    height = ROW_PX * len(shown) + ABOVE_PX + BELOW_PX
+    figure.update_layout(margin_t=ABOVE_PX, legend_y=1 + LEGEND_PX / (height - ABOVE_PX - BELOW_PX))
+    return template.apply(figure, height=height)
 
 
 def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:

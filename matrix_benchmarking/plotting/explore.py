@@ -151,11 +151,11 @@ class ExploreReport(Report):
         for mark in sorted(marks, key=lambda mark: order(mark.runs[0].settings.get(chosen.panels or "", NOT_SET))):
             value = mark.runs[0].settings.get(chosen.panels, NOT_SET) if chosen.panels else NOT_SET
             panels.setdefault(typed(value), []).append(mark)
-        label = f"{chosen.panels} " if chosen.panels else ""
-        return [
-            (f"{label}{template.text(of[0].runs[0].settings.get(chosen.panels, NOT_SET))}" if chosen.panels else "", of)
-            for of in panels.values()
-        ]
+        if not chosen.panels:
+            return [("", of) for of in panels.values()]
+        titles = [template.text(of[0].runs[0].settings.get(chosen.panels, NOT_SET)) for of in panels.values()]
+        titles[0] = f"{template.text(chosen.panels)} {titles[0]}"  # once: panels may be narrow
+        return list(zip(titles, panels.values(), strict=True))
 
     def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
         best = (min if chosen.y.lower_better else max)(marks, key=lambda mark: mark.y)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
 LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 26, 35, 300, 150
-LEFT_PX, BOTTOM_PX, CHARACTER_PX = 80, 55, 7.0
+LEFT_PX, BOTTOM_PX, CHARACTER_PX, LONGEST_TITLE = 60, 55, 7.0, 48
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 LOOKS = {
     BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
@@ -40,7 +40,7 @@ LOOKS = {
 _FAR = 20.0
 
 
-class _OfAGroup(Plot):
+class OfAGroup(Plot):
     """A plot of one group of points that may be compared."""
 
     def controls(self) -> Sequence[Control]:
@@ -65,14 +65,14 @@ class _OfAGroup(Plot):
         return self.shown(*self.of(group))
 
 
-class Ranking(_OfAGroup):
+class Ranking(OfAGroup):
     name: ClassVar[str] = "Ranking"
 
     def of(self, group: Group) -> Drawn:
         return ranking_figure(group), ranking_text(group)
 
 
-class UnderALimit(_OfAGroup):
+class UnderALimit(OfAGroup):
     name: ClassVar[str] = "Best under a limit"
     config: ClassVar[Mapping[str, Any]] = {"edits": {"shapePosition": True}}
 
@@ -87,7 +87,7 @@ class UnderALimit(_OfAGroup):
 def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
     """Both pictures of *group* beside each other; those of the *first* group aren't waited for."""
     limit = UnderALimit(catalogue)
-    drawn: list[tuple[_OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
+    drawn: list[tuple[OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
     drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and drawn]
     height = 0 if is_first else LEAST_PX
     made = [html.Div(Part(plot.name, functools.partial(plot.parts_of, each), height)) for plot, each in drawn]
@@ -245,8 +245,20 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     means = [one.mean / kpi.divisor for one, _ in shown if one.mean is not None]
     limit = None if study.limited is None else study.limited.limit / kpi.divisor
     _draw_limit(figure, limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)
-    figure.update_xaxes(title=_axis_title(kpi))
-    figure.update_yaxes(title=_axis_title(headline))
+    figure.update_xaxes(title={"text": _axis_title(kpi), "font_size": 13})
+    # Beside the axis a long title would be cut: the picture is low.
+    above = {
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": -LEFT_PX,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+    }
+    figure.add_annotation(
+        text=template.wrapped(_axis_title(headline), LONGEST_TITLE), showarrow=False, align="left", **above
+    )
     _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
     _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
     figure.update_layout(showlegend=False)

@@ -85,10 +85,10 @@ class ErrorReport(Report):
         if not found:
             return None
         commands = {id(entry): entry.environment.command for entry, _ in found[:_TESTS_LISTED]}
-        columns: Columns = ["Test", what, "Directory", *(["Repeat it"] if any(commands.values()) else [])]
+        columns: Columns = ["Test", what, *(["Repeat it"] if any(commands.values()) else [])]
         rows: list[Row] = []
         for entry, text in found:
-            row: list[Cell | str] = [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))]
+            row: list[Cell | str] = [Cell(self.link(entry)), text]
             if len(columns) > len(row):
                 row.append(Cell(html.Code(commands.get(id(entry)) or "unknown")))
             rows.append(row)

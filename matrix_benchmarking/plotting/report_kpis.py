@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ..analyze import intervals
@@ -15,9 +15,10 @@ from ..analyze.wording.verdicts import conclusions, counts, judged_series
 from ..analyze.words import cut_inside, plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry
+from ..matrix import NOT_SET, Entry, typed
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
+from .plot_kpis import KPISpreads
 from .report_best import setting_cell
 from .series_tables import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
@@ -29,7 +30,7 @@ Points = Sequence[Sequence[Entry]]
 class KPIReport(Report):
     name: ClassVar[str] = "report: KPI overview"
     description: ClassVar[str] = (
-        "Every KPI: what it means, its range, where its mean is best, and its value at each point."
+        "Every KPI: its range, where its mean is best, what the best configuration gives up of it, and what it means."
     )
 
     def draw(self, view: View) -> list[Node]:
@@ -41,7 +42,7 @@ class KPIReport(Report):
         for common, points in self._groups():
             said = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
             scope = f": {said}" if said else ""
-            parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
+            parts += [html.H2(f"KPIs{scope}"), *self._picture(common), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         note = (
             "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
@@ -62,11 +63,19 @@ class KPIReport(Report):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
+    def _picture(self, common: Mapping[str, object]) -> list[Node]:
+        """The KPIs of the group with these settings in *common*, where it is ranked."""
+        for group in self.study.best.compared:
+            if all(typed(common.get(name, NOT_SET)) == typed(value) for name, value in group.settings.items()):
+                return KPISpreads(self.catalogue).parts_of(group)
+        return []
+
     def _kpis(self, points: Points) -> Node:
         columns: Columns = [
-            *("KPI", "Meaning", "Unit", "Direction"),
+            *("KPI", "Unit"),
             *(Column(title, numeric=True) for title in ("Best mean", "Median", "Worst mean")),
             *("Best mean at", Column("Known for", help="tests that have this KPI, of those that did not fail")),
+            *("Direction", "Meaning"),
         ]
         kpis = self.workload.kpis.values()
         rows = [self._kpi_row(kpi, points) for kpi in kpis if any(kpi.applies(runs[0].settings) for runs in points)]
@@ -75,18 +84,19 @@ class KPIReport(Report):
     def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
         tests = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
         known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
-        start: list[Cell | str] = [kpi.name, kpi.help, kpi.display_unit, kpi.direction.removesuffix(" is better")]
+        start: list[Cell | str] = [kpi.name, kpi.display_unit]
+        end: list[Cell | str] = [f"{known} of {tests}", kpi.direction.removesuffix(" is better"), kpi.help]
         valued = [(sample.mean, runs) for runs in points if (sample := _sample(runs, kpi)) is not None]
         if not valued:
-            return [*start, "unknown", "unknown", "unknown", "", f"0 of {tests}"]
+            return [*start, "unknown", "unknown", "unknown", "", *end]
         valued.sort(key=lambda pair: pair[0], reverse=not kpi.lower_better)
         middle = statistics.median(value for value, _ in valued)
         if kpi.lower_better is None:
             low, high = kpi.show(valued[-1][0], unit=False), kpi.show(valued[0][0], unit=False)
             unjudged = f"not judged: from {low} to {high}"
-            return [*start, "", kpi_cell(kpi, middle), "", unjudged, f"{known} of {tests}"]
+            return [*start, "", kpi_cell(kpi, middle), "", unjudged, *end]
         cells = [kpi_cell(kpi, value) for value in (middle, valued[-1][0])]
-        return [*start, *self._best(kpi, valued, cells), f"{known} of {tests}"]
+        return [*start, *self._best(kpi, valued, cells), *end]
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
         """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""

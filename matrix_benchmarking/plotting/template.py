@@ -104,20 +104,31 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """Where to put the ticks of a logarithmic axis: the values themselves if they are few."""
+    """Where to put the ticks of a logarithmic axis: at the values themselves if they are few and short to write."""
     present = sorted({value for value in values if 0 < value < math.inf})
     if not present:
         return []
-    if len(present) <= TICKS:
+    written = [float(f"{value:.3g}") for value in present]
+    round_ones = _round_numbers(present[0] / 1.1, present[-1] * 1.1)
+    if len(present) <= TICKS and (written == present or len(round_ones) < 2):
         spaced: list[float] = []
-        for value in present:
+        for value in written:
             if not spaced or value / spaced[-1] >= 1.35:
                 spaced.append(value)
         return spaced
+    if 1 < len(round_ones) <= TICKS and not all(float(value).is_integer() for value in present):
+        return round_ones
     first, last = math.floor(math.log2(present[0])), math.ceil(math.log2(present[-1]))
     step = -(-(last - first) // TICKS) or 1
     ticks = [2.0**power for power in range(first, last + 1, step)]
     return [tick for tick in ticks if present[0] / 1.5 <= tick <= present[-1] * 1.5]
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """All of 1, 2 and 5 times a power of ten between *low* and *high*."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def log_axis(values: Sequence[float]) -> dict[str, Any]:

@@ -184,7 +184,7 @@ class Opening:
         return _beside(trees)
 
     def state(self) -> object:
-        """What changes where runs or alarms come or go; of a server's history, its alarms alone.
+        """What changes where runs or alarms come, or go; of a server's history, not where runs go.
 
         Raises:
             MatbenchError: a directory or the history can't be reached.
@@ -199,7 +199,7 @@ class Opening:
                     raise MatbenchError(f"the history {kept} is away")
             else:
                 with open_history(kept, writable=False) as history:
-                    found.append([event.id for event in history.alarm_events()])
+                    found += [history.last_recorded(), [event.id for event in history.alarm_events()]]
         return found
 
     def read_past(self, read: Matrix) -> Matrix | None:

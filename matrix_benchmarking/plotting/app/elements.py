@@ -261,7 +261,10 @@ def content(node: object) -> Iterator[Piece]:
             yield {"text": text, "href": address, "title": str(properties.get("title") or "")}
         elif node._type == "Code":
             yield {"text": text, "code": "1"}
+        elif node._type == "Br":
+            yield ", "
         elif node._type in ("Li", "Summary", "P", "Div"):
-            yield f"{text} "
+            yield from content(properties.get("children"))
+            yield " "
         else:
             yield from content(properties.get("children"))

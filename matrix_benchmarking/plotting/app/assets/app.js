@@ -96,8 +96,14 @@
     }
   }, { rootMargin: `${NEAR_PX}px` });
 
+  let opened = null;
   const watch = new MutationObserver(() => {
     if (document.querySelector("#content > *")) document.body.classList.add("drawn");
+    const open = document.querySelector("#tabs .page-link[aria-current]");
+    if (open && open !== opened) {
+      const row = (opened = open).parentElement; // one that scrolls where it is narrow
+      row.scrollLeft = open.offsetLeft - row.offsetLeft - 40;
+    }
     for (const part of document.querySelectorAll("#content .part")) {
       if (part.querySelector(":scope > .waiting")) seen.observe(part);
     }

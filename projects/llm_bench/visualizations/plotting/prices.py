@@ -203,7 +203,7 @@ def dial_figure(
         steps.append({"label": f"{usd:.4g}", "method": "update", "args": [changes, layout]})
     bars = _bars(ranking(found, prices) or ranking(found, {hardware: dial[active]}), colours)
     figure = go.Figure(
-        go.Bar(**bars, orientation="h", textposition="auto", hovertemplate="%{hovertext}<extra></extra>")
+        go.Bar(**bars, orientation="h", textposition="outside", hovertemplate="%{hovertext}<extra></extra>")
     )
     figure.update_yaxes(categoryorder="array", categoryarray=bars["y"], automargin=True)
     figure.update_xaxes(title="USD a million tokens of the mix", rangemode="tozero")
@@ -235,7 +235,7 @@ def dial_conclusion(found: Sequence[Priced], hardware: str, prices: Mapping[str,
     unpriced = sorted({one.hardware for one in found if one.variant not in priced})
     more = f" No price is known for {', '.join(unpriced)}: give one by --price, or here." if unpriced else ""
     if not order:
-        return f"Nothing has a price.{more}"
+        return f"Nothing has a price: the bars are what it would cost at the slider's.{more}"
     best, cost = order[0]
     said = f"Cheapest is {best.label} at {best.spot.load or 'its load'}: {cost:,.4g} USD a million tokens."
     own = [(one, each) for one, each in order if one.hardware == hardware]
