@@ -21,7 +21,7 @@ from . import template
 from .base import Report, View
 from .controls import Choice, Control
 from .explore_chart import Chosen, Mark, explore_figure, mean_of
-from .tables import Column, Columns, Node, Row, count_cell, dcc, html, kpi_cell, table
+from .tables import Column, Columns, Node, Row, Table, count_cell, dcc, html, kpi_cell, table
 
 if TYPE_CHECKING:
     pass
@@ -99,7 +99,7 @@ class ExploreReport(Report):
         controls = self.controls()
         if not controls:
             return [html.P("No run that is selected has a KPI.")]
-        values = {control.name: view.cfg.get(control.name, control.default) for control in controls}
+        values = self._values(view.cfg)
         chosen = self._read(values)
         marks = self._marks(chosen)
         if not marks:
@@ -110,6 +110,14 @@ class ExploreReport(Report):
         drawn = html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": f"{self.title}: {said[0]}"})
         texts = {name: show(value) for name, value in values.items()}
         return [drawn, *(html.P(one) for one in said), self._table(marks, chosen), *self._taken_along(texts)]
+
+    def table(self, cfg: Mapping[str, Any]) -> Table:
+        """The table beside the figure, at what *cfg* says of the controls."""
+        chosen = self._read(self._values(cfg))
+        return self._table(self._marks(chosen), chosen)
+
+    def _values(self, cfg: Mapping[str, Any]) -> dict[str, Any]:
+        return {control.name: cfg.get(control.name, control.default) for control in self.controls()}
 
     @property
     def title(self) -> str:
@@ -182,7 +190,7 @@ class ExploreReport(Report):
             said.append(f"{count_of(missing, 'run')} {'is' if missing == 1 else 'are'} not shown: {why}.")
         return said
 
-    def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Node:
+    def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Table:
         names = varying(mark.runs[0].settings for mark in marks)
         settings = [
             Column(name, numeric=all(is_number(mark.runs[0].settings.get(name)) for mark in marks), setting=True)
@@ -228,7 +236,8 @@ class ExploreReport(Report):
         if self.catalogue.is_live:
             query = f"?filters={urllib.parse.quote(selection)}" if selection else ""
             links = [html.A(kind.upper(), href=f"runs.{kind}{query}") for kind in ("csv", "parquet")]
-            parts.append(html.P(["The runs behind it: ", links[0], " ", links[1]]))
+            shown = html.A("Parquet", href="table.parquet", **{"data-address": "also"})
+            parts.append(html.P(["The table as ", shown, "; the runs behind it: ", links[0], " ", links[1]]))
         if self.catalogue.may_write and self.study.given.has_views_file:
             field = html.Label(["Name ", dcc.Input(type="text", className="field", autoComplete="off")])
             block = view_block(texts, selection, self.workload.name, KEPT)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NEAR = 1.05
 """A KPI of the winner is as good as the best if it is at most so many times worse."""
+FAR = 3.0
+"""From so many times on the axis is logarithmic."""
 ROW_PX, MARGIN_PX = 34, 130
 GREY = template.COLOURS[6]
 
@@ -109,10 +111,12 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
     figure.update_yaxes(
         tickvals=[*range(len(names))], ticktext=names, range=[len(names) - 0.4, -0.6], fixedrange=True, showgrid=False
     )
-    ticks = template.log_axis([1.0, *(one.worst for one in spreads)])
-    ticks["ticktext"] = [f"{text} ×" for text in ticks["ticktext"]]
-    title = {"text": "times worse than the best point of the KPI", "font_size": 13}
-    figure.update_xaxes(type="log", title=title, **ticks)
+    figure.update_xaxes(title={"text": "times worse than the best point of the KPI", "font_size": 13}, ticksuffix=" ×")
+    if max(one.worst for one in spreads) > FAR:
+        ticks = template.log_axis([1.0, *(one.worst for one in spreads)])
+        figure.update_xaxes(
+            type="log", tickvals=ticks["tickvals"], ticktext=[f"{text} ×" for text in ticks["ticktext"]]
+        )
     return template.apply(figure, height=ROW_PX * len(spreads) + MARGIN_PX)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import bounded, staircase
-from ..analyze.points import Bounded, varying
+from ..analyze.points import Bounded, Key, key, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
-LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 26, 35, 300, 150
+LABEL_WIDTH, LINE_PX, ROW_PX, LEAST_PX, MARGIN_PX = 26, 16, 35, 300, 150
 LEFT_PX, BOTTOM_PX, CHARACTER_PX, LONGEST_TITLE = 60, 55, 7.0, 48
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 LOOKS = {
@@ -112,6 +112,11 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
     differing = set(varying(one.point.settings for one in rows))
     variant = [name for name in group.variant_names if name in differing]
     tuning = [name for name in group.tuning_names if name in differing]
+    of_variant: dict[object, set[Key]] = {}
+    for one in group.standings:
+        of_variant.setdefault(key(one.point.settings, variant), set()).add(key(one.point.settings, tuning))
+    if variant and max(map(len, of_variant.values())) == 1:
+        tuning = []  # the variant says it already
     labels = []
     for one in rows:
         settings = one.point.settings
@@ -174,15 +179,16 @@ def ranking_figure(group: Group) -> go.Figure:
     ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
     figure.add_annotation(text=_axis_title(kpi), showarrow=False, **ends_at)
     _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
-    longest = max(len(line) for said in texts for line in said.split("<br>"))
-    return _with_margins(figure, len(rows), round(longest * CHARACTER_PX) + 20)
+    lines = [said.split("<br>") for said in texts]
+    left_px = round(max(len(line) for said in lines for line in said) * CHARACTER_PX) + 20
+    return _with_margins(figure, len(rows), left_px, row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 6))
 
 
-def _with_margins(figure: go.Figure, rows: int, left_px: int) -> go.Figure:
+def _with_margins(figure: go.Figure, rows: int, left_px: int, row_px: int = ROW_PX) -> go.Figure:
     """*figure* as high as so many rows, its margins given: plotly would draw it twice to find them."""
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
-    template.apply(figure, height=max(LEAST_PX, ROW_PX * rows + MARGIN_PX))
+    template.apply(figure, height=max(LEAST_PX, row_px * rows + MARGIN_PX))
     return figure.update_layout(margin={"l": left_px, "b": BOTTOM_PX})
 
 

@@ -40,7 +40,7 @@ class KPIReport(Report):
             return [html.P("There is no finished test.")]
         parts: list[Node] = []
         for common, points in self._groups():
-            said = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+            said = ", ".join(filter(None, [self._version(points), self._label(common)]))
             scope = f": {said}" if said else ""
             parts += [html.H2(f"KPIs{scope}"), *self._picture(common), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
@@ -56,10 +56,22 @@ class KPIReport(Report):
         known = {name for entry in self.matrix for name in entry.kpis}
         return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
 
+    def _label(self, common: Mapping[str, object]) -> str:
+        return tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+
+    def _version(self, points: Points) -> str:
+        """The one version of *points*, where there are others."""
+        newest = self.study.best.newest
+        version = NOT_SET if newest is None else newest.of_runs(run for runs in points for run in runs)
+        return "" if newest is None or version is NOT_SET else f"{newest.key} {show(version)}"
+
     def _groups(self) -> list[tuple[dict[str, object], Points]]:
-        names = self.workload.group_keys
+        """Of several versions the newest, as the ranking has it."""
+        names, newest = self.workload.group_keys, self.study.best.newest
+        others = set() if newest is None else {id(run) for run in newest.others}
         groups: dict[Key, list[list[Entry]]] = {}
-        for runs in by_point(entry for entry in self.matrix if not (entry.failed or entry.implausible)):
+        shown = (run for run in self.matrix if not (run.failed or run.implausible or id(run) in others))
+        for runs in by_point(shown):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 

@@ -113,6 +113,7 @@
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
+    if (link && link.dataset.address) link.search = location.search; // of what is shown
     if (link && isInternal(link.getAttribute("href")) && !(event.ctrlKey || event.metaKey || event.shiftKey || event.button)) {
       event.preventDefault();
       go(link.getAttribute("href"));
