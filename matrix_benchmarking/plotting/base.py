@@ -245,8 +245,7 @@ class Report(_Named):
         """The plot *name* under its heading, with its text."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        heading = [html.H3(plot.name)] if plot.name != title_of(self.name) else []
-        return [html.Section([*heading, plot.part(View.of(args))], className="plot")]
+        return [html.Section([html.H3(plot.name), plot.part(View.of(args))], className="plot")]
 
     def each_plot(self, view: View) -> list[Node]:
         """All of its plots, one below the other."""
