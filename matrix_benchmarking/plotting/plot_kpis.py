@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from ..analyze import intervals
 from ..analyze.best import Group
 from ..analyze.points import Point
 from ..analyze.words import named
@@ -73,7 +74,7 @@ def spreads_of(group: Group, kpis: Mapping[str, KPIDefinition]) -> tuple[list[Sp
 
 def _mean(point: Point, kpi: KPIDefinition) -> float | None:
     values = [run.kpis[kpi.name] for run in point.runs if kpi.name in run.kpis]
-    return statistics.fmean(values) if values else None
+    return intervals.summarise(values).mean if values else None
 
 
 def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -110,18 +111,25 @@ class KPIReport(Report):
         cells = [kpi_cell(kpi, value) for value in (middle, valued[-1][0])]
         return [*start, *self._best(kpi, valued, cells), *end]
 
+    @functools.cached_property
+    def _gated(self) -> set[int]:
+        """Runs whose answers are beyond a limit, by their identity."""
+        return {id(one.entry) for one in self.study.best.excluded if one.cause is ExclusionCause.GATED}
+
+    @functools.cached_property
+    def _differing(self) -> list[str]:
+        names = varying(entry.settings for entry in self.matrix)
+        return [name for name in names if name not in self.workload.group_keys]
+
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
         """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
-        gated = {id(one.entry) for one in self.study.best.excluded if one.cause is ExclusionCause.GATED}
-        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in gated]
+        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in self._gated]
         if not allowed:
             return ["none", *others, "the answers of all points are beyond a limit"]
         best, runs = allowed[0]
         ties = sum(value == best for value, _ in allowed)
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
-        differing = varying(entry.settings for entry in self.matrix)
-        names = [name for name in differing if name not in self.workload.group_keys]
-        at = tuning_label(runs[0].settings, names) or runs[0].name
+        at = tuning_label(runs[0].settings, self._differing) or runs[0].name
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)
         return [kpi_cell(kpi, best), *others, Cell(where)]
 
