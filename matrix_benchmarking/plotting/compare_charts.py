@@ -18,7 +18,7 @@ from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_ROWS, ROW_PX, ABOVE_PX, BELOW_PX = 36, 40, 110, 20
+MOST_ROWS, ROW_PX, LINE_PX, ABOVE_PX, BELOW_PX = 36, 40, 15, 110, 20
 LEGEND_PX = 60
 MOST_SHOWN, PANEL_PX = 6, 220
 LABEL_WIDTH, LEAST_REACH = 28, 0.02
@@ -47,10 +47,14 @@ def counted(verdicts: Sequence[SeriesVerdict]) -> str:
     return f"{', '.join(said)}."
 
 
-def relevant(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
-    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first."""
+def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> list[SeriesVerdict]:
+    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first.
+
+    What concerns the KPI *headline* goes before the others.
+    """
     outcomes = list(KINDS)
     largest: dict[object, float] = {}
+    important: set[object] = set()
 
     def cause(one: SeriesVerdict) -> tuple[Outcome, str | None, str]:
         alarm = next((alarm.first_bad for alarm in one.alarms), None)
@@ -58,9 +62,14 @@ def relevant(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
 
     for one in verdicts:
         largest[cause(one)] = max(largest.get(cause(one), 0.0), _size(one))
-    return sorted(
-        verdicts, key=lambda one: (outcomes.index(one.outcome), -largest[cause(one)], str(cause(one)), -_size(one))
-    )
+        important |= {cause(one)} if one.kpi.name == headline else set()
+
+    def place(one: SeriesVerdict) -> tuple[object, ...]:
+        of = cause(one)
+        within = str(of), one.kpi.name != headline, -_size(one)
+        return outcomes.index(one.outcome), of not in important, -largest[of], *within
+
+    return sorted(verdicts, key=place)
 
 
 def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
@@ -103,7 +112,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     _rule_off(figure, shown)
-    texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 2) for one in shown]
+    texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 4) for one in shown]
     figure.update_yaxes(
         tickvals=list(range(len(shown))),
         ticktext=texts,
@@ -115,7 +124,8 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
     title = {"text": "new against old, with 95 % intervals", "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
     figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
-    height = ROW_PX * len(shown) + ABOVE_PX + BELOW_PX
+    row_px = max(ROW_PX, LINE_PX * max(text.count("<br>") + 1 for text in texts) + 8)
+    height = row_px * len(shown) + ABOVE_PX + BELOW_PX
     figure.update_layout(margin_t=ABOVE_PX, legend_y=1 + LEGEND_PX / (height - ABOVE_PX - BELOW_PX))
     return template.apply(figure, height=height)
 

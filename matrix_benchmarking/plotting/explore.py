@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import importlib.util
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .. import filters as filter_language
 from ..analyze import intervals
 from ..analyze.points import by_point, varying
-from ..analyze.words import count_of
+from ..analyze.words import count_of, tuning_label
 from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
@@ -168,9 +169,13 @@ class ExploreReport(Report):
     def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
         best = (min if chosen.y.lower_better else max)(marks, key=lambda mark: mark.y)
         direction = {True: "Lowest", False: "Highest", None: "Highest"}[chosen.y.lower_better]
-        where = chosen.x_kpi.show(float(str(best.x)) * chosen.x_kpi.divisor) if chosen.x_kpi else show(best.x)
-        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at "
-                f"{chosen.x} {where}."]  # fmt: skip
+        settings = best.runs[0].settings
+        where = tuning_label(settings, varying(mark.runs[0].settings for mark in marks)) or "all settings"
+        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at {where}."]
+        if not chosen.has_dots and any(mark.low is not None for mark in marks):
+            said.append(
+                "Each 95 % interval is of the point's own runs alone; the ranking's know the noise of all points."
+            )
         shown = {chosen.x, chosen.colour, chosen.panels}
         others = [name for name in varying(mark.runs[0].settings for mark in marks) if name not in shown]
         alone = collections.Counter(
@@ -235,15 +240,20 @@ class ExploreReport(Report):
             parts.append(html.Details([html.Summary(title), html.Pre(html.Code(text))]))
         if self.catalogue.is_live:
             query = f"?filters={urllib.parse.quote(selection)}" if selection else ""
-            links = [html.A(kind.upper(), href=f"runs.{kind}{query}") for kind in ("csv", "parquet")]
-            shown = html.A("Parquet", href="table.parquet", **{"data-address": "also"})
-            parts.append(html.P(["The table as ", shown, "; the runs behind it: ", links[0], " ", links[1]]))
+            kinds = ["csv", *(["parquet"] if importlib.util.find_spec("pyarrow") else [])]
+            tables = [html.A(kind.upper(), href=f"table.{kind}", **{"data-address": "also"}) for kind in kinds]
+            runs = [html.A(kind.upper(), href=f"runs.{kind}{query}") for kind in kinds]
+            parts.append(html.P(["The table: ", *_spaced(tables), ". The runs behind it: ", *_spaced(runs), "."]))
         if self.catalogue.may_write and self.study.given.has_views_file:
             field = html.Label(["Name ", dcc.Input(type="text", className="field", autoComplete="off")])
             block = view_block(texts, selection, self.workload.name, KEPT)
             keep = html.Button("Keep this view", className="tool", **{"data-keep": block})
             parts.append(html.Div([field, keep], className="deal"))
         return parts
+
+
+def _spaced(links: Sequence[Node]) -> list[Node]:
+    return [part for link in links for part in (" ", link)][1:]
 
 
 def notebook_lines(opened: str, workload: str, selection: str, texts: Mapping[str, str]) -> str:

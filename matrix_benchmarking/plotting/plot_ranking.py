@@ -30,6 +30,7 @@ FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
 LABEL_WIDTH, LINE_PX, ROW_PX, LEAST_PX, MARGIN_PX = 26, 16, 35, 300, 150
 LEFT_PX, BOTTOM_PX, CHARACTER_PX, LONGEST_TITLE = 60, 55, 7.0, 48
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
+BEYOND = "not sure to keep the limit"
 LOOKS = {
     BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
     MAY_BE: {"color": template.COLOURS[0], "symbol": "circle", "size": 10},
@@ -233,8 +234,10 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     figure = go.Figure()
     _draw_steps(figure, steps, [one.mean for one, _ in shown if one.mean is not None], headline, kpi)
     labels, _ = labels_of([standing for _, standing in shown], group)
-    for kind, look in LOOKS.items():
-        some = [(*pair, label) for pair, label in zip(shown, labels, strict=True) if kind_of(pair[1], group) == kind]
+    kinds = _kinds_under(study, group, [standing for _, standing in shown])
+    for kind, look in {**LOOKS, BEYOND: LOOKS[WORSE]}.items():
+        every = zip(shown, labels, kinds, strict=True)
+        some = [(*pair, label) for pair, label, of_kind in every if of_kind == kind]
         if some:
             figure.add_scatter(
                 x=[(one.mean or 0.0) / kpi.divisor for one, *_ in some],
@@ -269,6 +272,18 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
     figure.update_layout(showlegend=False)
     return _with_margins(figure, min(len(rows_of(group)), MOST_ROWS), LEFT_PX)
+
+
+def _kinds_under(study: Study, group: Group, shown: Sequence[Standing]) -> list[str]:
+    """What each of the points is under the limit that is in force: the same as in the ranking of those that keep it."""
+    kept = group
+    if study.limited is not None:
+        same = (each for each in study.best.groups if each.settings == group.settings)
+        kept = next((each for each in same if each.standings), group)
+        if kept is group:
+            return [BEYOND] * len(shown)
+    kinds = {id(one.point): kind_of(one, kept) for one in kept.standings}
+    return [kinds.get(id(one.point), BEYOND) for one in shown]
 
 
 def _draw_steps(

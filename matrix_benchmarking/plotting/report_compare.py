@@ -222,7 +222,7 @@ class CompareReport(Report):
 
     def _section(self, switch: Switch) -> list[Node]:
         pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
-        verdicts = compare_charts.relevant(switch.analysis.verdicts)
+        verdicts = compare_charts.relevant(switch.analysis.verdicts, self.study.headline_name)
         drawn = compare_charts.drawable(verdicts)
         old, new = ({run.name: run for one in pairs.values() for run in _runs(one, side)} for side in ("old", "new"))
         sides = _side(switch, switch.old), _side(switch, switch.new)

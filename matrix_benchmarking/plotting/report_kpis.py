@@ -47,8 +47,8 @@ class KPIReport(Report):
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         note = (
             "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
-            "missing where there is one run. Failed tests, and those with values that can't be, take no part; a "
-            "point whose answers are beyond a limit is never the best."
+            "missing where there is one run. Failed tests, and those with values that can't be, take no part; best, "
+            "median and worst are of the points whose answers are within the limits."
         )
         return [*parts, html.P(note, className="note")]
 
@@ -99,9 +99,14 @@ class KPIReport(Report):
         known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
         start: list[Cell | str] = [kpi.name, kpi.display_unit]
         end: list[Cell | str] = [f"{known} of {tests}", kpi.direction.removesuffix(" is better"), kpi.help]
-        valued = [(sample.mean, runs) for runs in points if (sample := _sample(runs, kpi)) is not None]
+        valued = [
+            (sample.mean, runs)
+            for runs in points
+            if id(runs[0]) not in self._out and (sample := _sample(runs, kpi)) is not None
+        ]
         if not valued:
-            return [*start, "unknown", "unknown", "unknown", "", *end]
+            said = "the answers of all points are beyond a limit" if known else ""
+            return [*start, "unknown", "unknown", "unknown", said, *end]
         valued.sort(key=lambda pair: pair[0], reverse=not kpi.lower_better)
         middle = statistics.median(value for value, _ in valued)
         if kpi.lower_better is None:
@@ -112,9 +117,13 @@ class KPIReport(Report):
         return [*start, *self._best(kpi, valued, cells), *end]
 
     @functools.cached_property
-    def _gated(self) -> set[int]:
-        """Runs whose answers are beyond a limit, by their identity."""
-        return {id(one.entry) for one in self.study.best.excluded if one.cause is ExclusionCause.GATED}
+    def _out(self) -> set[int]:
+        """Runs of points that are never the best: their answers are beyond a limit, or they may not keep the chosen."""
+        of_all, best = self.study.of_all, self.study.best
+        ranked, kept = ({id(run) for group in found.groups for one in group.standings for run in one.point.runs}
+                        for found in (of_all, best))  # fmt: skip
+        gated = {id(one.entry) for one in best.excluded if one.cause is ExclusionCause.GATED}
+        return gated | (ranked - kept if self.study.limited is not None else set())
 
     @functools.cached_property
     def _differing(self) -> list[str]:
@@ -122,12 +131,9 @@ class KPIReport(Report):
         return [name for name in names if name not in self.workload.group_keys]
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
-        """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
-        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in self._gated]
-        if not allowed:
-            return ["none", *others, "the answers of all points are beyond a limit"]
-        best, runs = allowed[0]
-        ties = sum(value == best for value, _ in allowed)
+        """The best of *valued*, best first; the *others*; and where it is."""
+        best, runs = valued[0]
+        ties = sum(value == best for value, _ in valued)
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
         at = tuning_label(runs[0].settings, self._differing) or runs[0].name
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)

@@ -95,6 +95,7 @@ class Opening:
             order=read_order(self.order),
             options=self.parser_options,
             opened=self._opened,
+            history="" if self.history is None else str(self.history()),
             views=self.views,
             has_views_file=self.has_views_file,
             beside=self.read_beside,

@@ -351,7 +351,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
         heading, found = [html.H1(name)], [*limit, *plot.offered()]
         complaints = read(limit, current.cfg)[1]
-    boxes = [*problems.complaining(complaints), *_unknown(shown, found, current.cfg)]
+    boxes = [*problems.complaining(list(dict.fromkeys(complaints))), *_unknown(shown, found, current.cfg)]
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 
 

@@ -160,6 +160,7 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowDelay": 300,
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
+            "alwaysShowHorizontalScroll": many,
         },
         csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )

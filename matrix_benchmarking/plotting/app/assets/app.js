@@ -123,6 +123,7 @@
     if (act) return void write(act);
     const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-copy]");
     if (!button) return;
+    if (button.dataset.event === "write") window.dash_clientside.set_props("notice", { children: "Writing the report …" });
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);

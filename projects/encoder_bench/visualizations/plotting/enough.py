@@ -21,6 +21,7 @@ from .points import (
     points_frame,
     variant_names,
     variants,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ class EnoughVUs(Plot):
     def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         names = variant_names(self.study.read, self.workload)
-        runs = view.runs
-        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
+        frame = points_frame(view.newest, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
-        said = [*peaks_conclusion(peaks(frame, kpi), kpi), *not_shown(runs, frame, [kpi])]
+        said = [
+            *peaks_conclusion(peaks(frame, kpi), kpi),
+            *not_shown(view.runs, frame, [kpi], why_unranked(self.study)),
+        ]
         return stopped_at(frame, kpi, variants(self.study.read, names)), said
 
 

@@ -99,7 +99,9 @@ class PriceDial(Plot):
 
     def draw(self, view: View) -> Drawn:
         names = {control.name for control in self.controls()}
-        group, runs, which = shown_group(view)
+        group, of_group, which = shown_group(view)
+        newest = set(map(id, view.newest))
+        runs = [run for run in of_group if id(run) in newest]
         spots = spots_of(self.study, runs, group)
         ratio, weight = float(view.option(RATIO)), float(view.option(WEIGHT))
         if ratio + weight <= 0 or HARDWARE not in names:
@@ -122,6 +124,7 @@ class PriceDial(Plot):
         shown = [one.spot for one in found]
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
+        untold += clicks.not_shown(of_group, runs, lambda run: "of other versions")
         said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
         return figure, [*filter(None, said), self.table(found, prices)]
 
