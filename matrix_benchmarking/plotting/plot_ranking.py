@@ -235,7 +235,7 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     _draw_steps(figure, steps, [one.mean for one, _ in shown if one.mean is not None], headline, kpi)
     labels, _ = labels_of([standing for _, standing in shown], group)
     kinds = _kinds_under(study, group, [standing for _, standing in shown])
-    for kind, look in {**LOOKS, BEYOND: LOOKS[WORSE]}.items():
+    for kind, look in [(BEYOND, LOOKS[WORSE]), *reversed(LOOKS.items())]:  # the best in front
         every = zip(shown, labels, kinds, strict=True)
         some = [(*pair, label) for pair, label, of_kind in every if of_kind == kind]
         if some:
