@@ -79,7 +79,7 @@ def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_varia
     mean, reach = 11.0, 4.302652729911275 / 3**0.5
     assert figure.data[0].y[0] == pytest.approx(mean)
     assert figure.data[0].error_y.array[0] == pytest.approx(reach)
-    assert "Lowest cost of 6 points: 3.50 USD at vus 4." in said
+    assert "Lowest cost of 6 points: 3.50 USD at image a, vus 4." in said
     assert "runs = mb.open(&#x27;results&#x27;, workload=&#x27;toy&#x27;)" in said
 
 
