@@ -150,6 +150,7 @@ class Hit(msgspec.Struct):
     """A document that was found: what of it was asked for, its place in the sequence of writes and in the order."""
 
     id: str = msgspec.field(name="_id")
+    index: str = msgspec.field(name="_index")
     source: Document = msgspec.field(name="_source")
     seq_no: int = msgspec.field(name="_seq_no", default=0)
     primary_term: int = msgspec.field(name="_primary_term", default=0)
@@ -215,7 +216,7 @@ def action(
     index: str,
     document_id: str,
     document: Document | None = None,
-    version: tuple[int, int] | None = None,
+    version: tuple[int, int, str] | None = None,
 ) -> Action:
     """An action; *document* is None where it deletes; only what is at *version* is replaced, where given."""
     head: Document = {"_index": index, "_id": document_id}
