@@ -11,7 +11,7 @@ import click
 
 from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
-from ..history import delivery, moment, open_history, transfer
+from ..history import OpenSearchLocation, delivery, moment, open_history, transfer
 from ..history.delivery import Outbox
 from ..runs.text import PrintedColumn, PrintedTable
 from . import outcome
@@ -147,12 +147,14 @@ def prune_(
 ) -> None:
     """Say which runs would go, and remove them with --delete.
 
-    A run goes if it is too old or beyond the number; one of unknown time is never too old.
+    A run goes if it is too old or beyond the number; one of unknown time is never too old. Without either option the
+    months go that lts.opensearch.keep_months lets go.
     """
-    if before is None and keep is None:
-        raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
-    before_us = None if before is None else moments.meant_us(before)
     location = locate()
+    if before is None and keep is None:
+        _expire(location, delete=delete)
+        return
+    before_us = None if before is None else moments.meant_us(before)
     with open_history(location, writable=delete) as history:
         runs = collections.Counter(each.workload for each in history.runs())
         if only_workload is not None and only_workload not in runs:
@@ -165,6 +167,18 @@ def prune_(
             say(f"{location}: {history.delete(chosen)} of {total} runs deleted")
         else:
             say(f"{location}: {len(chosen)} of {total} runs would be deleted (dry run: --delete deletes them)")
+
+
+def _expire(location: Location, *, delete: bool) -> None:
+    if not isinstance(location, OpenSearchLocation) or location.keep_months is None:
+        raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
+    from ..history.opensearch_months import expire
+
+    old = expire(location, delete=delete)
+    for each in old:
+        say(f"{location}: {each.said('was deleted' if delete else 'would be deleted (dry run: --delete deletes it)')}")
+    if not old:
+        say(f"{location}: no month is older than the {location.keep_months} that are kept")
 
 
 @command.command("flush", cls=Command, section="history_flush")

@@ -30,6 +30,13 @@ class Expired:
     runs: int
     stays: bool
 
+    def said(self, become: str) -> str:
+        """What became of it, or would become."""
+        runs = "1 run" if self.runs == 1 else f"{self.runs:,} runs"
+        if self.stays:
+            return f"the month {self.month} ({runs}) stays, though it is old: a run in it took place later"
+        return f"the month {self.month} ({runs}) {become}, as keep_months says"
+
 
 def all_of(index: str, is_monthly: bool) -> str:
     """What means *index* and all its months."""
