@@ -438,7 +438,7 @@ def _opensearch(is_monthly: bool = False) -> Iterator[history.Location]:
     from history_support.opensearch_server import OpenSearchServer
 
     with tempfile.TemporaryDirectory(prefix="matbench-load-") as directory:
-        server = OpenSearchServer(Path(directory))
+        server = OpenSearchServer(Path(directory), ["-Xmx2g"])  # it lives for long: with the whole compiler
         try:
             server.start()
             yield history.OpenSearchLocation(server.url, "runs", Credentials(), is_monthly=is_monthly)

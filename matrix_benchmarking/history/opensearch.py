@@ -54,7 +54,7 @@ class OpenSearchStorage:
     def __init__(self, place: OpenSearchLocation, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
-        self._is_monthly = False
+        self._is_monthly = self._has_written = False
         self._ready = {place.index}  # of its indices of runs those that are there for sure
         self._client = connect(place)
         try:
@@ -81,15 +81,17 @@ class OpenSearchStorage:
         return contextlib.nullcontext()
 
     def settle(self) -> None:
-        refresh(self._client, f"{self._all},{months.all_of(self._place.kpi_index, self._is_monthly)}")
+        kpis = f",{months.all_of(self._place.kpi_index, self._is_monthly)}" if self._has_written else ""
+        refresh(self._client, f"{self._all}{kpis}")  # nobody but dashboards reads the KPIs, which are the most by far
+        self._has_written = False
 
-    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+    def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         wanted: list[Document] = []
         if workload is not None:
             wanted.append({"term": {"matbench.workload": workload}})
         if since_us is not None:
             wanted.append({"range": {"matbench.time_us": {"gte": since_us}}})
-        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"]):
+        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"], most):
             # Those of before have no head: it is made of their payloads.
             before = [row.id for row in page if row.head is None]
             known = {row.id: row for row in self.find(before, payload=True)} if before else {}
@@ -141,6 +143,7 @@ class OpenSearchStorage:
         for index in {self._index(row) for row in rows} - self._ready:
             months.ensure(self._client, self._place, index)
             self._ready.add(index)
+        self._has_written = True
         self._hide(self.find([row.id for row in rows if row.version is not None], payload=True))
         shown = (each for row in rows for each in self._shown(row))
         refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._bulk(shown)}
@@ -170,6 +173,7 @@ class OpenSearchStorage:
         return {row.id: None for row in more if own[row.id] == self._index(row)}
 
     def remove(self, ids: Sequence[str]) -> int:
+        self._has_written = True
         there = list(self._copies(ids, payload=True))
         self._drop([row for copies in there for row in copies])
         return len(there)
@@ -244,10 +248,10 @@ class OpenSearchStorage:
         """Remove the documents of the KPIs of *rows*, which were read with their payloads."""
         self._bulk((each for row in rows for each in self._hidden(row)), "to delete a KPI", GONE)
 
-    def _pages(self, query: Document, source: Sequence[str] | bool) -> Iterator[list[Row]]:
-        """The rows of the documents that match, *source* of each, the latest first."""
+    def _pages(self, query: Document, source: Sequence[str] | bool, most: int | None = None) -> Iterator[list[Row]]:
+        """The rows of the documents that match, *source* of each, the latest first, at most so many."""
         page = CHUNK if source is True else PAGE
-        hits = search(self._client, self._all, query=query, sort=_BY_TIME, source=source, page=page)
+        hits = search(self._client, self._all, query=query, sort=_BY_TIME, source=source, page=page, most=most)
         for some in batched(hits, CHUNK):
             with reading("a search"):
                 rows = [self._row(each) for each in some]
