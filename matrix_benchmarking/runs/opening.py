@@ -96,6 +96,7 @@ class Opening:
             order=read_order(self.order),
             options=self.parser_options,
             opened=self._opened,
+            history="" if self.history is None else str(self.history()),
             views=self.views,
             has_views_file=self.has_views_file,
             beside=self.read_beside,
@@ -185,7 +186,7 @@ class Opening:
         return _beside(trees)
 
     def state(self) -> object:
-        """What changes where runs or alarms come or go; of a server's history, its alarms alone.
+        """What changes where runs or alarms come, or go; of a server's history, not where runs go.
 
         Raises:
             MatbenchError: a directory or the history can't be reached.
@@ -200,7 +201,7 @@ class Opening:
                     raise MatbenchError(f"the history {kept} is away")
             else:
                 with open_history(kept, writable=False) as history:
-                    found.append([event.id for event in history.alarm_events()])
+                    found += [history.last_recorded(), [event.id for event in history.alarm_events()]]
         return found
 
     def read_past(self, read: Matrix) -> Matrix | None:

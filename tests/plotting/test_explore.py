@@ -89,7 +89,7 @@ def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
     )
     assert sum(len(trace.x) for trace in figure.data) == len(RUNS)
     assert {figure.layout.xaxis.type, figure.layout.yaxis.type} == {"log"}
-    assert [each.text for each in figure.layout.annotations] == ["image a", "image b"]
+    assert [each.text for each in figure.layout.annotations] == ["image a", "b"]
     assert "log_x=True, log_y=True" in said
     figure, said = drawn(study(toy), x="vus", colour="none", panels="none")
     assert figure.data[0].mode == "markers"
