@@ -150,7 +150,7 @@ class ParquetStorage:
         return ((measurement, run) for measurement, run in known if measurement is not None and measurement in wanted)
 
     def last_recorded(self) -> int | None:
-        return max((row.recorded_us for row in self.select(None, None) if row.recorded_us is not None), default=None)
+        return max((file.last_us for file in self._files if file.last_us is not None), default=None)
 
     def events(self, workload: str | None) -> Iterable[tuple[str, str]]:
         known = {each.id: each for file in self._files for each in file.events}
@@ -174,7 +174,7 @@ class ParquetStorage:
 
 
 class File:
-    """What is kept of one file: its footer, its events, and the ids of its runs in their order."""
+    """What is kept of one file: its footer, its events, its last moment, and the ids of its runs in their order."""
 
     def __init__(self, name: str, token: object, content: Any) -> None:
         self.name, self.token, self.footer = name, token, content.metadata
@@ -184,10 +184,11 @@ class File:
             group.column(place).total_compressed_size for group in groups for place in range(group.num_columns)
         )
         self._counts = [group.num_rows for group in groups]
-        column = content.read(columns=[f"{COLUMN}.id"]).column(COLUMN)
+        column = content.read(columns=[f"{COLUMN}.id", f"{COLUMN}.recorded_us"]).column(COLUMN)
         self._ids = pyarrow.chunked_array([chunk.field("id") for chunk in column.chunks], pyarrow.large_string())
         if self._ids.null_count or column.null_count:
             raise ValueError("a run has no id")
+        self.last_us: int | None = compute.max(compute.struct_field(column, "recorded_us")).as_py()
 
     def rows(self, content: Any) -> Iterator[Row]:
         """All rows, without their payloads, in the file's order."""
