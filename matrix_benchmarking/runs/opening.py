@@ -21,6 +21,7 @@ from ..analyze.study import Given, Study
 from ..errors import ConfigError, MatbenchError, did_you_mean, os_reason
 from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
+from ..history.parquet import is_export
 from ..matrix import Matrix, joined
 from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
@@ -165,7 +166,7 @@ class Opening:
         Raises:
             MatbenchError: there is none, or nothing in it that can be read.
         """
-        if "://" in place:
+        if "://" in place or is_export(place):
             return histories.require_matrix(self.workload, located(place))
         directory = os.path.expanduser(place)  # unlike Path's, no name at all is an error of these two
         if "\0" in place or not os.path.isdir(directory):
