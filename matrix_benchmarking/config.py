@@ -101,7 +101,15 @@ class OpenSearch(Section):
     index_prefix: str = ""
     prom_index_suffix: str = "-prom"
     kpi_labels: Literal["nested", "flat"] = "nested"
+    rollover: Literal["none", "monthly"] = "none"
+    keep_months: Annotated[int, Field(ge=1)] | None = None
     regression_analyses: RegressionAnalyses = RegressionAnalyses()
+
+    @pydantic.model_validator(mode="after")
+    def _has_months(self) -> OpenSearch:
+        if self.keep_months is not None and self.rollover != "monthly":
+            raise ConfigError("matbench.lts.opensearch.keep_months needs matbench.lts.opensearch.rollover: monthly")
+        return self
 
 
 class LTS(Section):

@@ -33,7 +33,7 @@ class AtSource(Protocol):
 
 
 class _Part(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class Held(_Part):

@@ -72,7 +72,11 @@ class ExclusiveModel(pydantic.BaseModel):
     """A model that refuses fields it doesn't know, NaN and infinity."""
 
     model_config = pydantic.ConfigDict(
-        extra="forbid", allow_inf_nan=False, populate_by_name=True, protected_namespaces=()
+        extra="forbid",
+        allow_inf_nan=False,
+        populate_by_name=True,
+        protected_namespaces=(),
+        defer_build=True,  # until the first payload, which most commands never make
     )
 
 

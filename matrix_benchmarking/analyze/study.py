@@ -47,6 +47,7 @@ class Given:
     order: Explicit | None = None  # that of the versions, which somebody gave
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
     opened: str = "'…'"  # the place as the arguments of matrix_benchmarking.open
+    history: str = ""  # the history that was read, as commands take it
     views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
     has_views_file: bool = False  # the configuration names a file in which more may be kept
     beside: Callable[[str], Matrix] | None = None  # reads another directory or history of the same kind

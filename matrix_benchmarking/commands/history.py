@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import collections
 import gzip
+import os
+import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
-from .. import filters, moments
-from ..errors import ConfigError, did_you_mean
-from ..history import delivery, moment, open_history, transfer
+from .. import bucket, filters, moments
+from ..errors import ConfigError, did_you_mean, needing
+from ..history import OpenSearchLocation, delivery, moment, open_history, transfer
 from ..history.delivery import Outbox
+from ..history.parquet import SUFFIX, ParquetLocation, is_export
 from ..runs.text import PrintedColumn, PrintedTable
 from . import outcome
-from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
+from .options import PATH, Command, CommandGroup, configuration, flag, option
 from .printing import answer_console, printable, progress_bar, say, warn, write
 from .run import outboxes, start
 from .shared_options import Locate, RunOptions, located, place, replace_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..history import History, Location, SeriesSummary, Span, Summary
 
@@ -64,18 +67,28 @@ def show(locate: Locate, series: bool) -> None:
 
 
 @command.command("export", cls=Command, section="history_export")
-@click.argument("file", type=PATH_OR_STDOUT)
+@click.argument("file")
 @place
-def export(file: Path, locate: Locate) -> None:
-    """Write everything of a history to FILE.
+@option(
+    "--format",
+    config_key="",
+    type=click.Choice(["json", "parquet"]),
+    help="json: a run a line; parquet: a table, for DuckDB, pandas and mb.open. By FILE's ending unless given.",
+)
+def export(file: str, locate: Locate, format: str | None) -> None:
+    """Write everything of a history to FILE, a path or s3://bucket/name.
 
-    'matbench history import' reads it; it is compressed if its name ends in .gz.
+    'matbench history import' reads it; JSON is compressed if its name ends in .gz.
     """
     location = locate()
-    if file.is_file():
-        with file.open("rb") as stream:
+    is_parquet = format == "parquet" or (format is None and file.endswith(SUFFIX))
+    if is_parquet and file != "-" and not file.endswith(SUFFIX):
+        raise ConfigError(f"'{file}' should end in {SUFFIX}, by which it is found again")
+    if os.path.isfile(file):
+        with open(file, "rb") as stream:
             if stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
                 raise ConfigError(f"'{file}' is a SQLite database, perhaps a history: export to another file")
+    write_export = _parquet_writer() if is_parquet else transfer.write_export
     written = transfer.Contents(0, 0)
     with open_history(location, writable=False) as history, progress_bar("exporting") as progress:
         total = sum(1 for _ in history.runs())
@@ -83,14 +96,27 @@ def export(file: Path, locate: Locate) -> None:
 
         def export_to(stream: IO[bytes]) -> None:
             nonlocal written
-            if file.suffix == ".gz":
+            if file.endswith(".gz"):
                 with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as compressed:
-                    written = transfer.write_export(history, compressed, progress=draw)
+                    written = write_export(history, compressed, progress=draw)
             else:
-                written = transfer.write_export(history, stream, progress=draw)
+                written = write_export(history, stream, progress=draw)
 
-        write(file, export_to)
+        if file.startswith(bucket.BEGINNING):
+            with tempfile.NamedTemporaryFile(prefix="matbench-export-") as local:
+                export_to(local)
+                local.flush()
+                bucket.put(Path(local.name), file)
+        else:
+            write(Path(file), export_to)
     say(f"{location}: {written} exported to {file}", err=True)
+
+
+def _parquet_writer() -> Callable[..., transfer.Contents]:
+    with needing("an export in Parquet", "parquet"):
+        from ..history.parquet_writing import write_parquet  # Arrow: a tenth of a second
+
+    return write_parquet
 
 
 @command.command("import", cls=Command, section="history_import")
@@ -110,14 +136,26 @@ def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None
     if tool is not None:
         _import_results(file, tool, location, replace)
         return
-    total = transfer.contents(file).payloads
-    with open_history(location, writable=True) as history, progress_bar("importing") as progress:
-        draw = None if progress is None else lambda done: progress(done, total)
-        imported = transfer.read_import(history, file, replace=replace, progress=draw)
+    imported = _import_table(file, location, replace) if is_export(file) else _import_lines(file, location, replace)
     added, unchanged = imported.alarms_added, imported.alarms_unchanged
     of_alarms = f"; {added} events of alarms added" if added or unchanged else ""
     of_alarms += f", {unchanged} there already" if unchanged else ""
     outcome.print_delivered(delivery.Delivered(imported.pushed), str(location), {}, more=of_alarms)
+
+
+def _import_lines(file: Path, location: Location, replace: bool) -> transfer.Imported:
+    total = transfer.contents(file).payloads
+    with open_history(location, writable=True) as history, progress_bar("importing") as progress:
+        draw = None if progress is None else lambda done: progress(done, total)
+        return transfer.read_import(history, file, replace=replace, progress=draw)
+
+
+def _import_table(file: Path, location: Location, replace: bool) -> transfer.Imported:
+    with open_history(ParquetLocation(str(file)), writable=False) as export, progress_bar("importing") as progress:
+        total = sum(1 for _ in export.runs())
+        draw = None if progress is None else lambda done: progress(done, total)
+        with open_history(location, writable=True) as history:
+            return transfer.copy(history, export, replace=replace, progress=draw)
 
 
 def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:
@@ -147,12 +185,14 @@ def prune_(
 ) -> None:
     """Say which runs would go, and remove them with --delete.
 
-    A run goes if it is too old or beyond the number; one of unknown time is never too old.
+    A run goes if it is too old or beyond the number; one of unknown time is never too old. Without either option the
+    months go that lts.opensearch.keep_months lets go.
     """
-    if before is None and keep is None:
-        raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
-    before_us = None if before is None else moments.meant_us(before)
     location = locate()
+    if before is None and keep is None:
+        _expire(location, delete=delete)
+        return
+    before_us = None if before is None else moments.meant_us(before)
     with open_history(location, writable=delete) as history:
         runs = collections.Counter(each.workload for each in history.runs())
         if only_workload is not None and only_workload not in runs:
@@ -165,6 +205,18 @@ def prune_(
             say(f"{location}: {history.delete(chosen)} of {total} runs deleted")
         else:
             say(f"{location}: {len(chosen)} of {total} runs would be deleted (dry run: --delete deletes them)")
+
+
+def _expire(location: Location, *, delete: bool) -> None:
+    if not isinstance(location, OpenSearchLocation) or location.keep_months is None:
+        raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
+    from ..history.opensearch_months import expire
+
+    old = expire(location, delete=delete)
+    for each in old:
+        say(f"{location}: {each.said('was deleted' if delete else 'would be deleted (dry run: --delete deletes it)')}")
+    if not old:
+        say(f"{location}: no month is older than the {location.keep_months} that are kept")
 
 
 @command.command("flush", cls=Command, section="history_flush")

@@ -35,6 +35,8 @@ def print_delivered(
         say(f"{location}: another process delivered these payloads", err=err)
         return
     say(f"{location}: {counts(pushed)}{more}", err=err)
+    for each in delivered.expired:
+        say(f"{location}: {each}", err=err)
     _print_twins(delivered.twins, names, err=err)
     both = [pushed] if earlier is None else [pushed, earlier]
     _print_corrected([each for one in both for each in one.corrected], names, err=err)

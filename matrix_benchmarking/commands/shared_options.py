@@ -215,8 +215,14 @@ def located(
     """The location of the history: what is given, else the configured instance of OpenSearch, else ``matbench.db``."""
     configured = config.lts.opensearch
     index = opensearch_index or configured.index
-    flat = configured.kpi_labels == "flat"
-    indices = Indices(index, configured.index_prefix, configured.prom_index_suffix, has_flat_labels=flat)
+    indices = Indices(
+        index,
+        configured.index_prefix,
+        configured.prom_index_suffix,
+        has_flat_labels=configured.kpi_labels == "flat",
+        is_monthly=configured.rollover == "monthly",
+        keep_months=configured.keep_months,
+    )
     found: Location
     if opensearch_host is None and history is None and configured.instance is not None:
         found, warnings = of_instance(configured.instance, os.environ, indices)

@@ -171,6 +171,7 @@ def command(
         opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port, _writing(host, user_header, proxy) if allow_writing else None)
         return
+    from ..analyze.wording import verdicts as wording
     from ..plotting import explore, pictures
     from ..plotting.site import check_choices, write_site
     from ..runs.runs import Runs
@@ -194,6 +195,8 @@ def command(
     written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing, cfg=chosen)
     for line in Runs(study).best().verdict():
         say(line)
+    if study.has_analysis and study.analysis is not None:  # a page of it was written
+        say(wording.headline(study.analysis))
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER
     say(f"Reports: {first} ({files_label(written)})")
     if written.failures:

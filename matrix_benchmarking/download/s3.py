@@ -1,7 +1,4 @@
-"""A results tree below a prefix of an S3 bucket, or one object there, through s3fs.
-
-Endpoint, region, profile and credentials come from the standard AWS variables and files.
-"""
+"""A results tree below a prefix of an S3 bucket, or one object there, through s3fs."""
 
 from __future__ import annotations
 
@@ -12,7 +9,8 @@ import errno
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import DownloadError, needing, os_reason
+from .. import bucket
+from ..errors import DownloadError, needing
 from .addresses import Address
 from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
@@ -62,26 +60,13 @@ class S3Source(Source):
         return self._address.location if self._address.archive else join(self._address.location, file.name)
 
     def explain(self, error: Exception) -> Trouble:
-        where = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
         if isinstance(error, self._too_late):
             return Trouble(f"its listing was not whole after {LISTING_S} s")
-        if isinstance(error, FileNotFoundError):
-            return Trouble("there is no such bucket or prefix; the endpoint is named by AWS_ENDPOINT_URL")
-        if isinstance(error, PermissionError):
-            return Trouble(f"the access is refused; check {where}")
-        if isinstance(error, (self._botocore.NoCredentialsError, self._botocore.PartialCredentialsError)):
-            return Trouble(f"there are no credentials; set {where}")
-        if isinstance(error, self._botocore.EndpointConnectionError):
-            return Trouble("the endpoint can't be reached; it is named by AWS_ENDPOINT_URL")
-        if isinstance(error, (self._botocore.HTTPClientError, TimeoutError)):
-            return Trouble(f"the connection broke ({type(error).__name__})", transient=True)
-        if isinstance(error, OSError):
-            return Trouble(f"the server refuses it: {os_reason(error)}", error.errno in _TRANSIENT_NUMBERS)
-        return Trouble(f"the request failed ({type(error).__name__})")
+        is_broken = isinstance(error, (self._botocore.HTTPClientError, TimeoutError))
+        return Trouble(bucket.reason(error), is_broken or getattr(error, "errno", None) in _TRANSIENT_NUMBERS)
 
     def close(self) -> None:
-        if self._fs._s3 is not None:
-            self._fs.close_session(self._fs.loop, self._fs._s3creator)
+        bucket.close(self._fs)
 
 
 def _described(file: File, entry: Mapping[str, Any]) -> File:

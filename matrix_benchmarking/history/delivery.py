@@ -24,6 +24,7 @@ from ..jsonable import Document
 from . import open_history, plan
 from .history import History
 from .location import Location
+from .opensearch_location import OpenSearchLocation
 from .plan import Pushed, twins
 from .port import Progress
 from .records import Record, Recorded, next_moment, record
@@ -44,12 +45,14 @@ class UndeliveredError(HistoryError):
 class Delivered:
     """What became of an upload, and of *earlier* ones; None where none had waited, or another process delivered.
 
-    *twins* are the ids of new runs that look like another one, and of those; see :func:`.plan.twins`.
+    *twins* are the ids of new runs that look like another one, and of those; see :func:`.plan.twins`. *expired* says
+    what the history let go.
     """
 
     pushed: Pushed | None
     earlier: Pushed | None = None
     twins: Sequence[str] = ()
+    expired: Sequence[str] = ()
 
 
 def upload(
@@ -78,7 +81,20 @@ def upload(
     with _undelivered(outbox), open_history(location, writable=True) as history:
         waited = outbox.deliver_all(earlier, history, None)
         delivered = outbox.deliver(outbox.as_newest(batch, history), history, progress)
-        return Delivered(delivered, waited, _twins(history, waited, delivered))
+        twins_of_all = _twins(history, waited, delivered)
+    return Delivered(delivered, waited, twins_of_all, _expired(location))
+
+
+def _expired(location: Location) -> Sequence[str]:
+    """What became of old months, where the configuration lets them go: what is kept is kept whatever this says."""
+    if not isinstance(location, OpenSearchLocation) or location.keep_months is None:
+        return ()
+    from .opensearch_months import expire  # the driver, a tenth of a second
+
+    try:
+        return [each.said("was deleted") for each in expire(location, delete=True)]
+    except HistoryError as error:
+        return [f"months that are too old are still there: {error}"]
 
 
 def flush(location: Location, outboxes: Path, progress: ProgressOfAll | None = None) -> Pushed | None:

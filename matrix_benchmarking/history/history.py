@@ -227,7 +227,8 @@ class History(contextlib.AbstractContextManager["History"]):
     def _runs(self, reader: Reader, query: Query) -> Iterator[KeptRun]:
         left = query.limit
         size = BATCH if left is None or query.filters else min(BATCH, left)
-        for rows in batched(reader.select(query.workload, query.since_us), size):
+        most = None if query.filters else left
+        for rows in batched(reader.select(query.workload, query.since_us, most), size):
             known = self._known_kpis(rows, reader)
             for row in rows:
                 if left == 0:

@@ -17,6 +17,7 @@ ENGINES = {
     "postgresql://": ".postgresql",
     "http://": ".opensearch_location",
     "https://": ".opensearch_location",
+    "s3://": ".parquet",
 }
 """By the beginning of a location the module whose ``locate(text, environment, **options)`` gives it, and warnings."""
 
@@ -40,7 +41,8 @@ class Location(Protocol):
 def parse(text: str, environment: Mapping[str, str], **options: object) -> tuple[Location, list[str]]:
     """The location that *text* means, and warnings about it. Raises HistoryError: it means none, or holds a password.
 
-    Such as ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``https://host:port/index``; the *environment* has
+    Such as ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``https://host:port/index``; or an export in
+    Parquet: ``runs.parquet``, a directory of such files, ``s3://bucket/runs.parquet``. The *environment* has
     credentials, *options* are what engines take besides.
     """
     text = text.strip()
@@ -55,6 +57,9 @@ def parse(text: str, environment: Mapping[str, str], **options: object) -> tuple
                 raise HistoryError(f"a history at {beginning} needs more: {extra} ({error})") from error
             found: tuple[Location, list[str]] = module.locate(text, environment, **options)
             return found
+    exports = importlib.import_module(".parquet", __package__)
+    if exports.is_export(text):
+        return exports.ParquetLocation(text), []
     named = (rest if separator else text).lstrip("/")
     is_file = named.endswith((".db", ".sqlite", ".sqlite3")) and scheme.lower() in ("sqlite", text.lower())
     hint = f": did you mean sqlite:///{named}?" if is_file else ""
@@ -65,8 +70,8 @@ def parse(text: str, environment: Mapping[str, str], **options: object) -> tuple
             f"none of {', '.join(ENGINES)}"
         )
     raise HistoryError(
-        f"'{shown}' is no location of a history, which is {DEFAULT}, postgresql://host/database or "
-        f"https://host:9200/index{hint}"
+        f"'{shown}' is no location of a history, which is {DEFAULT}, postgresql://host/database, "
+        f"https://host:9200/index or, exported, runs.parquet{hint}"
     )
 
 

@@ -1,4 +1,8 @@
-"""A history on OpenSearch: an index of runs, one of alarms' events, and one of KPIs, which only dashboards read."""
+"""A history on OpenSearch: an index of runs, one of alarms' events, and one of KPIs, which only dashboards read.
+
+Where a history has an index a month, runs and their KPIs are in those of the month of the run; the first index has
+those of unknown time, and all of before. What was kept somewhere stays there.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import msgspec
 from ..errors import HistoryError, MissingHistoryError, UnavailableError
 from ..jsonable import Document
 from . import opensearch_indices as indices
+from . import opensearch_months as months
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
 from .port import Event, batched
 from .records import URLS_LABEL, Row, moment, shape_and_head
@@ -49,16 +54,17 @@ class OpenSearchStorage:
     def __init__(self, place: OpenSearchLocation, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
+        self._is_monthly = self._has_written = False
+        self._ready = {place.index}  # of its indices of runs those that are there for sure
         self._client = connect(place)
         try:
             with self.sentences():
                 if writable:
-                    wanted = indices.FLAT_KPIS if place.has_flat_labels else indices.KPIS
-                    indices.ensure(self._client, place.kpi_index, wanted)
-                if writable and indices.ensure(self._client, place.index, indices.PAYLOADS):
-                    self._bring_on()
-                if not writable and not indices.is_there(self._client, place.index, indices.PAYLOADS):
+                    self._open()
+                elif (found := indices.find(self._client, place.index, indices.PAYLOADS)) is None:
                     raise MissingHistoryError(f"in {place}")
+                else:
+                    self._is_monthly = found.is_monthly
         except BaseException:
             self._client.close()
             raise
@@ -75,23 +81,41 @@ class OpenSearchStorage:
         return contextlib.nullcontext()
 
     def settle(self) -> None:
-        refresh(self._client, f"{self._place.index},{self._place.kpi_index}")
+        kpis = f",{months.all_of(self._place.kpi_index, self._is_monthly)}" if self._has_written else ""
+        refresh(self._client, f"{self._all}{kpis}")  # nobody but dashboards reads the KPIs, which are the most by far
+        self._has_written = False
 
-    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+    def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         wanted: list[Document] = []
         if workload is not None:
             wanted.append({"term": {"matbench.workload": workload}})
         if since_us is not None:
             wanted.append({"range": {"matbench.time_us": {"gte": since_us}}})
-        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"]):
+        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"], most):
             # Those of before have no head: it is made of their payloads.
             before = [row.id for row in page if row.head is None]
             known = {row.id: row for row in self.find(before, payload=True)} if before else {}
             yield from (known.get(row.id, row) for row in page)
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
-        if not ids:
-            return
+        return (copies[0] for copies in self._copies(ids, payload=payload))
+
+    def _copies(self, ids: Sequence[str], *, payload: bool) -> Iterable[list[Row]]:
+        """Those of *ids* that are there, and in months that searches see, of each all copies, that which counts first.
+
+        There is one, unless two have just put different contents of it into different months.
+        """
+        found: dict[str, list[Row]] = {}
+        if ids and not self._is_monthly:
+            return ([row] for row in self._documents(ids, payload=payload))
+        if ids:
+            for page in self._pages({"ids": {"values": list(ids)}}, True if payload else ["matbench"]):
+                for row in page:
+                    found.setdefault(row.id, []).append(row)
+        return (sorted(each, key=lambda row: (row.recorded_us or 0, self._index(row))) for each in found.values())
+
+    def _documents(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
+        """Those of *ids* that are in the only index, whether searches see them yet or not."""
         params = {} if payload else {"_source_includes": "matbench"}
         wanted = list(dict.fromkeys(ids))
         answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
@@ -111,33 +135,56 @@ class OpenSearchStorage:
 
     def last_recorded(self) -> int | None:
         body = {"size": 0, "aggregations": {"last": {"max": {"field": "matbench.recorded_us"}}}}
-        answer = patiently(lambda: self._client.search(index=self._place.index, body=body))
+        answer = patiently(lambda: self._client.search(index=self._all, body=body))
         last = read(answer, "a search", dict[str, float | None], "aggregations", "last")["value"]
         return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
 
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
-        kpis, is_flat = self._place.kpi_index, self._place.has_flat_labels
-        self._hide([row.id for row in rows if row.version is not None])
-        shown = (each for row in rows for each in _shown(kpis, row, is_flat))
+        for index in {self._index(row) for row in rows} - self._ready:
+            months.ensure(self._client, self._place, index)
+            self._ready.add(index)
+        self._has_written = True
+        self._hide(self.find([row.id for row in rows if row.version is not None], payload=True))
+        shown = (each for row in rows for each in self._shown(row))
         refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._bulk(shown)}
         actions = (
-            action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
+            action("create" if row.version is None else "index", self._index(row), row.id, _document(row), row.version)
             for row in rows
             if row.id not in refused
         )
         failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._bulk(actions)}
+        if self._is_monthly:
+            failed |= self._remove_copies([row for row in rows if row.id not in refused])
         # Somebody else was faster: shown are the KPIs of what is there.
-        self._bulk(each for row in rows if row.id in failed for each in _hidden(kpis, row))
-        self._bulk(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row, is_flat))
+        self._bulk(each for row in rows if row.id in failed for each in self._hidden(row))
+        self._bulk(each for row in self.find(list(failed), payload=True) for each in self._shown(row))
         return {**refused, **failed}
 
+    def _remove_copies(self, rows: Sequence[Row]) -> dict[str, None]:
+        """Of runs that others have just put into another month keep one copy; those of *rows* that are not kept.
+
+        Whoever of two is later to look sees both, and both would remove the same.
+        """
+        refresh(self._client, self._all)
+        own = {row.id: self._index(row) for row in rows}
+        doubled = [each for each in self._copies(list(own), payload=False) if len(each) > 1]
+        more = [row for copies in self._copies([each[0].id for each in doubled], payload=True) for row in copies[1:]]
+        self._drop(more)
+        return {row.id: None for row in more if own[row.id] == self._index(row)}
+
     def remove(self, ids: Sequence[str]) -> int:
-        there = self._hide(ids)
-        self._bulk((action("delete", self._place.index, run) for run in there), "to delete a run", GONE)
+        self._has_written = True
+        there = list(self._copies(ids, payload=True))
+        self._drop([row for copies in there for row in copies])
         return len(there)
 
+    def _drop(self, rows: Sequence[Row]) -> None:
+        """Remove *rows*, which were read with their payloads, and their KPIs."""
+        self._hide(rows)
+        self._bulk((action("delete", self._index(row), row.id) for row in rows), "to delete a run", GONE)
+
     def events(self, workload: str | None) -> Iterator[tuple[str, str]]:
-        if not indices.is_there(self._client, self._place.alarm_index, indices.ALARMS):
+        if indices.find(self._client, self._place.alarm_index, indices.ALARMS) is None:
             return
         for hit in search(
             self._client,
@@ -158,23 +205,53 @@ class OpenSearchStorage:
         return len(events) - len(failed)
 
     def size_bytes(self) -> int:
-        stats = patiently(lambda: self._client.indices.stats(index=self._place.index, metric="store"))
+        stats = patiently(lambda: self._client.indices.stats(index=self._all, metric="store"))
         what = "the request for the size of an index"
         return read(stats, what, int, "_all", "total", "store", "size_in_bytes")
 
     def close(self) -> None:
         self._client.close()
 
-    def _hide(self, ids: Sequence[str]) -> list[str]:
-        """Remove the documents of the KPIs of those of *ids* that are there, which are returned."""
-        there = [row for some in batched(ids, CHUNK) for row in self.find(some, payload=True)]
-        self._bulk((each for row in there for each in _hidden(self._place.kpi_index, row)), "to delete a KPI", GONE)
-        return [row.id for row in there]
+    def _open(self) -> None:
+        """Make what is missing, and bring on what is older."""
+        client, place = self._client, self._place
+        indices.ensure(client, place.kpi_index, months.kpis(place))
+        found = indices.ensure(client, place.index, indices.PAYLOADS)
+        self._is_monthly = found.is_monthly
+        if found.is_older:
+            self._bring_on()
+        if place.is_monthly and not found.is_monthly:
+            months.begin(client, place)
+            self._is_monthly = True
 
-    def _pages(self, query: Document, source: Sequence[str] | bool) -> Iterator[list[Row]]:
-        """The rows of the documents that match, *source* of each, the latest first."""
+    @property
+    def _all(self) -> str:
+        """What means all indices of runs."""
+        return months.all_of(self._place.index, self._is_monthly)
+
+    def _index(self, row: Row) -> str:
+        """Where *row* is, or belongs."""
+        if row.version is not None:
+            return row.version[2]
+        return months.index_of(self._place.index, row.time_us) if self._is_monthly else self._place.index
+
+    def _kpi_index(self, row: Row) -> str:
+        return self._place.kpi_index + self._index(row).removeprefix(self._place.index)
+
+    def _shown(self, row: Row) -> Iterator[Action]:
+        return _shown(self._kpi_index(row), row, self._place.has_flat_labels)
+
+    def _hidden(self, row: Row) -> Iterator[Action]:
+        return _hidden(self._kpi_index(row), row)
+
+    def _hide(self, rows: Iterable[Row]) -> None:
+        """Remove the documents of the KPIs of *rows*, which were read with their payloads."""
+        self._bulk((each for row in rows for each in self._hidden(row)), "to delete a KPI", GONE)
+
+    def _pages(self, query: Document, source: Sequence[str] | bool, most: int | None = None) -> Iterator[list[Row]]:
+        """The rows of the documents that match, *source* of each, the latest first, at most so many."""
         page = CHUNK if source is True else PAGE
-        hits = search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
+        hits = search(self._client, self._all, query=query, sort=_BY_TIME, source=source, page=page, most=most)
         for some in batched(hits, CHUNK):
             with reading("a search"):
                 rows = [self._row(each) for each in some]
@@ -195,19 +272,22 @@ class OpenSearchStorage:
     def _row(self, of: Hit) -> Row:
         """The row in a document of which all was asked for, or what is below ``matbench``."""
         known = of.source.pop("matbench")
-        if known.get("recorded_us") is None and "recorded_place" not in known and self._is_in_order:
+        if known.get("recorded_us") is None and "recorded_place" not in known and self._is_in_order(of):
             known["recorded_place"] = of.seq_no  # of before, when the order of writes was all there was
         payload = msgspec.json.encode(of.source) if of.source else None
         if payload is not None and known.get("head") is None:
             known["shape"], known["head"] = shape_and_head(payload)
-        row = Row._make((*map(known.get, _KEPT), payload, (of.seq_no, of.primary_term)))
+        row = Row._make((*map(known.get, _KEPT), payload, (of.seq_no, of.primary_term, of.index)))
         if not isinstance(row.id, str) or not isinstance(row.digest, str):
             raise TypeError("a run has no id or no digest")
         return row
 
+    def _is_in_order(self, of: Hit) -> bool:
+        """True if the place in the sequence of writes says when *of* was first kept."""
+        return not months.is_month(of.index) and self._has_one_shard
+
     @functools.cached_property
-    def _is_in_order(self) -> bool:
-        """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
+    def _has_one_shard(self) -> bool:
         answer = patiently(lambda: self._client.indices.get_settings(index=self._place.index))
         with reading("the request for the settings of an index"):
             return [each["settings"]["index"]["number_of_shards"] for each in answer.values()] == ["1"]

@@ -146,10 +146,11 @@ def pause_s(attempt: int) -> float:
     return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1)) * random.uniform(0.75, 1.25)  # noqa: S311
 
 
-class Hit(msgspec.Struct):
+class Hit(msgspec.Struct, kw_only=True):
     """A document that was found: what of it was asked for, its place in the sequence of writes and in the order."""
 
     id: str = msgspec.field(name="_id")
+    index: str = msgspec.field(name="_index", default="")
     source: Document = msgspec.field(name="_source")
     seq_no: int = msgspec.field(name="_seq_no", default=0)
     primary_term: int = msgspec.field(name="_primary_term", default=0)
@@ -164,10 +165,12 @@ def search(
     sort: Sequence[Document],
     source: Sequence[str] | bool,
     page: int,
+    most: int | None = None,
 ) -> Iterator[Hit]:
-    """All documents of *index* that match, in the order of *sort*, as they were when this began."""
+    """The documents of *index* that match, *most* are needed, in the order of *sort*, as they were when this began."""
+    is_one_page = most is not None and most <= page
     body: Document = {
-        "size": page,
+        "size": most if is_one_page else page,
         "query": query,
         "sort": list(sort),
         "_source": source,
@@ -185,7 +188,7 @@ def search(
 
     # Most series fit into one page, which needs no point in time; a full page is read again with one.
     some = found(index=index)
-    if len(some) < page:
+    if is_one_page or len(some) < page:
         yield from some
         return
     opened = patiently(lambda: client.create_pit(index=index, params={"keep_alive": KEEP_ALIVE}))
@@ -215,7 +218,7 @@ def action(
     index: str,
     document_id: str,
     document: Document | None = None,
-    version: tuple[int, int] | None = None,
+    version: tuple[int, int, str] | None = None,
 ) -> Action:
     """An action; *document* is None where it deletes; only what is at *version* is replaced, where given."""
     head: Document = {"_index": index, "_id": document_id}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import opensearchpy
 from opensearchpy import exceptions
 
@@ -9,9 +11,10 @@ from ..errors import HistoryError
 from ..jsonable import Document
 from .opensearch_client import NotOpenSearchError, acknowledge, patiently, read, reading
 
-VERSION = 4
-"""2 keeps what was measured, and when a run was first seen; in 3 ``lower_better`` may be null; 4 keeps the head of
-a payload. A matbench refuses the indices of a newer one, of which it would lose what it doesn't know."""
+SINGLE, MONTHLY = 4, 5
+"""Versions: 2 keeps what was measured, and when a run was first seen; in 3 ``lower_better`` may be null; 4 keeps the
+head of a payload; 5 is of a history that has an index a month beside the first one. A matbench refuses the indices of
+a newer one, of which it would lose what it doesn't know."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
@@ -22,7 +25,7 @@ _TEXT_ONLY_KEPT = {"type": "keyword", "index": False, "doc_values": False}
 
 
 def _mapping(kind: str, properties: Document, **others: object) -> Document:
-    meta = {"matbench": {"mapping_version": VERSION, "kind": kind}}
+    meta = {"matbench": {"mapping_version": SINGLE, "kind": kind}}
     return {"dynamic": "strict", "_meta": meta, **others, "properties": properties}
 
 
@@ -88,27 +91,46 @@ SETTINGS = {
 }
 
 
-def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bool:
-    """Make the index *name* where it is missing, and check it; True if an older matbench made it.
+class Found(NamedTuple):
+    """An index: whether an older matbench made it, and whether its history has more of them, one a month."""
+
+    is_older: bool
+    is_monthly: bool
+
+
+def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Document, *, has_template: bool = False) -> Found:
+    """Make the index *name* where it is missing, and check it.
 
     Raises:
         HistoryError: it has other mappings than those that are *wanted*, or those of a newer matbench.
     """
     found = _checked(client, name, wanted)
     if found is None:
-        _create(client, name, wanted)
+        if not has_template:
+            put_template(client, name, name, wanted)
+        _create(client, name)
         found = _checked(client, name, wanted) or {}
-    is_older = _known(found).get("mapping_version", 0) < VERSION or not _fields(wanted).keys() <= _fields(found).keys()
+    version = max(_version(found), _version(wanted))
+    is_older = _version(found) < _version(wanted) or not _fields(wanted).keys() <= _fields(found).keys()
     if is_older or found.get("dynamic") != wanted["dynamic"]:  # fields can be added at any time
-        acknowledge(
-            lambda: client.indices.put_mapping(index=name, body=wanted), f"the new fields of the index '{name}'"
-        )
-    return is_older
+        body = of_version(version, wanted)
+        acknowledge(lambda: client.indices.put_mapping(index=name, body=body), f"the new fields of the index '{name}'")
+    return Found(is_older, version >= MONTHLY)
 
 
-def is_there(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> bool:
-    """True if there is an index *name*, which is checked; raises as :func:`ensure`."""
-    return _checked(client, name, wanted) is not None
+def find(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> Found | None:
+    """The index *name*, which is checked; None where there is none. Raises as :func:`ensure`."""
+    found = _checked(client, name, wanted)
+    return None if found is None else Found(_version(found) < SINGLE, _version(found) >= MONTHLY)
+
+
+def of_version(version: int, mapping: Document) -> Document:
+    """*mapping*, which says this *version* of itself."""
+    return {**mapping, "_meta": {"matbench": {**_known(mapping), "mapping_version": version}}}
+
+
+def _version(mapping: Document) -> int:
+    return int(_known(mapping).get("mapping_version", 0))
 
 
 def _checked(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> Document | None:
@@ -126,17 +148,19 @@ def _checked(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> Do
     return found
 
 
-def _create(client: opensearchpy.OpenSearch, name: str, wanted: Document) -> None:
-    template = {
-        "index_patterns": [name],
-        "priority": 500,
-        "version": VERSION,
-        "template": {"settings": SETTINGS, "mappings": wanted},
-    }
+def put_template(
+    client: opensearchpy.OpenSearch, name: str, pattern: str, wanted: Document, alias: str | None = None
+) -> None:
+    """Make the template *name* of the indices that *pattern* means, which *alias*, where given, means too."""
+    made: Document = {"settings": SETTINGS, "mappings": wanted} | ({} if alias is None else {"aliases": {alias: {}}})
+    body = {"index_patterns": [pattern], "priority": 500, "version": _version(wanted), "template": made}
     acknowledge(
-        lambda: client.indices.put_index_template(name=f"matbench-{name}", body=template),
+        lambda: client.indices.put_index_template(name=f"matbench-{name}", body=body),
         f"the template of the index '{name}'",
     )
+
+
+def _create(client: opensearchpy.OpenSearch, name: str) -> None:
     try:
         acknowledge(lambda: client.indices.create(index=name), f"the new index '{name}'")
     except exceptions.RequestError as error:
@@ -152,10 +176,10 @@ def _known(found: Document) -> Document:
 
 def _check(name: str, wanted: Document, found: Document) -> None:
     known = _known(found)
-    if known.get("mapping_version", 0) > VERSION:
+    if _version(found) > MONTHLY:
         raise HistoryError(
-            f"index '{name}' was made by a newer matbench (mapping {known['mapping_version']}; this one knows "
-            f"{VERSION}): update matbench, or use another index"
+            f"index '{name}' was made by a newer matbench (mapping {_version(found)}; this one knows "
+            f"{MONTHLY}): update matbench, or use another index"
         )
     kind = _known(wanted)["kind"]
     there = _fields(found)

@@ -26,6 +26,9 @@ PREFIX = "MATBENCH_OPENSEARCH_"
 FILE_VARIABLE = f"{PREFIX}CREDENTIALS"
 NAMES = ("url", "username", "password", "ca_certs", "verify_certs")
 DEFAULT_INDEX, DEFAULT_SUFFIX, ALARM_SUFFIX = "matbench", "-prom", "-alarms"
+MONTH, ALL = "-month-", "-all"
+"""Behind the name of an index, before a month such as 2026-03; behind it, of the alias of all its months and itself."""
+LONGEST_MONTH = f"{MONTH}2026-03"
 _BOOLEANS = {**dict.fromkeys(("true", "1", "yes", "y"), True), **dict.fromkeys(("false", "0", "no", "n"), False)}
 _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
@@ -55,6 +58,8 @@ class OpenSearchLocation:
     access: Credentials
     kpi_index: str = ""
     has_flat_labels: bool = False  # in the documents of KPIs labels are fields of their own, not below ``labels``
+    is_monthly: bool = False  # a history that has one index goes on with one a month
+    keep_months: int | None = None  # how many of these stay; None is all
 
     def __post_init__(self) -> None:
         if not self.kpi_index:
@@ -93,7 +98,9 @@ class Indices:
     prefix: str = ""
     suffix: str = DEFAULT_SUFFIX
     path_is_prefix: bool = False
-    has_flat_labels: bool = False  # see OpenSearchLocation
+    has_flat_labels: bool = False  # see OpenSearchLocation, also for the next ones
+    is_monthly: bool = False
+    keep_months: int | None = None
 
 
 def locate(
@@ -138,7 +145,7 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
     if indices.path_is_prefix and indices.index and last and last != indices.index:
         above, last = [*above, last], ""
     index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
-    for name in (index, index + indices.suffix, index + ALARM_SUFFIX):
+    for name in (index, index + indices.suffix, index + ALARM_SUFFIX, index + indices.suffix + LONGEST_MONTH):
         if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
             raise HistoryError(
                 f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
@@ -150,7 +157,15 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
     shown = f"[{host}]" if ":" in host else host
     default_port = 443 if parts.scheme == "https" else 9200
     base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
-    return OpenSearchLocation(base, index, access, index + indices.suffix, indices.has_flat_labels)
+    return OpenSearchLocation(
+        base,
+        index,
+        access,
+        index + indices.suffix,
+        indices.has_flat_labels,
+        indices.is_monthly,
+        indices.keep_months,
+    )
 
 
 def _credentials(environment: Mapping[str, str], instance: str | None = None) -> tuple[Credentials, list[str]]:

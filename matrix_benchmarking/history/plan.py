@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ..errors import HistoryError
 from ..jsonable import Document
 from .port import Query, Storage, batched
-from .records import KeptRun, Record, Row, digest, record_of
+from .records import KeptRun, Record, Row, Version, digest, record_of
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
 
 CHUNK = 500
@@ -25,7 +25,6 @@ LARGEST_WRITE_BYTES = 16_000_000
 _DAMAGED: Document = {"metadata": {}, "kpis": {}}
 """What is known of a payload that was damaged: it can be replaced."""
 
-Version = tuple[int, int] | None
 Twin = tuple[str, int, str]
 """What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
 
@@ -87,7 +86,7 @@ class Write:
     record: Record
     pushed_as: str
     counted: str = "added"
-    version: Version = None
+    version: Version | None = None
     corrected: Corrected | None = None
 
     def count(self, pushed: Pushed) -> None:
@@ -159,7 +158,7 @@ class Upload:
             self.pushed.conflicts.append(Refused(each.id, reason))
         return True
 
-    def _place(self, each: Record, pushed_as: Record, there: tuple[Record, Version]) -> Iterator[Write]:
+    def _place(self, each: Record, pushed_as: Record, there: tuple[Record, Version | None]) -> Iterator[Write]:
         """Decide about *each*, which has the id of what is *there*, and was *pushed_as* this one."""
         kept, version = there
         what = difference(kept, each, is_copy=self._are_copies)
@@ -191,7 +190,7 @@ class Upload:
         self._seen[pushed_as.id] = pushed_as.digest
         yield planned
 
-    def _kept(self, ids: Sequence[str]) -> Mapping[str, tuple[Record, Version]]:
+    def _kept(self, ids: Sequence[str]) -> Mapping[str, tuple[Record, Version | None]]:
         """By id those that are there, and their versions."""
         rows = found(ids, self._storage, payload=True)
         return {row.id: (record_of(row, damaged_as=_DAMAGED), row.version) for row in rows}

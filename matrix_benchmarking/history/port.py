@@ -38,8 +38,8 @@ EVERYTHING = Query()
 class Reader(Protocol):
     """How an engine is read. All raise its own errors, which :meth:`Storage.sentences` turns into ours."""
 
-    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
-        """The runs of *workload* not before *since_us*, where given, without payloads.
+    def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
+        """The runs of *workload* not before *since_us*, where given, without payloads; no more than *most* are needed.
 
         Newest first, those of unknown time last, ties in the order of the ids.
         """

@@ -18,6 +18,9 @@ from ..jsonable import Document
 from ..lts.read import Head, KPIs, digest_of, head_of, kpis_of
 from ..moments import EPOCH
 
+Version = tuple[int, int, str]
+"""Of what an engine keeps under an id, to replace exactly this: the place in the sequence of its writes, and where."""
+
 Recorded = tuple[int, int]
 """When a history first saw a run: (1, microseconds since 1970), or (0, place in the order of insertion) where it was
 kept before histories noted the moment. They are in order, and equal for runs of one upload."""
@@ -182,7 +185,7 @@ class Row(NamedTuple):
     shape: str | None
     head: str | bytes | None
     payload: str | bytes | None = None
-    version: tuple[int, int] | None = None
+    version: Version | None = None
 
 
 def record(payload: Any, recorded: Recorded | None = None) -> Record:
@@ -245,7 +248,7 @@ def next_moment(last_us: int | None) -> int:
     return now if last_us is None else max(now, last_us + 1)
 
 
-def row_of(of: Record, version: tuple[int, int] | None = None) -> Row:
+def row_of(of: Record, version: Version | None = None) -> Row:
     """The row of a record that says when it was first seen; it takes the place of *version*, where given."""
     is_moment, value = of.recorded or (0, None)
     return Row(

@@ -79,11 +79,12 @@ class SQLReader:
         """As :meth:`execute`, for more rows than should be held at once."""
         return self.execute(text, parameters)
 
-    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+    def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         wanted: dict[str, Value] = {"workload = ?": workload, "time_us >= ?": since_us}
         given = {clause: value for clause, value in wanted.items() if value is not None}
         where = f"WHERE {' AND '.join(given)}" if given else ""
-        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY time_us DESC NULLS LAST, id"  # noqa: S608 - our own names
+        limit = "" if most is None else f"LIMIT {most:d}"
+        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY time_us DESC NULLS LAST, id {limit}"  # noqa: S608 - our own names
         return itertools.starmap(Row, self.stream(text, list(given.values())))
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import functools
 import os
+import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,7 +116,9 @@ class SQLiteStorage(SQLReader):
 
     def settle(self) -> None:
         if self._is_writable:
-            self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
+            ((free,),) = self._connection.execute("PRAGMA freelist_count")
+            if free:  # else it would wait for those that write, for nothing
+                self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
 
     def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
         self._connection.executemany(text, rows)
@@ -145,7 +148,11 @@ def _reason(error: sqlite3.Error) -> str:
 
 
 def _until_free(call: Callable[[], object]) -> None:
-    """Make *call* again while another process has the file: a change of the journal's mode doesn't wait by itself."""
+    """Make *call* again while another process has the file, at a steady pace, so that all have the same chance.
+
+    A change of the journal's mode doesn't wait by itself, and SQLite's own waiting asks ever more rarely: among many
+    that write, who waits longest would be the last.
+    """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:
@@ -154,7 +161,7 @@ def _until_free(call: Callable[[], object]) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-        time.sleep(0.02)
+        time.sleep(random.uniform(0.005, 0.015))  # noqa: S311
 
 
 def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
@@ -244,7 +251,11 @@ def _add_functions(connection: sqlite3.Connection) -> None:
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All that is written within, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        _until_free(lambda: connection.execute("BEGIN IMMEDIATE"))
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(BUSY_TIMEOUT_S * 1000)}")
     try:
         yield
         connection.execute("COMMIT")

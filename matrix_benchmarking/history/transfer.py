@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import gzip
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Annotated, BinaryIO, Literal
 
@@ -96,12 +96,27 @@ def read_import(history: History, path: Path, *, replace: bool = False, progress
             has_places = has_places or line.startswith(_BEFORE)
             if line.startswith(_EVENT):
                 events.append(_event(line, path))
-    are_strange = has_places and any(map(_has_place, history.runs()))
     with _open(path) as stream:
-        records = _records(stream, path)
-        if are_strange:
-            records = (dataclasses.replace(each, recorded=None) if _has_place(each) else each for each in records)
-        pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
+        return _keep(history, _records(stream, path), events, has_places, replace, progress)
+
+
+def copy(history: History, export: History, *, replace: bool = False, progress: Progress | None = None) -> Imported:
+    """Keep all of another history, such as an *export* in Parquet, as :func:`read_import` does."""
+    has_places = any(map(_has_place, export.runs()))
+    return _keep(history, export.records(), export.alarm_events(), has_places, replace, progress)
+
+
+def _keep(
+    history: History,
+    records: Iterable[Record],
+    events: Sequence[AlarmEvent],
+    has_places: bool,
+    replace: bool,
+    progress: Progress | None,
+) -> Imported:
+    if has_places and any(map(_has_place, history.runs())):
+        records = (dataclasses.replace(each, recorded=None) if _has_place(each) else each for each in records)
+    pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
     added = history.record_alarms(events) if events else 0
     return Imported(pushed, added, len(events) - added)
 

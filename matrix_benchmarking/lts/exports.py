@@ -199,7 +199,11 @@ def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
     In Parquet a setting of several types (``32`` and ``"auto"``) is a column of text. In CSV, text that a spreadsheet
     would take for a formula has a ``'`` before it.
     """
-    frame = matrix.to_dataframe()
+    write_frame(matrix.to_dataframe(), stream, path)
+
+
+def write_frame(frame: pandas.DataFrame, stream: IO[bytes], path: Path) -> None:
+    """The same of any table."""
     if path.suffix.lower() == ".parquet":
         _one_type_a_column(frame).to_parquet(stream, index=False)
     else:

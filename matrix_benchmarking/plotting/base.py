@@ -88,6 +88,13 @@ class View:
         return [*self.matrix.all_records(self.settings, self.setting_lists)]
 
     @property
+    def newest(self) -> list[Entry]:
+        """Those of the newest version, as the ranking has it, where there are several."""
+        newest = self.study.of_all.newest
+        others = set() if newest is None else {id(run) for run in newest.others}
+        return [run for run in self.runs if id(run) not in others]
+
+    @property
     def kpis(self) -> tuple[KPIDefinition, ...]:
         """What the class says in ``kpis``, in that order."""
         return tuple(self.kpi(name) for name in self.drawn.kpis)

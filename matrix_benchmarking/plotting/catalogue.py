@@ -11,6 +11,7 @@ from ..workload import Workload
 from . import explore
 from .base import Catalogue, Href, Plot, Report, to_location
 from .plot_history import KPIHistory
+from .plot_kpis import KPISpreads
 from .plot_ranking import Ranking, UnderALimit
 from .report_best import BestReport
 from .report_compare import CompareReport
@@ -28,7 +29,7 @@ BUILT_IN = (
     explore.ExploreReport,
     ErrorReport,
 )
-_OWN_PLOTS: dict[str, type[Plot]] = {plot.name: plot for plot in (KPIHistory, Ranking, UnderALimit)}
+_OWN_PLOTS: dict[str, type[Plot]] = {plot.name: plot for plot in (KPIHistory, KPISpreads, Ranking, UnderALimit)}
 K = TypeVar("K", Plot, Report)
 
 

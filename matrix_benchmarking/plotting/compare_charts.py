@@ -18,7 +18,8 @@ from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_ROWS, ROW_PX, MARGIN_PX = 36, 34, 120
+MOST_ROWS, ROW_PX, LINE_PX, ABOVE_PX, BELOW_PX = 36, 40, 15, 110, 20
+LEGEND_PX = 60
 MOST_SHOWN, PANEL_PX = 6, 220
 LABEL_WIDTH, LEAST_REACH = 28, 0.02
 KINDS = {
@@ -46,10 +47,14 @@ def counted(verdicts: Sequence[SeriesVerdict]) -> str:
     return f"{', '.join(said)}."
 
 
-def relevant(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
-    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first."""
+def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> list[SeriesVerdict]:
+    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first.
+
+    What concerns the KPI *headline* goes before the others.
+    """
     outcomes = list(KINDS)
     largest: dict[object, float] = {}
+    important: set[object] = set()
 
     def cause(one: SeriesVerdict) -> tuple[Outcome, str | None, str]:
         alarm = next((alarm.first_bad for alarm in one.alarms), None)
@@ -57,9 +62,14 @@ def relevant(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
 
     for one in verdicts:
         largest[cause(one)] = max(largest.get(cause(one), 0.0), _size(one))
-    return sorted(
-        verdicts, key=lambda one: (outcomes.index(one.outcome), -largest[cause(one)], str(cause(one)), -_size(one))
-    )
+        important |= {cause(one)} if one.kpi.name == headline else set()
+
+    def place(one: SeriesVerdict) -> tuple[object, ...]:
+        of = cause(one)
+        within = str(of), one.kpi.name != headline, -_size(one)
+        return outcomes.index(one.outcome), of not in important, -largest[of], *within
+
+    return sorted(verdicts, key=place)
 
 
 def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
@@ -72,9 +82,10 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
     import plotly.graph_objects as go
 
     shown = verdicts[:MOST_ROWS]
-    reach = 1.15 * max([LEAST_REACH, *(abs(end) for one in shown for end in _ends(one) if math.isfinite(end))])
     most = 3.0 * max([LEAST_REACH, *(_size(one) for one in shown)])
-    reach = min(reach, most)
+    known = [end for one in shown for end in _ends(one) if math.isfinite(end)]
+    low, high = max(-most, min([-LEAST_REACH, *known])), min(most, max([LEAST_REACH, *known]))
+    reach, margin = max(-low, high), 0.04 * (high - low)
     figure = go.Figure()
     for outcome, (kind, name) in KINDS.items():
         places = [place for place, one in enumerate(shown) if one.outcome is outcome]
@@ -101,18 +112,22 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     _rule_off(figure, shown)
-    texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 2) for one in shown]
+    texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 4) for one in shown]
     figure.update_yaxes(
         tickvals=list(range(len(shown))),
         ticktext=texts,
         range=[len(shown) - 0.4, -0.6],
         fixedrange=True,
         showgrid=False,
+        tickfont_size=12,
     )
-    figure.update_xaxes(
-        title="new against old, with 95 % intervals", ticksuffix=" %", range=[-100 * reach, 100 * reach]
-    )
-    return template.apply(figure, height=ROW_PX * len(shown) + MARGIN_PX)
+    title = {"text": "new against old, with 95 % intervals", "font_size": 12}
+    # The rows may be many: their scale is where people begin to read.
+    figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
+    row_px = max(ROW_PX, LINE_PX * max(text.count("<br>") + 1 for text in texts) + 8)
+    height = row_px * len(shown) + ABOVE_PX + BELOW_PX
+    figure.update_layout(margin_t=ABOVE_PX, legend_y=1 + LEGEND_PX / (height - ABOVE_PX - BELOW_PX))
+    return template.apply(figure, height=height)
 
 
 def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:

@@ -140,6 +140,7 @@ def put_beside(study: Study, sides: tuple[str, str]) -> tuple[Study, Candidate]:
 
 def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object, new: object) -> Candidate:
     if old is None or new is None:
+        study.runs.check_values(filters.parse(str(old if new is None else new)))
         raise ConfigError(
             "Choose both sides, such as version=1.2 and version=1.3; or a setting whose values to compare."
         )

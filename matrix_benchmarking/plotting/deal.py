@@ -57,10 +57,13 @@ def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -
         if (action == "reopened") == (status is not Status.OPEN) or action == "commented"
     ]
     if not catalogue.may_write:
-        lines = []
+        study = catalogue.study
+        place = f" --history={shlex.quote(study.given.history)}" if study.given.history else ""
+        # Who only looked hasn't kept the alarm, which the others can't deal with before.
+        lines = [f"matbench analyze_lts --workload={shlex.quote(study.workload.name)}{place}"]
         for action, _ in offered:
             reason = "" if action == "reopened" else " --reason '…'"
-            lines.append(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{reason}")
+            lines.append(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{place}{reason}")
         return html.Details([html.Summary(title), html.Pre(html.Code("\n".join(lines)))])
     fields = [
         html.Label(["Reason ", dcc.Input(type="text", className="field", autoComplete="off", name="reason")]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import importlib.util
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .. import filters as filter_language
 from ..analyze import intervals
 from ..analyze.points import by_point, varying
-from ..analyze.words import count_of
+from ..analyze.words import count_of, tuning_label
 from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
@@ -21,7 +22,7 @@ from . import template
 from .base import Report, View
 from .controls import Choice, Control
 from .explore_chart import Chosen, Mark, explore_figure, mean_of
-from .tables import Column, Columns, Node, Row, count_cell, dcc, html, kpi_cell, table
+from .tables import Column, Columns, Node, Row, Table, count_cell, dcc, html, kpi_cell, table
 
 if TYPE_CHECKING:
     pass
@@ -99,7 +100,7 @@ class ExploreReport(Report):
         controls = self.controls()
         if not controls:
             return [html.P("No run that is selected has a KPI.")]
-        values = {control.name: view.cfg.get(control.name, control.default) for control in controls}
+        values = self._values(view.cfg)
         chosen = self._read(values)
         marks = self._marks(chosen)
         if not marks:
@@ -110,6 +111,14 @@ class ExploreReport(Report):
         drawn = html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": f"{self.title}: {said[0]}"})
         texts = {name: show(value) for name, value in values.items()}
         return [drawn, *(html.P(one) for one in said), self._table(marks, chosen), *self._taken_along(texts)]
+
+    def table(self, cfg: Mapping[str, Any]) -> Table:
+        """The table beside the figure, at what *cfg* says of the controls."""
+        chosen = self._read(self._values(cfg))
+        return self._table(self._marks(chosen), chosen)
+
+    def _values(self, cfg: Mapping[str, Any]) -> dict[str, Any]:
+        return {control.name: cfg.get(control.name, control.default) for control in self.controls()}
 
     @property
     def title(self) -> str:
@@ -151,18 +160,22 @@ class ExploreReport(Report):
         for mark in sorted(marks, key=lambda mark: order(mark.runs[0].settings.get(chosen.panels or "", NOT_SET))):
             value = mark.runs[0].settings.get(chosen.panels, NOT_SET) if chosen.panels else NOT_SET
             panels.setdefault(typed(value), []).append(mark)
-        label = f"{chosen.panels} " if chosen.panels else ""
-        return [
-            (f"{label}{template.text(of[0].runs[0].settings.get(chosen.panels, NOT_SET))}" if chosen.panels else "", of)
-            for of in panels.values()
-        ]
+        if not chosen.panels:
+            return [("", of) for of in panels.values()]
+        titles = [template.text(of[0].runs[0].settings.get(chosen.panels, NOT_SET)) for of in panels.values()]
+        titles[0] = f"{template.text(chosen.panels)} {titles[0]}"  # once: panels may be narrow
+        return list(zip(titles, panels.values(), strict=True))
 
     def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
         best = (min if chosen.y.lower_better else max)(marks, key=lambda mark: mark.y)
         direction = {True: "Lowest", False: "Highest", None: "Highest"}[chosen.y.lower_better]
-        where = chosen.x_kpi.show(float(str(best.x)) * chosen.x_kpi.divisor) if chosen.x_kpi else show(best.x)
-        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at "
-                f"{chosen.x} {where}."]  # fmt: skip
+        settings = best.runs[0].settings
+        where = tuning_label(settings, varying(mark.runs[0].settings for mark in marks)) or "all settings"
+        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at {where}."]
+        if not chosen.has_dots and any(mark.low is not None for mark in marks):
+            said.append(
+                "Each 95 % interval is of the point's own runs alone; the ranking's know the noise of all points."
+            )
         shown = {chosen.x, chosen.colour, chosen.panels}
         others = [name for name in varying(mark.runs[0].settings for mark in marks) if name not in shown]
         alone = collections.Counter(
@@ -182,7 +195,7 @@ class ExploreReport(Report):
             said.append(f"{count_of(missing, 'run')} {'is' if missing == 1 else 'are'} not shown: {why}.")
         return said
 
-    def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Node:
+    def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Table:
         names = varying(mark.runs[0].settings for mark in marks)
         settings = [
             Column(name, numeric=all(is_number(mark.runs[0].settings.get(name)) for mark in marks), setting=True)
@@ -227,14 +240,20 @@ class ExploreReport(Report):
             parts.append(html.Details([html.Summary(title), html.Pre(html.Code(text))]))
         if self.catalogue.is_live:
             query = f"?filters={urllib.parse.quote(selection)}" if selection else ""
-            links = [html.A(kind.upper(), href=f"runs.{kind}{query}") for kind in ("csv", "parquet")]
-            parts.append(html.P(["The runs behind it: ", links[0], " ", links[1]]))
+            kinds = ["csv", *(["parquet"] if importlib.util.find_spec("pyarrow") else [])]
+            tables = [html.A(kind.upper(), href=f"table.{kind}", **{"data-address": "also"}) for kind in kinds]
+            runs = [html.A(kind.upper(), href=f"runs.{kind}{query}") for kind in kinds]
+            parts.append(html.P(["The table: ", *_spaced(tables), ". The runs behind it: ", *_spaced(runs), "."]))
         if self.catalogue.may_write and self.study.given.has_views_file:
             field = html.Label(["Name ", dcc.Input(type="text", className="field", autoComplete="off")])
             block = view_block(texts, selection, self.workload.name, KEPT)
             keep = html.Button("Keep this view", className="tool", **{"data-keep": block})
             parts.append(html.Div([field, keep], className="deal"))
         return parts
+
+
+def _spaced(links: Sequence[Node]) -> list[Node]:
+    return [part for link in links for part in (" ", link)][1:]
 
 
 def notebook_lines(opened: str, workload: str, selection: str, texts: Mapping[str, str]) -> str:

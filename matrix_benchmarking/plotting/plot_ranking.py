@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import bounded, staircase
-from ..analyze.points import Bounded, varying
+from ..analyze.points import Bounded, Key, key, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
-LABEL_WIDTH, ROW_PX, LEAST_PX, MARGIN_PX = 26, 35, 300, 150
-LEFT_PX, BOTTOM_PX, CHARACTER_PX = 80, 55, 7.0
+LABEL_WIDTH, LINE_PX, ROW_PX, LEAST_PX, MARGIN_PX = 26, 16, 35, 300, 150
+LEFT_PX, BOTTOM_PX, CHARACTER_PX, LONGEST_TITLE = 60, 55, 7.0, 48
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
+BEYOND = "not sure to keep the limit"
 LOOKS = {
     BEST: {"color": template.COLOURS[1], "symbol": "star", "size": 15},
     MAY_BE: {"color": template.COLOURS[0], "symbol": "circle", "size": 10},
@@ -40,7 +41,7 @@ LOOKS = {
 _FAR = 20.0
 
 
-class _OfAGroup(Plot):
+class OfAGroup(Plot):
     """A plot of one group of points that may be compared."""
 
     def controls(self) -> Sequence[Control]:
@@ -65,14 +66,14 @@ class _OfAGroup(Plot):
         return self.shown(*self.of(group))
 
 
-class Ranking(_OfAGroup):
+class Ranking(OfAGroup):
     name: ClassVar[str] = "Ranking"
 
     def of(self, group: Group) -> Drawn:
         return ranking_figure(group), ranking_text(group)
 
 
-class UnderALimit(_OfAGroup):
+class UnderALimit(OfAGroup):
     name: ClassVar[str] = "Best under a limit"
     config: ClassVar[Mapping[str, Any]] = {"edits": {"shapePosition": True}}
 
@@ -87,7 +88,7 @@ class UnderALimit(_OfAGroup):
 def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
     """Both pictures of *group* beside each other; those of the *first* group aren't waited for."""
     limit = UnderALimit(catalogue)
-    drawn: list[tuple[_OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
+    drawn: list[tuple[OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
     drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and drawn]
     height = 0 if is_first else LEAST_PX
     made = [html.Div(Part(plot.name, functools.partial(plot.parts_of, each), height)) for plot, each in drawn]
@@ -112,6 +113,11 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
     differing = set(varying(one.point.settings for one in rows))
     variant = [name for name in group.variant_names if name in differing]
     tuning = [name for name in group.tuning_names if name in differing]
+    of_variant: dict[object, set[Key]] = {}
+    for one in group.standings:
+        of_variant.setdefault(key(one.point.settings, variant), set()).add(key(one.point.settings, tuning))
+    if variant and max(map(len, of_variant.values())) == 1:
+        tuning = []  # the variant says it already
     labels = []
     for one in rows:
         settings = one.point.settings
@@ -174,15 +180,16 @@ def ranking_figure(group: Group) -> go.Figure:
     ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
     figure.add_annotation(text=_axis_title(kpi), showarrow=False, **ends_at)
     _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
-    longest = max(len(line) for said in texts for line in said.split("<br>"))
-    return _with_margins(figure, len(rows), round(longest * CHARACTER_PX) + 20)
+    lines = [said.split("<br>") for said in texts]
+    left_px = round(max(len(line) for said in lines for line in said) * CHARACTER_PX) + 20
+    return _with_margins(figure, len(rows), left_px, row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 6))
 
 
-def _with_margins(figure: go.Figure, rows: int, left_px: int) -> go.Figure:
+def _with_margins(figure: go.Figure, rows: int, left_px: int, row_px: int = ROW_PX) -> go.Figure:
     """*figure* as high as so many rows, its margins given: plotly would draw it twice to find them."""
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
-    template.apply(figure, height=max(LEAST_PX, ROW_PX * rows + MARGIN_PX))
+    template.apply(figure, height=max(LEAST_PX, row_px * rows + MARGIN_PX))
     return figure.update_layout(margin={"l": left_px, "b": BOTTOM_PX})
 
 
@@ -227,8 +234,10 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     figure = go.Figure()
     _draw_steps(figure, steps, [one.mean for one, _ in shown if one.mean is not None], headline, kpi)
     labels, _ = labels_of([standing for _, standing in shown], group)
-    for kind, look in LOOKS.items():
-        some = [(*pair, label) for pair, label in zip(shown, labels, strict=True) if kind_of(pair[1], group) == kind]
+    kinds = _kinds_under(study, group, [standing for _, standing in shown])
+    for kind, look in [(BEYOND, LOOKS[WORSE]), *reversed(LOOKS.items())]:  # the best in front
+        every = zip(shown, labels, kinds, strict=True)
+        some = [(*pair, label) for pair, label, of_kind in every if of_kind == kind]
         if some:
             figure.add_scatter(
                 x=[(one.mean or 0.0) / kpi.divisor for one, *_ in some],
@@ -245,12 +254,36 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     means = [one.mean / kpi.divisor for one, _ in shown if one.mean is not None]
     limit = None if study.limited is None else study.limited.limit / kpi.divisor
     _draw_limit(figure, limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)
-    figure.update_xaxes(title=_axis_title(kpi))
-    figure.update_yaxes(title=_axis_title(headline))
+    figure.update_xaxes(title={"text": _axis_title(kpi), "font_size": 13})
+    # Beside the axis a long title would be cut: the picture is low.
+    above = {
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": -LEFT_PX,
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+    }
+    figure.add_annotation(
+        text=template.wrapped(_axis_title(headline), LONGEST_TITLE), showarrow=False, align="left", **above
+    )
     _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
     _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
     figure.update_layout(showlegend=False)
     return _with_margins(figure, min(len(rows_of(group)), MOST_ROWS), LEFT_PX)
+
+
+def _kinds_under(study: Study, group: Group, shown: Sequence[Standing]) -> list[str]:
+    """What each of the points is under the limit that is in force: the same as in the ranking of those that keep it."""
+    kept = group
+    if study.limited is not None:
+        same = (each for each in study.best.groups if each.settings == group.settings)
+        kept = next((each for each in same if each.standings), group)
+        if kept is group:
+            return [BEYOND] * len(shown)
+    kinds = {id(one.point): kind_of(one, kept) for one in kept.standings}
+    return [kinds.get(id(one.point), BEYOND) for one in shown]
 
 
 def _draw_steps(

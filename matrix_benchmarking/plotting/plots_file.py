@@ -13,7 +13,7 @@ from ..validation import mismatches
 
 
 class _Selection(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     id: str
     workload: str | None = None
@@ -21,7 +21,7 @@ class _Selection(pydantic.BaseModel):
 
 
 class _PlotsFile(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     visualize: list[_Selection]
 

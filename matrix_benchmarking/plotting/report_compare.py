@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -194,7 +195,9 @@ class CompareReport(Report):
         if effect.outcome not in _CLEAR:
             return f"{what}: {moved}; {_verdict(effect)}."
         gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
-        refused = sum(typed(settings.get(switch.setting, NOT_SET)) == typed(switch.new) for settings in gated)
+        values = collections.Counter(typed(settings.get(switch.setting, NOT_SET)) for settings in gated)
+        before, refused = values[typed(switch.old)], values[typed(switch.new)]
+        refused = refused if refused > before else 0  # what both sides have speaks against neither
         is_better = effect.outcome is Outcome.IMPROVEMENT
         advice = "Stay" if not is_better else "Don't switch" if refused else "Switch"
         against = effect.count(Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT)
@@ -222,7 +225,7 @@ class CompareReport(Report):
 
     def _section(self, switch: Switch) -> list[Node]:
         pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
-        verdicts = compare_charts.relevant(switch.analysis.verdicts)
+        verdicts = compare_charts.relevant(switch.analysis.verdicts, self.study.headline_name)
         drawn = compare_charts.drawable(verdicts)
         old, new = ({run.name: run for one in pairs.values() for run in _runs(one, side)} for side in ("old", "new"))
         sides = _side(switch, switch.old), _side(switch, switch.new)

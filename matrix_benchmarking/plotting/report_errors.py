@@ -69,7 +69,7 @@ class ErrorReport(Report):
             *self._why(),
             self._tests("Failed tests", "Exit code", failed),
             self._tests("Tests without results", "Reason", without),
-            self._tests("Damaged artifacts", "Problem", damaged),
+            self._tests("Artifacts that can't be read", "Problem", damaged),
             self._grouped("Missing artifacts", missing, "File"),
             self._tests("Values that can't be", "What", wrong),
             self._tests("Doubtful numbers", "Warning", warned),
@@ -85,10 +85,10 @@ class ErrorReport(Report):
         if not found:
             return None
         commands = {id(entry): entry.environment.command for entry, _ in found[:_TESTS_LISTED]}
-        columns: Columns = ["Test", what, "Directory", *(["Repeat it"] if any(commands.values()) else [])]
+        columns: Columns = ["Test", what, *(["Repeat it"] if any(commands.values()) else [])]
         rows: list[Row] = []
         for entry, text in found:
-            row: list[Cell | str] = [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))]
+            row: list[Cell | str] = [Cell(self.link(entry)), text]
             if len(columns) > len(row):
                 row.append(Cell(html.Code(commands.get(id(entry)) or "unknown")))
             rows.append(row)
@@ -182,7 +182,7 @@ def overview(matrix: Matrix) -> str:
     counts = {
         "failed": sum(entry.failed for entry in matrix),
         "without results": len(matrix.unfinished),
-        "with damaged artifacts": sum(bool(entry.problems) for entry in matrix),
+        "with artifacts that can't be read": sum(bool(entry.problems) for entry in matrix),
         "without a file that is read where there is one": sum(bool(entry.missing_files) for entry in everything),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ..analyze import intervals
@@ -15,9 +16,10 @@ from ..analyze.wording.verdicts import conclusions, counts, judged_series
 from ..analyze.words import cut_inside, plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry
+from ..matrix import NOT_SET, Entry, typed
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
+from .plot_kpis import KPISpreads
 from .report_best import setting_cell
 from .series_tables import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
@@ -29,7 +31,7 @@ Points = Sequence[Sequence[Entry]]
 class KPIReport(Report):
     name: ClassVar[str] = "report: KPI overview"
     description: ClassVar[str] = (
-        "Every KPI: what it means, its range, where its mean is best, and its value at each point."
+        "Every KPI: its range, where its mean is best, what the best configuration gives up of it, and what it means."
     )
 
     def draw(self, view: View) -> list[Node]:
@@ -39,14 +41,14 @@ class KPIReport(Report):
             return [html.P("There is no finished test.")]
         parts: list[Node] = []
         for common, points in self._groups():
-            said = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+            said = ", ".join(filter(None, [self._version(points), self._label(common)]))
             scope = f": {said}" if said else ""
-            parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
+            parts += [html.H2(f"KPIs{scope}"), *self._picture(common), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         note = (
             "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
-            "missing where there is one run. Failed tests, and those with values that can't be, take no part; a "
-            "point whose answers are beyond a limit is never the best."
+            "missing where there is one run. Failed tests, and those with values that can't be, take no part; best, "
+            "median and worst are of the points whose answers are within the limits."
         )
         return [*parts, html.P(note, className="note")]
 
@@ -55,18 +57,38 @@ class KPIReport(Report):
         known = {name for entry in self.matrix for name in entry.kpis}
         return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
 
+    def _label(self, common: Mapping[str, object]) -> str:
+        return tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+
+    def _version(self, points: Points) -> str:
+        """The one version of *points*, where there are others."""
+        newest = self.study.best.newest
+        version = NOT_SET if newest is None else newest.of_runs(run for runs in points for run in runs)
+        return "" if newest is None or version is NOT_SET else f"{newest.key} {show(version)}"
+
     def _groups(self) -> list[tuple[dict[str, object], Points]]:
-        names = self.workload.group_keys
+        """Of several versions the newest, as the ranking has it."""
+        names, newest = self.workload.group_keys, self.study.best.newest
+        others = set() if newest is None else {id(run) for run in newest.others}
         groups: dict[Key, list[list[Entry]]] = {}
-        for runs in by_point(entry for entry in self.matrix if not (entry.failed or entry.implausible)):
+        shown = (run for run in self.matrix if not (run.failed or run.implausible or id(run) in others))
+        for runs in by_point(shown):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
+    def _picture(self, common: Mapping[str, object]) -> list[Node]:
+        """The KPIs of the group with these settings in *common*, where it is ranked."""
+        for group in self.study.best.compared:
+            if all(typed(common.get(name, NOT_SET)) == typed(value) for name, value in group.settings.items()):
+                return KPISpreads(self.catalogue).parts_of(group)
+        return []
+
     def _kpis(self, points: Points) -> Node:
         columns: Columns = [
-            *("KPI", "Meaning", "Unit", "Direction"),
+            *("KPI", "Unit"),
             *(Column(title, numeric=True) for title in ("Best mean", "Median", "Worst mean")),
             *("Best mean at", Column("Known for", help="tests that have this KPI, of those that did not fail")),
+            *("Direction", "Meaning"),
         ]
         kpis = self.workload.kpis.values()
         rows = [self._kpi_row(kpi, points) for kpi in kpis if any(kpi.applies(runs[0].settings) for runs in points)]
@@ -75,31 +97,45 @@ class KPIReport(Report):
     def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
         tests = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
         known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
-        start: list[Cell | str] = [kpi.name, kpi.help, kpi.display_unit, kpi.direction.removesuffix(" is better")]
-        valued = [(sample.mean, runs) for runs in points if (sample := _sample(runs, kpi)) is not None]
+        start: list[Cell | str] = [kpi.name, kpi.display_unit]
+        end: list[Cell | str] = [f"{known} of {tests}", kpi.direction.removesuffix(" is better"), kpi.help]
+        valued = [
+            (sample.mean, runs)
+            for runs in points
+            if id(runs[0]) not in self._out and (sample := _sample(runs, kpi)) is not None
+        ]
         if not valued:
-            return [*start, "unknown", "unknown", "unknown", "", f"0 of {tests}"]
+            said = "the answers of all points are beyond a limit" if known else ""
+            return [*start, "unknown", "unknown", "unknown", said, *end]
         valued.sort(key=lambda pair: pair[0], reverse=not kpi.lower_better)
         middle = statistics.median(value for value, _ in valued)
         if kpi.lower_better is None:
             low, high = kpi.show(valued[-1][0], unit=False), kpi.show(valued[0][0], unit=False)
             unjudged = f"not judged: from {low} to {high}"
-            return [*start, "", kpi_cell(kpi, middle), "", unjudged, f"{known} of {tests}"]
+            return [*start, "", kpi_cell(kpi, middle), "", unjudged, *end]
         cells = [kpi_cell(kpi, value) for value in (middle, valued[-1][0])]
-        return [*start, *self._best(kpi, valued, cells), f"{known} of {tests}"]
+        return [*start, *self._best(kpi, valued, cells), *end]
+
+    @functools.cached_property
+    def _out(self) -> set[int]:
+        """Runs of points that are never the best: their answers are beyond a limit, or they may not keep the chosen."""
+        of_all, best = self.study.of_all, self.study.best
+        ranked, kept = ({id(run) for group in found.groups for one in group.standings for run in one.point.runs}
+                        for found in (of_all, best))  # fmt: skip
+        gated = {id(one.entry) for one in best.excluded if one.cause is ExclusionCause.GATED}
+        return gated | (ranked - kept if self.study.limited is not None else set())
+
+    @functools.cached_property
+    def _differing(self) -> list[str]:
+        names = varying(entry.settings for entry in self.matrix)
+        return [name for name in names if name not in self.workload.group_keys]
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
-        """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
-        gated = {id(one.entry) for one in self.study.best.excluded if one.cause is ExclusionCause.GATED}
-        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in gated]
-        if not allowed:
-            return ["none", *others, "the answers of all points are beyond a limit"]
-        best, runs = allowed[0]
-        ties = sum(value == best for value, _ in allowed)
+        """The best of *valued*, best first; the *others*; and where it is."""
+        best, runs = valued[0]
+        ties = sum(value == best for value, _ in valued)
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
-        differing = varying(entry.settings for entry in self.matrix)
-        names = [name for name in differing if name not in self.workload.group_keys]
-        at = tuning_label(runs[0].settings, names) or runs[0].name
+        at = tuning_label(runs[0].settings, self._differing) or runs[0].name
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)
         return [kpi_cell(kpi, best), *others, Cell(where)]
 

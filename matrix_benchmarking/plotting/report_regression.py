@@ -69,6 +69,8 @@ class RegressionReport(Report):
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
+        if analysis.verdicts and all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
+            parts.append(html.P("What the newest version differs in from the one before says Compare."))
         parts += deal.of_causes(analysis, self.catalogue)
         shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self.study.headline_name))
         if shown:

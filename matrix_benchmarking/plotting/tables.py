@@ -101,6 +101,18 @@ class Table:
     def rows(self) -> Sequence[Row]:
         return tuple(self.source)
 
+    def values(self) -> dict[str, list[object]]:
+        """By column, with its unit in brackets, what is in it: numbers as they are sorted, else text."""
+        found: dict[str, list[object]] = {}
+        for place, column in enumerate(self.columns):
+            cells = [row[place] for row in self.rows]
+            name = f"{column.title} ({column.unit})" if column.unit else column.title
+            found[name] = [
+                cell.sort if isinstance(cell, Cell) and column.numeric else None if column.numeric else _plain(cell)
+                for cell in cells
+            ]
+        return found
+
     @functools.cached_property
     def constants(self) -> dict[int, str]:
         """The texts of the columns that say the same in each of several rows, by their place: said once above them."""

@@ -40,6 +40,8 @@ CONFIG = {
 """How plotly shows every figure, in the application and on static pages."""
 BAND = 0.17
 """The opacity of a band."""
+TITLE_PX = 12
+"""The size of a panel's title: panels may be narrow."""
 TICKS = 10
 """How many ticks an axis has at most, about."""
 
@@ -104,20 +106,37 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """Where to put the ticks of a logarithmic axis: the values themselves if they are few."""
+    """Where to put the ticks of a logarithmic axis: at the values themselves if they are few and short to write."""
     present = sorted({value for value in values if 0 < value < math.inf})
     if not present:
         return []
-    if len(present) <= TICKS:
+    written = [float(f"{value:.3g}") for value in present]
+    if len(present) <= TICKS and (written == present or present[0] == present[-1]):
         spaced: list[float] = []
-        for value in present:
+        for value in written:
             if not spaced or value / spaced[-1] >= 1.35:
                 spaced.append(value)
         return spaced
+    round_ones = _round_numbers(present[0] / 1.1, present[-1] * 1.1)
+    if len(round_ones) < 3:  # near each other: even steps
+        least = (present[-1] - present[0]) / 6
+        step = _round_numbers(least, 10 * least)[0]
+        numbers = range(math.ceil(present[0] / step), math.floor(present[-1] / step) + 1)
+        return [float(f"{number * step:.6g}") for number in numbers]
+    if not all(float(value).is_integer() for value in present):
+        tens = [tick for tick in round_ones if f"{tick:e}"[0] == "1"]
+        return round_ones if len(round_ones) <= TICKS else tens[:: -(-len(tens) // TICKS)]
     first, last = math.floor(math.log2(present[0])), math.ceil(math.log2(present[-1]))
     step = -(-(last - first) // TICKS) or 1
     ticks = [2.0**power for power in range(first, last + 1, step)]
     return [tick for tick in ticks if present[0] / 1.5 <= tick <= present[-1] * 1.5]
+
+
+def _round_numbers(low: float, high: float) -> list[float]:
+    """All of 1, 2 and 5 times a power of ten between *low* and *high*."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def log_axis(values: Sequence[float]) -> dict[str, Any]:
@@ -149,7 +168,9 @@ class Facets:
         empty = self.rows * self.columns - self.panels
         specs: list[list[dict[str, object] | None]] = [[{}] * self.columns for _ in range(self.rows)]
         specs[-1][self.columns - empty :] = [None] * empty
-        self.figure = make_subplots(rows=self.rows, cols=self.columns, specs=specs, subplot_titles=titles, **layout)
+        shown = [title.replace(" · ", "<br>") if self.columns > 1 else title for title in titles]
+        self.figure = make_subplots(rows=self.rows, cols=self.columns, specs=specs, subplot_titles=shown, **layout)
+        self.figure.update_annotations(font_size=TITLE_PX)
 
     def place(self, panel: int) -> dict[str, int]:
         return {"row": panel // self.columns + 1, "col": panel % self.columns + 1}
@@ -187,6 +208,7 @@ def template() -> go.layout.Template:
             font={"family": "system-ui, sans-serif", "size": 13},
             margin={"l": 10, "r": 15, "t": 35, "b": 10},
             hoverlabel={"align": "left", "font": {"size": 12}},
+            modebar={"bgcolor": "rgba(0,0,0,0)", "color": COLOURS[6], "activecolor": COLOURS[0]},
             legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.1, "yanchor": "bottom"},
             xaxis=axis,
             yaxis=axis,

@@ -41,7 +41,8 @@ def open(
 
     Args:
         place: a results tree, a directory of LTS payloads, or a history: ``sqlite:///matbench.db``,
-            ``postgresql://…``, ``https://…``.
+            ``postgresql://…``, ``https://…``, or what was exported of one: ``runs.parquet``, a directory of such files,
+            ``s3://bucket/runs.parquet``.
         others: further directories of the same kind, told apart by the setting ``tree``.
         workload: whose runs they are: a short name, a module, a ``.py`` file, or the workload itself.
         filters: only runs with these settings, as on the command line: ``hw_type=cpu-1:cpu-2,batch_size=32``.
@@ -58,10 +59,11 @@ def open(
         MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
     """
     # numpy and pydantic: half a second that importing matbench is not to take
+    from ..history.parquet import is_export
     from .opening import Opening, located
     from .runs import Runs
 
-    is_history = isinstance(place, str) and "://" in place
+    is_history = (isinstance(place, str) and "://" in place) or is_export(place)
     if is_history and (others or history is not None):
         raise ConfigError(f"{place} is a history: name directories beside which there is a history, or it alone")
     beside = str(place) if is_history else history

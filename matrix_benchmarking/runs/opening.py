@@ -21,6 +21,7 @@ from ..analyze.study import Given, Study
 from ..errors import ConfigError, MatbenchError, did_you_mean, os_reason
 from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
+from ..history.parquet import is_export
 from ..matrix import Matrix, joined
 from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
@@ -95,6 +96,7 @@ class Opening:
             order=read_order(self.order),
             options=self.parser_options,
             opened=self._opened,
+            history="" if self.history is None else str(self.history()),
             views=self.views,
             has_views_file=self.has_views_file,
             beside=self.read_beside,
@@ -164,7 +166,7 @@ class Opening:
         Raises:
             MatbenchError: there is none, or nothing in it that can be read.
         """
-        if "://" in place:
+        if "://" in place or is_export(place):
             return histories.require_matrix(self.workload, located(place))
         directory = os.path.expanduser(place)  # unlike Path's, no name at all is an error of these two
         if "\0" in place or not os.path.isdir(directory):
@@ -184,7 +186,7 @@ class Opening:
         return _beside(trees)
 
     def state(self) -> object:
-        """What changes where runs or alarms come or go; of a server's history, its alarms alone.
+        """What changes where runs or alarms come, or go; of a server's history, not where runs go.
 
         Raises:
             MatbenchError: a directory or the history can't be reached.
@@ -199,7 +201,7 @@ class Opening:
                     raise MatbenchError(f"the history {kept} is away")
             else:
                 with open_history(kept, writable=False) as history:
-                    found.append([event.id for event in history.alarm_events()])
+                    found += [history.last_recorded(), [event.id for event in history.alarm_events()]]
         return found
 
     def read_past(self, read: Matrix) -> Matrix | None:

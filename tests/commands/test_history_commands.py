@@ -14,9 +14,10 @@ from typing import Any
 
 import pandas
 import pytest
+from history_support.payloads import payload
 
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.history import open_history
+from matrix_benchmarking.history import Indices, Location, open_history, record
 from matrix_benchmarking.history.location import parse
 
 Capture = pytest.CaptureFixture[str]
@@ -560,3 +561,26 @@ def test_a_moment_of_arrival_that_somebody_edited_is_not_known(uploaded: None) -
         database.execute("UPDATE runs SET recorded_us = 'lately', recorded_place = NULL")
     with open_history(parse("sqlite:///matbench.db", {})[0], writable=False) as history:
         assert {run.recorded for run in history.runs()} == {None}
+
+
+@pytest.mark.xdist_group("opensearch")
+def test_months_are_made_and_let_go_as_the_configuration_says(opensearch, capsys: Capture) -> None:
+    there = f"{opensearch.url}/by-month"
+    settings = "rollover: monthly, keep_months: 1"
+    Path("config.yaml").write_text(f"matbench: {{history: '{there}', lts: {{opensearch: {{{settings}}}}}}}")
+    with open_history(_monthly(there), writable=True) as kept:
+        kept.push(record(payload(number, time=f"20{10 + number}-05-01T00:00:00Z")) for number in range(2))
+    assert main(["history", "prune"]) == 0
+    wanted = f"{there}: the month 2010-05 (1 run) "
+    assert capsys.readouterr().out == f"{wanted}would be deleted (dry run: --delete deletes it), as keep_months says\n"
+    assert main(UPLOAD) == 0
+    assert f"{there}: 3 runs added\n{wanted}was deleted, as keep_months says\n" in capsys.readouterr().out
+    assert main(["history", "prune", "--delete"]) == 0
+    assert capsys.readouterr().out == f"{there}: no month is older than the 1 that are kept\n"
+    Path("config.yaml").write_text("matbench: {lts: {opensearch: {keep_months: 1}}}")
+    assert main(["history"]) == 2
+    assert "keep_months needs matbench.lts.opensearch.rollover: monthly" in capsys.readouterr().err
+
+
+def _monthly(text: str) -> Location:
+    return parse(text, {}, indices=Indices(is_monthly=True))[0]

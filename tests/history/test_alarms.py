@@ -265,7 +265,7 @@ class TestOpenSearch:
             assert not admin.indices.exists(index=there.alarm_index)
             kept.record_alarms([event(1, Action.ACKNOWLEDGED, reason="known", until="2026-12-31")])
         (template,) = admin.indices.get_index_template(name=f"matbench-{there.alarm_index}")["index_templates"]
-        assert template["index_template"]["version"] == indices.VERSION
+        assert template["index_template"]["version"] == indices.SINGLE
         found = admin.indices.get_mapping(index=there.alarm_index)[there.alarm_index]["mappings"]
         assert (found["_meta"], found["dynamic"]) == (indices.ALARMS["_meta"], "strict")
         (hit,) = admin.search(index=there.alarm_index)["hits"]["hits"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -20,7 +21,7 @@ from history_support.uploads import payloads, series
 from requirements import missing
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import History, HistoryError, SQLiteLocation, record
+from matrix_benchmarking.history import History, HistoryError, SQLiteLocation, record, sqlite
 
 PUSHER = """
 import sys
@@ -379,3 +380,13 @@ def test_a_payload_that_was_damaged_is_a_sentence_and_can_be_deleted(tmp_path):
         assert kept.delete([test_id(1)]) == 1
         assert [each["results"]["number"] for each in payloads(kept)] == [2, 0]
         assert series(kept) == {"speed": 2}
+
+
+def test_what_writes_nothing_does_not_wait_for_those_that_write(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_S", 0.0)
+    place = history.SQLiteLocation(tmp_path / "h.db")
+    with history.open_history(place, writable=True) as kept:
+        kept.push([record(payload(1))])
+        with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            assert kept.last_recorded() is not None

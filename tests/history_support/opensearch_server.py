@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 
 from requirements import missing
@@ -53,10 +54,10 @@ def java() -> str:
 class OpenSearchServer:
     """One node on loopback, with its data in *directory*."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, options: Sequence[str] = (*QUICK_TO_START, "-Xmx512m")) -> None:
         self._directory = directory
         self._cluster = f"matbench-{uuid.uuid4().hex[:8]}"  # nodes of one cluster would find each other
-        self._command_start = [java(), *QUICK_TO_START, "-Xmx512m", "-cp", f"{jars()}/*"]
+        self._command_start = [java(), *options, "-cp", f"{jars()}/*"]
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None

@@ -150,7 +150,7 @@ def test_a_static_report_lacks_only_the_parts_that_fail(
     assert len(written.failures) == 6
     page = next(path for path in written.pages if single_file or path.stem == "curves")
     text = page.read_text(encoding="utf-8")
-    assert text.count('<script type="application/json" data-figure=') == (6 if single_file else 1)
+    assert text.count('<script type="application/json" data-figure=') == (7 if single_file else 1)
     assert "All is well." in text
     assert f"line {sentences(file)['Raising'].rpartition(' ')[2].rstrip(').')}" in text
 

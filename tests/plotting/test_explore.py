@@ -79,7 +79,7 @@ def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_varia
     mean, reach = 11.0, 4.302652729911275 / 3**0.5
     assert figure.data[0].y[0] == pytest.approx(mean)
     assert figure.data[0].error_y.array[0] == pytest.approx(reach)
-    assert "Lowest cost of 6 points: 3.50 USD at vus 4." in said
+    assert "Lowest cost of 6 points: 3.50 USD at image a, vus 4." in said
     assert "runs = mb.open(&#x27;results&#x27;, workload=&#x27;toy&#x27;)" in said
 
 
@@ -89,7 +89,7 @@ def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
     )
     assert sum(len(trace.x) for trace in figure.data) == len(RUNS)
     assert {figure.layout.xaxis.type, figure.layout.yaxis.type} == {"log"}
-    assert [each.text for each in figure.layout.annotations] == ["image a", "image b"]
+    assert [each.text for each in figure.layout.annotations] == ["image a", "b"]
     assert "log_x=True, log_y=True" in said
     figure, said = drawn(study(toy), x="vus", colour="none", panels="none")
     assert figure.data[0].mode == "markers"

@@ -46,7 +46,7 @@ def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
         assert (
             (drawn.count() > 0)
             == (figures.count() > 0)
-            == (name in ("index.html", "best-configuration.html", "costs.html"))
+            == (name in ("index.html", "best-configuration.html", "kpi-overview.html", "costs.html"))
         )
         assert visit.complaints == []
         assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)

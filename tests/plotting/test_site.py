@@ -58,10 +58,10 @@ def test_plotly_lies_beside_the_pages_once_and_only_if_a_page_has_a_figure(
 ) -> None:
     write(matrix, workload, tmp_path, "report: Error report")
     assert {path.name for path in (tmp_path / "report").iterdir()} == {"index.html", "error-report.html"}
-    pages = write(matrix, workload, tmp_path, "report: Costs", "report: KPI overview")
+    pages = write(matrix, workload, tmp_path, "report: Costs", "report: Check")
     assert (tmp_path / "report" / "plotly.min.js").stat().st_size > 1_000_000
     assert "plotly.min.js" in pages["costs.html"]
-    assert "<script src=" not in pages["kpi-overview.html"]
+    assert "<script src=" not in pages["check.html"]
     assert len(pages["costs.html"]) < 60_000
 
 

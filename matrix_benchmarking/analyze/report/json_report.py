@@ -39,7 +39,7 @@ _Index = Annotated[int, Field(ge=0, description="Index of a point.")]
 class _Fields(pydantic.BaseModel):
     """All fields are there, and no others."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = pydantic.ConfigDict(extra="forbid", use_attribute_docstrings=True, defer_build=True)
 
     @classmethod
     def of(cls, source: object, **others: object) -> dict[str, object]:

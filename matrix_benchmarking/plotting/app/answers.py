@@ -20,9 +20,10 @@ from ...matrix import Matrix
 from .. import problems, site
 from ..base import Catalogue, Plot, Report, title_of
 from ..controls import Control, find_run, read
+from ..explore import ExploreReport
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_errors import CheckReport, check_line
-from ..tables import Node, html
+from ..tables import Node, Table, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
@@ -154,6 +155,17 @@ class Pages:
         if snapshot is None:
             raise MatbenchError("nothing is read yet")
         return snapshot.catalogue(view.read(query).filters, ()).study.matrix
+
+    def table(self, query: str) -> Table:
+        """The table of the page of an address, at what it says of the page's controls."""
+        snapshot, current = self.data.snapshot, view.read(query)
+        if snapshot is None:
+            raise MatbenchError("nothing is read yet")
+        catalogue = snapshot.catalogue(current.filters, current.order)
+        report = catalogue.report(snapshot.slugs.get(current.show, current.show))
+        if not isinstance(report, ExploreReport) or not report.controls():
+            raise MatbenchError(f"'{report.name}' has no table to take along")
+        return report.table(read(report.controls(), current.cfg)[0])
 
     def _wrote(self, event: object, author: Author) -> str:
         """Do what *event* asks for, in the name of its author; gives a sentence."""
@@ -339,7 +351,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
         heading, found = [html.H1(name)], [*limit, *plot.offered()]
         complaints = read(limit, current.cfg)[1]
-    boxes = [*problems.complaining(complaints), *_unknown(shown, found, current.cfg)]
+    boxes = [*problems.complaining(list(dict.fromkeys(complaints))), *_unknown(shown, found, current.cfg)]
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 
 

@@ -25,6 +25,7 @@ from ...workload import Workload
 from .. import site
 from ..base import Catalogue
 from ..catalogue import catalogue_of
+from ..report_compare import CompareReport
 from ..report_regression import RegressionReport
 from .sidebar import Facets, short_ids
 
@@ -86,8 +87,14 @@ class Snapshot:
 
     @functools.cached_property
     def opening(self) -> str:
-        """The page that the application opens on: of several versions what changed, else the best configuration."""
-        wanted = RegressionReport.name if self.study.has_versions else None
+        """The page that the application opens on: of several versions what changed, else the best configuration.
+
+        Two versions are compared: they are no history.
+        """
+        order = self.study.order_at_hand
+        wanted = None
+        if order is not None and order.axis is not None:
+            wanted = (CompareReport if len({*order.of(order.axis).places.values()}) == 2 else RegressionReport).name
         return next((slug for slug, name in self.slugs.items() if name == wanted), next(iter(self.slugs)))
 
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:

@@ -160,6 +160,7 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowDelay": 300,
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
+            "alwaysShowHorizontalScroll": many,
         },
         csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )
@@ -261,7 +262,10 @@ def content(node: object) -> Iterator[Piece]:
             yield {"text": text, "href": address, "title": str(properties.get("title") or "")}
         elif node._type == "Code":
             yield {"text": text, "code": "1"}
+        elif node._type == "Br":
+            yield ", "
         elif node._type in ("Li", "Summary", "P", "Div"):
-            yield f"{text} "
+            yield from content(properties.get("children"))
+            yield " "
         else:
             yield from content(properties.get("children"))

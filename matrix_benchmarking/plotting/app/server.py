@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import io
 import ipaddress
 import logging
 import os
@@ -16,12 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MatbenchError, os_reason
-from ...lts.exports import check_table_file, write_table
-from ..controls import find_run
 from ..page import style
 from ..static_html import escape
 from ..tables import Node, dcc, html
-from . import artifacts, view
+from . import files, view
 from .answers import Frame, Opened, Pages, nobody
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
@@ -73,8 +70,8 @@ def make_app(
     app.layout = layout(source.place, source.workload.name, writing.token if writing is not None else "")
     answers = Pages(data, report_dest, may_write=writing is not None)
     register(app, answers, writing)
-    _serve_artifacts(app.server, data)
-    _serve_tables(app.server, answers)
+    files.serve_artifacts(app.server, data)
+    files.serve_tables(app.server, answers)
     _secure(app, hosts)
     _refuse(app)
     _wait_for(data, app.server)
@@ -143,42 +140,6 @@ def _wait_for(data: Data, server: flask.Flask) -> None:
             data.may_answer.wait(IMPORTED_WITHIN_S)
 
     server.before_request(wait)
-
-
-def _serve_artifacts(server: flask.Flask, data: Data) -> None:
-    import flask
-
-    def artifact(identity: str, name: str) -> flask.Response:
-        snapshot = data.snapshot
-        try:
-            if snapshot is None:
-                raise artifacts.NoArtifactError("nothing is read yet")
-            path = artifacts.locate(find_run(snapshot.study.runs, identity), name, data.source.roots)
-            kind = artifacts.content_type(path)
-            return flask.send_file(
-                path, mimetype=kind, as_attachment=not kind.startswith("text/"), download_name=path.name, max_age=0
-            )
-        except (MatbenchError, OSError) as error:
-            return flask.Response(f"{error}\n", status=404, mimetype="text/plain")
-
-    server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", "artifact", artifact)
-
-
-def _serve_tables(server: flask.Flask, answers: Pages) -> None:
-    import flask
-
-    def runs(ending: str) -> flask.Response:
-        path = Path(f"runs.{ending}")
-        try:
-            check_table_file(path)
-            stream = io.BytesIO()
-            write_table(answers.runs(flask.request.query_string.decode("utf-8", "replace")), stream, path)
-        except MatbenchError as error:
-            return flask.Response(f"{error}\n", status=404, mimetype="text/plain")
-        stream.seek(0)
-        return flask.send_file(stream, as_attachment=True, download_name=path.name, max_age=0)
-
-    server.add_url_rule("/runs.<ending>", "runs", runs)
 
 
 def _secure(app: dash.Dash, hosts: frozenset[str]) -> None:

@@ -161,7 +161,7 @@ def selectors(facets: Facets, current: View) -> list[Node]:
 
 def _filter_field(current: View) -> Node:
     text = filter_language.written(current.filters)
-    field = typed_field("filters", text, placeholder="hw_type=cpu-1:cpu-2,vus=8", spellCheck=False)
+    field = typed_field("filters", text, placeholder="setting=value:value", spellCheck=False)
     clear = html.A("Clear", href=view.write(dataclasses.replace(current, filters={})), className="clear")
     label = html.Label([html.Span("Filter", className="facet-name"), field])
     return html.Div([label, *([clear] if text else [])], className="filter")

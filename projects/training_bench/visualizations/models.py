@@ -214,7 +214,7 @@ def _of_epochs(results: Results, value: float | None, what: str) -> float:
     if value is not None:
         return value
     if not results.epochs:
-        raise UnknownKPI(f"no epoch's {what} was recorded in timings.feather")
+        raise UnknownKPI(f"no epoch's {what} could be read from timings.feather")
     raise UnknownKPI(f"all {results.epochs} epochs are warm-up")
 
 

@@ -61,7 +61,9 @@ def test_links_keep_their_text_and_lose_what_runs() -> None:
 
 def test_elements_in_a_cell_give_their_text() -> None:
     node = html.Details([html.Summary("2 tests"), html.Ul([html.Li(html.A("a", href="?run=a")), html.Li("b")])])
-    assert list(content(node)) == ["2 tests ", "a ", "b "]
+    link = {"text": "a", "href": "?run=a", "title": ""}
+    assert list(content(node)) == ["2 tests", " ", link, " ", "b", " "]
+    assert list(content([html.A("a", href="?run=a"), html.Br(), "b"])) == [link, ", ", "b"]
     assert list(content([None, 1, True, html.Code("x")])) == ["1", {"text": "x", "code": "1"}]
 
 

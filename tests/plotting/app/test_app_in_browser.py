@@ -199,6 +199,7 @@ def test_two_runs_are_put_beside_each_other(tab: Any, address: str) -> None:
 def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_path: Path) -> None:
     with Visit(tab, address) as visit:
         visit.open("?show=kpi-overview")
+        visit.page.get_by_text("Values at each point").scroll_into_view_if_needed()  # it is made when it is seen
         box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
         box.scroll_into_view_if_needed()
         header = box.locator(".ag-header-cell", has_text="1B_cost")

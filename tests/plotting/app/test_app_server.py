@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from builders import speed_workload
 
@@ -192,3 +195,52 @@ def test_answers_wait_until_pandas_is_imported_and_scripts_do_not(
     started[0].may_answer.set()
     asking.join(30)
     assert answered == [200]
+
+
+class TestTables:
+    """What is shown goes into a notebook or a spreadsheet."""
+
+    ASKED = "show=explore&cfg.x=vus&cfg.y=throughput&filters=image=onnx-int8,hw_type=cpu-1,batch_size=8"
+
+    @pytest.fixture(autouse=True)
+    def read(self, client: Any) -> None:
+        """Wait until the tree is read."""
+        end = time.monotonic() + 60
+        while client.get("/runs.csv", headers=HERE).status_code == 404 and time.monotonic() < end:
+            time.sleep(0.05)
+
+    @staticmethod
+    def frame(client: Any, address: str) -> pandas.DataFrame:
+        answer = client.get(address, headers=HERE)
+        assert answer.status_code == 200, answer.text
+        read = pandas.read_parquet if ".parquet" in address else pandas.read_csv
+        return read(io.BytesIO(answer.data))
+
+    def test_the_table_of_explore_has_its_points_and_the_runs_behind_it_are_all_of_them(
+        self, client: Any, sample_matrix: Matrix
+    ) -> None:
+        shown = self.frame(client, f"/table.parquet?{self.ASKED}")
+        assert list(shown.columns) == ["vus", *(f"{name} (inputs/s)" for name in ("throughput", "Low", "High")), "Runs"]
+        assert list(shown["vus"]) == [1, 4, 8, 16, 32]
+        behind = self.frame(client, f"/runs.parquet?{self.ASKED}")
+        assert len(behind) == shown["Runs"].sum()
+        means = behind.groupby("vus")["throughput"].mean()
+        assert list(shown["throughput (inputs/s)"]) == pytest.approx(list(means))
+        assert len(self.frame(client, "/runs.csv")) == len(sample_matrix)
+        pandas.testing.assert_frame_equal(self.frame(client, f"/table.csv?{self.ASKED}"), shown, check_dtype=False)
+
+    @pytest.mark.parametrize(
+        ("address", "said"),
+        [
+            ("/table.parquet?show=check", "'report: Check' has no table to take along"),
+            ("/table.parquet?show=nowhere", "there is no report 'nowhere'"),
+            ("/table.parquet", "there is no report ''"),
+            ("/runs.xlsx", "a table is written as .parquet or .csv"),
+            ("/runs.csv?filters=nothing=1", "nothing"),
+        ],
+    )
+    def test_what_can_t_be_had_is_a_sentence(self, client: Any, address: str, said: str) -> None:
+        answer = client.get(address, headers=HERE)
+        assert answer.status_code == 404
+        assert said in answer.text
+        assert answer.text.count("\n") == 1

@@ -138,7 +138,7 @@ def test_the_plots_and_tables_have_the_best_value_where_the_ranking_has_it(
     settings = "batch size {batch_size}, {vus} virtual users".format(**group.best.settings)
     for text in (page_text(site["best-configuration.html"]), shown(pages, "?show=best-configuration")):
         assert f"cpu-1 · onnx-int8 {value} at {settings}" in text
-    row = f"{best.kpi.help} USD lower {best.kpi.show(group.best.value, unit=False)} "
+    row = f"{best.kpi.name} USD {best.kpi.show(group.best.value, unit=False)} "
     assert row in page_text(site["kpi-overview.html"])
 
 

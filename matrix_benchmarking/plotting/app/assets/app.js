@@ -96,8 +96,14 @@
     }
   }, { rootMargin: `${NEAR_PX}px` });
 
+  let opened = null;
   const watch = new MutationObserver(() => {
     if (document.querySelector("#content > *")) document.body.classList.add("drawn");
+    const open = document.querySelector("#tabs .page-link[aria-current]");
+    if (open && open !== opened) {
+      const row = (opened = open).parentElement; // one that scrolls where it is narrow
+      row.scrollLeft = open.offsetLeft - row.offsetLeft - 40;
+    }
     for (const part of document.querySelectorAll("#content .part")) {
       if (part.querySelector(":scope > .waiting")) seen.observe(part);
     }
@@ -107,6 +113,7 @@
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
+    if (link && link.dataset.address) link.search = location.search; // of what is shown
     if (link && isInternal(link.getAttribute("href")) && !(event.ctrlKey || event.metaKey || event.shiftKey || event.button)) {
       event.preventDefault();
       go(link.getAttribute("href"));
@@ -116,6 +123,7 @@
     if (act) return void write(act);
     const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-copy]");
     if (!button) return;
+    if (button.dataset.event === "write") window.dash_clientside.set_props("notice", { children: "Writing the report …" });
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);

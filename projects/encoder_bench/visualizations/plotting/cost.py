@@ -25,6 +25,7 @@ from .points import (
     under_limit,
     variant_names,
     variants,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +43,12 @@ class _OverVUs(Plot):
     def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         names = variant_names(self.study.read, self.workload)
-        runs = view.runs
-        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
+        frame = points_frame(view.newest, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
         said = [
             load_conclusion(answering(self.study, frame), kpi, under_limit(self.study)),
-            *not_shown(runs, frame, [kpi]),
+            *not_shown(view.runs, frame, [kpi], why_unranked(self.study)),
         ]
         return lines_over_vus(frame, kpi, known_batch_sizes(self.study.read)), said
 
@@ -128,14 +128,13 @@ class LatencyAgainstThroughput(Plot):
     def draw(self, view: View) -> Drawn:
         throughput, latency = view.kpis[0], view.kpi(view.option(LATENCY))
         names = variant_names(self.study.read, self.workload)
-        entries = view.runs
-        frame = points_frame(entries, [throughput, latency], names)
+        frame = points_frame(view.newest, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:
             return None, "No successful run has both throughput and latency."
         figure = latency_against_throughput(frame, latency, throughput, variants(self.study.read, names))
         said = latency_conclusion(answering(self.study, frame), latency, throughput, under_limit(self.study))
-        return figure, [said, *not_shown(entries, frame, [throughput, latency])]
+        return figure, [said, *not_shown(view.runs, frame, [throughput, latency], why_unranked(self.study))]
 
 
 def latency_against_throughput(

@@ -21,6 +21,7 @@ from .points import (
     points_frame,
     variant_names,
     variants,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -67,11 +68,13 @@ class EnoughVUs(Plot):
     def draw(self, view: View) -> Drawn:
         (kpi,) = view.kpis
         names = variant_names(self.study.read, self.workload)
-        runs = view.runs
-        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
+        frame = points_frame(view.newest, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
-        said = [*peaks_conclusion(peaks(frame, kpi), kpi), *not_shown(runs, frame, [kpi])]
+        said = [
+            *peaks_conclusion(peaks(frame, kpi), kpi),
+            *not_shown(view.runs, frame, [kpi], why_unranked(self.study)),
+        ]
         return stopped_at(frame, kpi, variants(self.study.read, names)), said
 
 
@@ -115,6 +118,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
             marker_color=[colours[places[line][0]] for line in present],
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
             text=[as_percent(highest[line] / final[line]) if final[line] else "" for line in present],
+            textposition="outside",
             hovertext=list(found.loc[present, "hover"]),
             hovertemplate=f"highest up to {limit:g} virtual users (%{{text}} of what was found in the end):<br>"
             "%{hovertext}<extra></extra>",
@@ -143,7 +147,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     figure.add_annotation(
         text=said[-1], x=0, y=1, xref="paper", yref="paper", yanchor="bottom", align="left", showarrow=False
     )
-    figure.update_xaxes(title=f"highest mean {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
+    figure.update_xaxes(title=f"highest mean {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.12])
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     figure.update_layout(margin_t=75)
     return template.apply(figure, height=260 + 26 * len(order))

@@ -59,6 +59,8 @@ class _Trade(Plot):
     def chosen(self, view: View) -> tuple[list[Spot], list[str], KPIDefinition | None, KPIDefinition | None]:
         """The points, which group they are, and the two KPIs; None where no run has such."""
         group, runs, which = shown_group(view)
+        if self.study.of_all.newest is not None:
+            which = [*which, "Versions stand beside each other here; the ranking is of the newest alone."]
         spots = spots_of(self.study, runs, group)
         if FELT not in {control.name for control in self.controls()}:
             return spots, which, None, None

@@ -99,7 +99,9 @@ class PriceDial(Plot):
 
     def draw(self, view: View) -> Drawn:
         names = {control.name for control in self.controls()}
-        group, runs, which = shown_group(view)
+        group, of_group, which = shown_group(view)
+        newest = set(map(id, view.newest))
+        runs = [run for run in of_group if id(run) in newest]
         spots = spots_of(self.study, runs, group)
         ratio, weight = float(view.option(RATIO)), float(view.option(WEIGHT))
         if ratio + weight <= 0 or HARDWARE not in names:
@@ -122,6 +124,7 @@ class PriceDial(Plot):
         shown = [one.spot for one in found]
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
+        untold += clicks.not_shown(of_group, runs, lambda run: "of other versions")
         said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
         return figure, [*filter(None, said), self.table(found, prices)]
 
@@ -203,7 +206,7 @@ def dial_figure(
         steps.append({"label": f"{usd:.4g}", "method": "update", "args": [changes, layout]})
     bars = _bars(ranking(found, prices) or ranking(found, {hardware: dial[active]}), colours)
     figure = go.Figure(
-        go.Bar(**bars, orientation="h", textposition="auto", hovertemplate="%{hovertext}<extra></extra>")
+        go.Bar(**bars, orientation="h", textposition="outside", hovertemplate="%{hovertext}<extra></extra>")
     )
     figure.update_yaxes(categoryorder="array", categoryarray=bars["y"], automargin=True)
     figure.update_xaxes(title="USD a million tokens of the mix", rangemode="tozero")
@@ -235,7 +238,7 @@ def dial_conclusion(found: Sequence[Priced], hardware: str, prices: Mapping[str,
     unpriced = sorted({one.hardware for one in found if one.variant not in priced})
     more = f" No price is known for {', '.join(unpriced)}: give one by --price, or here." if unpriced else ""
     if not order:
-        return f"Nothing has a price.{more}"
+        return f"Nothing has a price: the bars are what it would cost at the slider's.{more}"
     best, cost = order[0]
     said = f"Cheapest is {best.label} at {best.spot.load or 'its load'}: {cost:,.4g} USD a million tokens."
     own = [(one, each) for one, each in order if one.hardware == hardware]

@@ -182,6 +182,8 @@ class SpeedUp(Plot):
             return None, "There is one strategy: nothing to compare it with."
         reference = view.option(REFERENCE)
         found = self.against(reference, view.runs)
+        if not any(view.kpis[0].name in run.kpis for run in view.runs):
+            return None, f"{view.kpis[0].name} is not known of any run: the error report says why."
         if not found:
             return None, f"No strategy was run at the same settings as {show(reference)}."
         said = speed_ups_conclusion(found, reference)
