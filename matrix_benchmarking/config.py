@@ -22,7 +22,9 @@ from pydantic import Field
 
 from . import yaml_file
 from .errors import ConfigError, did_you_mean
+from .named_cluster import Named
 from .validation import Kind, Mismatch, dotted, mismatches
+from .validation import Section as Section
 from .yaml_file import YamlFile
 
 DEFAULT_FILE, BLOCK = Path("config.yaml"), "matbench"
@@ -46,19 +48,6 @@ class CommandOptions:
 
     sections: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-class Section(pydantic.BaseModel):
-    """A part of the block. An unknown key is an error; null means the default."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _null_is_default(cls, content: Any) -> Any:
-        if not isinstance(content, dict):
-            return content
-        return {k: v for k, v in content.items() if v is not None or k not in cls.model_fields}
 
 
 class Download(Section):
@@ -178,6 +167,7 @@ class Config(Section):
         workload_options: what the parsers of a workload are told, by name; others' are left alone.
         views: by name, pages of a KPI over a setting, as *Explore* shows the block for.
         views_file: a file with such a block of its own, in which the application may keep more of them.
+        cluster: machines that measure and parse: a Dask scheduler's address, or how workers are started.
         debug: show the stack trace of an error.
     """
 
@@ -192,13 +182,14 @@ class Config(Section):
     lts: LTS = LTS()
     history: str | None = None
     order: str | None = None
-    presets: dict[str, dict[str, Any]] = {}
-    minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = {}
-    prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
+    presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = Field(default_factory=dict)
+    prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     settings_from: str | None = None
-    workload_options: dict[str, bool | int | float | str] = {}
-    views: dict[str, View] = {}
+    workload_options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    views: dict[str, View] = Field(default_factory=dict)
     views_file: str | None = None
+    cluster: Named | None = None
     debug: bool | None = None
 
     @property

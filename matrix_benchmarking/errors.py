@@ -27,6 +27,10 @@ class MatbenchError(Exception):
     exit_status = 2
 
 
+class ClusterError(MatbenchError):
+    """A cluster that can't be reached, isn't fit for the work, or is gone."""
+
+
 class VerdictError(MatbenchError):
     """The command was carried out and its verdict is bad (exit status 1)."""
 

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -73,11 +74,13 @@ def only_one(path: Path, root: Path, work: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+            holder = os.read(descriptor, 300).decode("ascii", "replace").strip() or "unknown"
             raise MatbenchError(f"another {work} (process {holder}) works in {root}: wait for it, or end it") from None
+        except OSError as error:  # a network's file system may have no locks
+            raise OutputError(f"cannot lock {path}: {os_reason(error)}") from error
         with contextlib.suppress(OSError):  # the number is a courtesy; a full disk shows soon enough
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)

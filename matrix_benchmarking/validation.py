@@ -1,4 +1,4 @@
-"""Pydantic's validation errors as sentences for people.
+"""Models of what people write, and pydantic's validation errors as sentences for them.
 
 Gets a ``ValidationError`` and the document that was validated; gives the fields that are wrong, each
 once, with what was expected and what is there.
@@ -11,11 +11,26 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import pydantic
+
 if TYPE_CHECKING:
-    import pydantic
     from pydantic_core import ErrorDetails
 
 Path = tuple[str | int, ...]
+
+
+class Section(pydantic.BaseModel):
+    """A part of a file that a person writes. An unknown key is an error; null means the default."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _null_is_default(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        return {k: v for k, v in content.items() if v is not None or k not in cls.model_fields}
+
 
 _EXPECTED = {
     "bool": "true or false",

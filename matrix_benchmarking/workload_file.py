@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -77,6 +78,16 @@ def _unreadable(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return f"workload file '{path}' not found"
     return f"workload file '{path}' can't be read: {os_reason(error)}"
+
+
+def source_digest(source: Path | None) -> bytes:
+    """Digest of all Python files of a workload's *source*: a changed parser makes caches stale."""
+    state = hashlib.blake2b(digest_size=16)
+    files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
+    for path in files:
+        state.update(os.fsencode(path.name))
+        state.update(hashlib.blake2b(path.read_bytes()).digest())
+    return state.digest()
 
 
 def sources(path: Path) -> list[Path]:

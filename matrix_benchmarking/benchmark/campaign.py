@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shlex
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +28,13 @@ TARGETS_DIRECTORY, LOCK_FILE = f"{run_directory.OWN_DIRECTORY}/targets", f"{run_
 
 
 class Listener(Protocol):
-    """Who shows what happens: what is about to be started, that time passes, the last second's throughput."""
+    """Who shows what happens: what is about to be started, that time passes, the last second's throughput; how many
+    hosts measure, where there are several, and what is spent."""
 
     def starts(self, what: str) -> None: ...
-    def point_ends(self, path: Path, outcome: Outcome) -> None: ...
+    def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None: ...
     def tick(self) -> None: ...
+    def standing(self, hosts: int, spent_usd: float) -> None: ...
     def note(self, sentence: str) -> None: ...
     def rate(self, throughput: float) -> None: ...
 
@@ -47,14 +50,18 @@ class Report:
     stopped_by: str | None = None  # why not everything was run
     left_behind: list[str] = dataclasses.field(default_factory=list)  # what may still cost money, a sentence each
     interrupted: bool = False
+    broken: str | None = None  # what makes going on pointless, a sentence
     spent_usd: float = 0.0
     searches: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
 
 class Campaign:
-    """One run of a plan, with an id of its own: what it measures it measures together.
+    """One run of a plan on one host, with an *id* of its own: what it measures it measures together.
 
-    *repeat_command* gives the command line that measures a point again.
+    Args:
+        groups: what is measured of the plan; all that is to be done where left out.
+        repeat: the command line that, with an experiment and a filter, measures a point again.
+        staged: a directory, on the disk of the results, in which runs stay until they are finished.
     """
 
     def __init__(
@@ -62,21 +69,26 @@ class Campaign:
         plan: Plan,
         limits: Limits,
         listener: Listener,
-        repeat_command: Callable[[Point], str],
+        repeat: Sequence[str],
         stop_on_error: bool,
+        *,
+        groups: Sequence[Group] | None = None,
+        id: str | None = None,
+        staged: Path | None = None,
     ) -> None:
         self._plan, self._limits, self._listener = plan, limits, listener
         self._driver = plan.driver(plan, limits, listener.rate)
-        self._repeat_command, self._stop_on_error = repeat_command, stop_on_error
-        self._machine, self._id = environment.describe(), uuid.uuid4().hex
+        self._repeat, self._stop_on_error, self._staged = repeat, stop_on_error, staged
+        self._machine, self._id = environment.describe(), id or uuid.uuid4().hex
+        self._groups = list(plan.groups()) if groups is None else groups
         self._cannot_start: dict[str, str] = {}
-        self._pending = {point.key for point in plan.to_do()}
+        self._pending = {point.key for group in self._groups for point in group.points}
         self.report = Report()
 
     def run(self) -> Report:
         """Run what is to be done. MatbenchError: something makes going on pointless, such as a full disk."""
         try:
-            for group in self._plan.groups():
+            for group in self._groups:
                 self._run_group(group)
         except Stopped as reason:
             self.report.stopped_by = str(reason)
@@ -143,7 +155,7 @@ class Campaign:
         group = served.group
         self._check_start(group, point)
         path = self._plan.path_of(point)
-        directory = run_directory.begin(self._plan.root, Path(path), point)
+        directory = run_directory.begin(self._staged or self._plan.root, Path(path), point)
         self._listener.starts(str(path))
         started = time.monotonic()
         try:
@@ -157,6 +169,8 @@ class Campaign:
             run_directory.write_block(directory, RecordedBlock(self._id, of_round))
             outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
             run_directory.finish(directory, outcome)
+            if self._staged is not None and not run_directory.keep(self._plan.root, Path(path), directory):
+                self._listener.note(f"{path} was measured elsewhere, too: that run stays, and this one is set aside")
         except BaseException as error:
             reason = str(error) if isinstance(error, MatbenchError) else type(error).__name__
             run_directory.interrupt(directory, reason)
@@ -169,6 +183,10 @@ class Campaign:
         if outcome.exit_code and self._stop_on_error:
             raise Stopped(f"{path} failed")
         return outcome
+
+    def _repeat_command(self, point: Point) -> str:
+        chosen = [f"--expe-to-run={point.experiment}", f"--filters={self._plan.filter_of(point)}"]
+        return shlex.join([*self._repeat, *chosen])
 
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
         """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
@@ -221,7 +239,7 @@ class Campaign:
     def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
         self._listener.note(f"search: {answer.get('reason') or answer['error']}")
         self.report.searches.append({"experiment": case.experiment, "settings": dict(case.settings), **answer})
-        run_directory.write_json(self._plan.root / SEARCHES_FILE, {"version": 1, "searches": self.report.searches})
+        write_searches(self._staged or self._plan.root, self.report)
 
     def _give_up(self, points: Sequence[Point], searches: Sequence[SearchCase], reason: str) -> None:
         count = len(points) + len(searches)
@@ -236,6 +254,10 @@ class Campaign:
     def _keep_on(self) -> None:
         self._limits.check_money()
         self._listener.tick()
+
+
+def write_searches(root: Path, report: Report) -> None:
+    run_directory.write_json(root / SEARCHES_FILE, {"version": 1, "searches": report.searches})
 
 
 @dataclasses.dataclass(slots=True)
@@ -280,16 +302,18 @@ def run(
     max_duration_s: float | None = None,
     max_usd: float | None = None,
     stop_on_error: bool = False,
-    repeat_command: Callable[[Point], str],
+    repeat: Sequence[str],
+    elsewhere: Callable[[Limits], Report] | None = None,
 ) -> Report:
-    """Run what is not done of *plan*."""
+    """Run what is not done of *plan*: here, or *elsewhere*, on other machines."""
     if max_usd is not None:
         _check_money(plan, max_usd)
     with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
         for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")
-        report = Campaign(plan, Limits(max_duration_s, max_usd), listener, repeat_command, stop_on_error).run()
+        limits = Limits(max_duration_s, max_usd)
+        report = elsewhere(limits) if elsewhere else Campaign(plan, limits, listener, repeat, stop_on_error).run()
         left = hf_endpoint.read_leases(plan.root)
         if left and not report.left_behind:
             names = ", ".join(f"{lease.namespace}/{lease.name}" for lease in left)

@@ -15,6 +15,8 @@ from .. import workload, yaml_file
 from ..config import Section
 from ..errors import ConfigError, WorkloadError, did_you_mean
 from ..filters import Scalar
+from ..named_cluster import PATTERNS as CLUSTER_PATTERNS
+from ..named_cluster import Named
 from ..validation import Kind, Mismatch, dotted, mismatches
 from ..yaml_file import YamlFile
 from . import schema
@@ -23,7 +25,7 @@ from .load_driver import LoadDriver
 
 _DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-PATTERNS = {_DURATION: "a duration such as 90s, 30m or 2h", **schema.PATTERNS}
+PATTERNS = {_DURATION: "a duration such as 90s, 30m or 2h", **CLUSTER_PATTERNS, **schema.PATTERNS}
 
 Duration = Annotated[float, Field(gt=0)] | Annotated[str, Field(pattern=_DURATION)]
 Values = Scalar | Annotated[list[Scalar], Field(min_length=1)]
@@ -71,6 +73,8 @@ class BenchmarkFile(Section):
             ``{hw_type: {cpu-1: {cores: "0"}}}`` lets ``{cores}`` stand where ``hw_type`` is ``cpu-1``.
         target, load: what is measured, and how, in the words of the workload's load driver, or as any command.
         script_tpl: an arbitrary command for each point, instead of a load.
+        requires: what a point needs of its host on a cluster, as {gpu: l4} or {gpu: 2}.
+        cluster: the machines that measure, as --cluster has them.
         unused_settings: settings that vary and may reach neither the target nor what measures.
         path_tpl: the test directory of a point, below the results directory.
         results_dirname: where the test directories are made.
@@ -93,6 +97,8 @@ class BenchmarkFile(Section):
     target: schema.Target | None = None
     load: schema.LoadSection | None = None
     script_tpl: schema.Script | schema.Words | None = None
+    requires: dict[str, Scalar] = Field(default_factory=dict)
+    cluster: Named | None = None
     unused_settings: list[str] = Field(default_factory=list)
     path_tpl: str | None = None
     results_dirname: str | None = None

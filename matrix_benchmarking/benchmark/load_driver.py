@@ -35,23 +35,28 @@ class Limits:
         self._max_duration_s = max_duration_s
         self._max_usd = max_usd
         self._spent_usd = 0.0
-        self._usd_per_hour = 0.0
-        self._metered_since: float | None = None
+        self._meters: dict[str, tuple[float, float]] = {}  # by target: USD per hour, and since when
 
     @property
     def spent_usd(self) -> float:
         """What the targets have cost until now."""
-        running_s = 0.0 if self._metered_since is None else time.monotonic() - self._metered_since
-        return self._spent_usd + running_s / 3600 * self._usd_per_hour
+        now = time.monotonic()
+        return self._spent_usd + sum(price * (now - since) / 3600 for price, since in self._meters.values())
 
-    def start_meter(self, usd_per_hour: float | None) -> None:
+    @property
+    def left_s(self) -> float | None:
+        """For how long points may still be started; None where nothing limits it."""
+        return None if self._deadline is None else max(0.001, self._deadline - time.monotonic())
+
+    def start_meter(self, usd_per_hour: float | None, of: str = "") -> None:
         """A target of this price begins to cost."""
-        self.stop_meter()
-        self._usd_per_hour, self._metered_since = usd_per_hour or 0.0, time.monotonic()
+        self.stop_meter(of)
+        self._meters[of] = (usd_per_hour or 0.0, time.monotonic())
 
-    def stop_meter(self) -> None:
+    def stop_meter(self, of: str = "") -> None:
         """It costs no more. May be called twice."""
-        self._spent_usd, self._metered_since = self.spent_usd, None
+        price, since = self._meters.pop(of, (0.0, 0.0))
+        self._spent_usd += price * (time.monotonic() - since) / 3600
 
     def check_money(self) -> None:
         """Raise Stopped once more than allowed is spent."""

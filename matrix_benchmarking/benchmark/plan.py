@@ -13,6 +13,7 @@ from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from ..matrix import typed
+from ..workload import Workload
 from . import run_directory, schema
 from .command_driver import CommandDriver
 from .expand import (
@@ -62,6 +63,7 @@ class Plan:
         filters, experiments: what is selected.
         price_of: from settings to USD per hour, for targets whose price the file doesn't tell.
         keep_failed: failed points count as done.
+        found: what is in the results directory, where that is known.
 
     Raises:
         ConfigError: the file can't be carried out: no points, paths that collide, settings that are missing.
@@ -77,6 +79,7 @@ class Plan:
         experiments: Sequence[str] = (),
         price_of: Callable[[Mapping[str, Scalar]], float | None] = lambda settings: None,
         keep_failed: bool = False,
+        found: Mapping[PointKey, FoundRun] | None = None,
     ) -> None:
         self.driver, self.load = measured_by(file)
         check_parts(file, self.driver)
@@ -91,7 +94,7 @@ class Plan:
         searched = [SEARCHABLE] if self._everything.searches else []
         self.template = file.path_tpl or default_template(everything, searched)
         check_distinct(self.template, self.samples())
-        self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root)
+        self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root) if found is None else dict(found)
         self._check_places()
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
@@ -236,6 +239,19 @@ class Plan:
                     f"{place} holds a finished run with another {', '.join(other) or 'repeat'}: choose another results "
                     f"directory, or add {', '.join(f'{{{name}}}' for name in other)} to path_tpl"
                 )
+
+
+def price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Scalar]], float | None]:
+    """From settings to USD per hour: a price that was *given* for the hardware, else the workload's."""
+
+    def price(settings: Mapping[str, Scalar]) -> float | None:
+        hw_type = f"{settings.get('hw_type')}"
+        for name in (f"{settings.get('vendor')}/{hw_type}", hw_type):
+            if name in given:
+                return given[name]
+        return None if workload is None or workload.price is None else workload.price(settings)
+
+    return price
 
 
 def target_key(target: schema.Target | None) -> str:

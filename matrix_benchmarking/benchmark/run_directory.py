@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
 import json
 import os
 import tempfile
@@ -96,7 +97,7 @@ def scan(root: Path) -> dict[PointKey, FoundRun]:
     for directory, settings in _walk(root, {}):
         try:
             checked, repeat = check_settings(settings)
-            run = FoundRun(directory, checked, repeat, _exit_code(directory), read_outcome(directory))
+            run = FoundRun(directory, checked, repeat, exit_code(directory), read_outcome(directory))
         except SettingsError as error:
             raise MatbenchError(f"{directory}: {error}; mend it or move the directory away") from error
         key = point_key(checked, repeat)
@@ -139,6 +140,27 @@ def interrupt(directory: Path, reason: str) -> None:
     """Say in the directory why the point has no exit code; a full disk is no reason to fail once more."""
     with contextlib.suppress(OutputError):
         write_text(directory / INTERRUPTED_FILE, f"{reason}\n")
+
+
+def keep(root: Path, path: Path, staged: Path) -> bool:
+    """Move the finished run *staged* to its *path* at once, where another may have come before.
+
+    False: one that succeeded is there already, and *staged* was set aside, so that each point is there once.
+    """
+    place = root / path
+    while True:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(staged, place)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise OutputError(f"cannot move {staged} to {place}: {os_reason(error)}") from error
+            is_there = exit_code(place) == 0
+            set_aside(root, staged if is_there else place)
+            if is_there:
+                return False
+        else:
+            return True
 
 
 def set_aside(root: Path, directory: Path) -> Path:
@@ -196,7 +218,7 @@ def _walk(directory: Path, inherited: Mapping[str, Any]) -> Iterator[tuple[Path,
             yield from _walk(Path(item.path), settings)
 
 
-def _exit_code(directory: Path) -> int | None:
+def exit_code(directory: Path) -> int | None:
     """The exit code; None where there is none, or none that was written to its end."""
     try:
         return int(read_regular(directory / EXIT_CODE_FILE, 64))

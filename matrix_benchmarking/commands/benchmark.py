@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from .. import filters, lts
 from ..analyze.words import count_of
 from ..benchmark import campaign
 from ..benchmark import file as files
-from ..benchmark.plan import Plan, describe_point
+from ..benchmark.plan import Plan, describe_point, price_of
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
-from .benchmark_shown import listening, print_plan
+from .benchmark_shown import listening, print_plan, print_shares
 from .options import (
     BY_ENVIRONMENT,
     DIR,
@@ -36,12 +37,11 @@ from .options import (
 )
 from .printing import warn, write
 from .run import load_workload
-from .shared_options import PRICE, named
+from .shared_options import PRICE, cluster_option, named
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
     from ..benchmark.file import BenchmarkFile
-    from ..filters import Scalar
     from ..workload import Workload
 
 
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     metavar="[VENDOR/]HW_TYPE=USD",
     help="USD per hour of a target, for the estimate and --max-usd. May be given several times.",
 )
+@cluster_option
 @flag(
     "--cleanup", config_key="", help="End servers and tear down paid targets that an earlier run left behind, and stop."
 )
@@ -131,6 +132,12 @@ def command(
         _run(plan, path, chosen)
     else:
         print_plan(plan, _again(path, chosen))
+        if chosen["cluster"] is not None and (plan.to_do() or plan.searches):
+            from ..benchmark.cluster import start  # what one machine doesn't need
+
+            with listening(plan) as listener:
+                shares = start.shares(plan, chosen["cluster"], _prices(chosen), listener)
+            print_shares(chosen["cluster"], shares)
 
 
 def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | None) -> dict[str, Any]:
@@ -161,7 +168,7 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
-        price_of=_price_of(workload, {**configuration().prices, **once("--price", chosen["price"])}),
+        price_of=price_of(workload, _prices(chosen)),
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)
@@ -184,15 +191,8 @@ def _workload(name: str | None) -> Workload | None:
         return None
 
 
-def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Scalar]], float | None]:
-    def price_of(settings: Mapping[str, Scalar]) -> float | None:
-        hw_type = f"{settings.get('hw_type')}"
-        for name in (f"{settings.get('vendor')}/{hw_type}", hw_type):
-            if name in given:
-                return given[name]
-        return None if workload is None or workload.price is None else workload.price(settings)
-
-    return price_of
+def _prices(chosen: Mapping[str, Any]) -> dict[str, float]:
+    return {**configuration().prices, **once("--price", chosen["price"])}
 
 
 def _write_points(plan: Plan, stream: IO[bytes]) -> None:
@@ -205,17 +205,16 @@ def _write_points(plan: Plan, stream: IO[bytes]) -> None:
 
 def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
     repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", *_settings(chosen), "--run"]
+    limits = {"max_duration_s": chosen["max_duration"], "max_usd": chosen["max_usd"]}
     with _interruptible(), listening(plan) as listener:
-        report = campaign.run(
-            plan,
-            listener,
-            max_duration_s=chosen["max_duration"],
-            max_usd=chosen["max_usd"],
-            stop_on_error=chosen["stop_on_error"],
-            repeat_command=lambda point: shlex.join(
-                [*repeat, f"--expe-to-run={point.experiment}", f"--filters={plan.filter_of(point)}"]
-            ),
-        )
+        common: dict[str, Any] = {"stop_on_error": chosen["stop_on_error"], "repeat": repeat}
+        elsewhere = None
+        if chosen["cluster"] is not None:
+            from ..benchmark.cluster import start  # what one machine doesn't need
+
+            common_there = {**common, "max_usd": chosen["max_usd"], "prices": _prices(chosen)}
+            elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], listener=listener, **common_there)
+        report = campaign.run(plan, listener, **limits, **common, elsewhere=elsewhere)
     _conclude(plan, report, shlex.join(_again(path, chosen)))
 
 
@@ -242,6 +241,7 @@ def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
     words = ["matbench", "benchmark", str(path), f"--results-dirname={chosen['results_dirname']}", *_settings(chosen)]
     words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
     words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
+    words += [f"--cluster={chosen['cluster'].text}"] if chosen["cluster"] and is_typed("cluster") else []
     return [*words, "--run"]
 
 
@@ -266,6 +266,8 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
         click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
     if report.left_behind:
         raise MatbenchError("\n".join(report.left_behind))
+    if report.broken:
+        raise MatbenchError(f"{report.broken}; what is measured stays, go on with: {again}")
     if report.interrupted:
         click.echo(f"Interrupted; go on with: {again}", err=True)
         raise KeyboardInterrupt

@@ -6,7 +6,7 @@ import contextlib
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from .printing import answer_console, printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from ..benchmark.cluster.dealing import Piece
     from ..benchmark.plan import Plan
     from ..benchmark.run_directory import Outcome
+    from ..named_cluster import NamedCluster
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
@@ -49,6 +51,23 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
         click.echo(f"Nothing was started. Run it: {shlex.join(again)}")
     else:
         click.echo("Everything is done.")
+
+
+def print_shares(named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
+    """What each host of a cluster would measure."""
+    at_a_time = "one point" if named.points_per_host == 1 else f"{named.points_per_host} points"
+    where = "to the shared results directory" if named.results == "share" else "back to this machine"
+    click.echo(f"\nOn {named}, {at_a_time} at a time on a host; runs go {where}:")
+    for host, pieces in shares.items():
+        points = sum(len(piece.points) for piece in pieces)
+        rounds = sorted({piece.group.round for piece in pieces if piece.group.round is not None})
+        parts = [f"{points:,} {'point' if points == 1 else 'points'}"]
+        parts += [f"of round {', '.join(map(str, rounds))}"] if rounds else []
+        searches = sum(len(piece.searches) for piece in pieces)
+        parts += [f"and {searches} × search"] if searches else []
+        needs = sorted({name for piece in pieces for name in piece.requires})
+        parts += [f"for its {', '.join(needs)}"] if needs else []
+        click.echo(f"  {host}: {' '.join(parts)}")
 
 
 def duration(seconds: float | None) -> str:
@@ -92,10 +111,12 @@ class Lines:
 
     def rate(self, throughput: float) -> None: ...
 
-    def point_ends(self, path: Path, outcome: Outcome) -> None:
+    def standing(self, hosts: int, spent_usd: float) -> None: ...
+
+    def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None:
         self._ended += 1
         of = "" if self._searching else f"/{self._total}"
-        self.say(f"[{self._ended}{of}] {path}: {told(outcome, self._unit)}")
+        self.say(f"[{self._ended}{of}] {path}{f' on {host}' if host else ''}: {told(outcome, self._unit)}")
 
 
 class Bar(Lines):
@@ -107,7 +128,7 @@ class Bar(Lines):
         self._left_s, _ = plan.estimate()
         self._began = time.monotonic()
         self._task = progress.add_task("starting", total=None if plan.searches else self._total, left="")
-        self._rate = ""
+        self._rate, self._hosts = "", 1
 
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
@@ -115,10 +136,10 @@ class Bar(Lines):
     def starts(self, what: str) -> None:
         self._show(what)
 
-    def point_ends(self, path: Path, outcome: Outcome) -> None:
+    def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None:
         self._rate = told(outcome, self._unit)
         if outcome.exit_code:
-            super().point_ends(path, outcome)
+            super().point_ends(path, outcome, host)
         else:
             self._ended += 1
         self._show(str(path))
@@ -129,13 +150,20 @@ class Bar(Lines):
     def tick(self) -> None:
         self._progress.update(self._task, left=self._left())
 
+    def standing(self, hosts: int, spent_usd: float) -> None:
+        at_work = f"{hosts} {'host' if hosts == 1 else 'hosts'}"
+        self._rate = " · ".join([at_work, *([f"{spent_usd:.2f} USD"] if spent_usd >= 0.005 else [])])
+        self._hosts = max(1, hosts)
+        self.tick()
+
     def _show(self, what: str) -> None:
         self._progress.update(self._task, description=printable(what), completed=self._ended, left=self._left())
 
     def _left(self) -> str:
         if self._left_s is None:
             return self._rate
-        left_s = max(0.0, self._left_s - (time.monotonic() - self._began))
+        done_s = (time.monotonic() - self._began) * self._hosts
+        left_s = max(0.0, self._left_s - done_s) / self._hosts
         return " · ".join(filter(None, [self._rate, f"{duration(left_s)} left"]))
 
 

@@ -77,6 +77,7 @@ def opened(
         views=config.all_views,
         has_views_file=config.views_file is not None,
         jobs=selection.jobs,
+        cluster=selection.cluster,
         headline=selection.headline,
         is_strict=is_typed("filters"),
         priced=tuple(prices) if is_typed("price") else (),

@@ -20,6 +20,7 @@ from .printing import warn
 
 if TYPE_CHECKING:
     from ..config import Config
+    from ..named_cluster import NamedCluster
 
 WORSE, SUSPECTED = "worse", "suspected"
 Locate = Callable[[], Location]
@@ -74,6 +75,22 @@ def _names(value: str | list[object]) -> tuple[str, ...]:
     return names
 
 
+class _Cluster(click.ParamType):  # type: ignore[type-arg] # as for Read
+    name = "cluster"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..named_cluster import read  # pydantic, which takes longer than all else of 'matbench --help'
+
+        return read(value) if isinstance(value, str) else value
+
+
+cluster_option = option(
+    "--cluster",
+    config_key="cluster",
+    type=_Cluster(),
+    metavar="CLUSTER",
+    help="On these machines: a Dask scheduler's address (tcp://host:8786), {slurm: {…}}, {ssh: [HOST, …]}, {local: N}.",
+)
 PRICE = named("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
 NAMES = Read("names", _names)
 
@@ -86,6 +103,7 @@ class RunOptions:
     price: Sequence[tuple[str, float]]
     workload_option: Sequence[tuple[str, str]]
     jobs: int | None
+    cluster: NamedCluster | None = None
     lts_results_dirname: Path | None = None
     against: Sequence[Path] = ()
     order: str | None = None
@@ -183,6 +201,7 @@ selection = gathered(
         metavar="N",
         help="Processes that parse; automatic unless given, 1 for none.",
     ),
+    cluster_option,
     also=("lts_results_dirname", "against", "order", "headline"),
 )
 """The options that select tests; the command gets them, and the others about it, as one argument ``selection``."""

@@ -35,6 +35,7 @@ def open(
     settings_from: str | None = None,
     options: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    cluster: str | None = None,
     headline: str | None = None,
 ) -> Runs:
     """The runs at *place*.
@@ -53,6 +54,7 @@ def open(
         settings_from: settings that names of directories say: ``results/{hw_type}/{engine}-{version}``.
         options: what the workload's parsers are told.
         jobs: processes that parse; automatic unless given.
+        cluster: machines that parse instead: ``tcp://host:8786``, ``{local: 3}``.
         headline: the KPI by which points are ranked; the workload's unless given.
 
     Raises:
@@ -60,6 +62,7 @@ def open(
     """
     # numpy and pydantic: half a second that importing matbench is not to take
     from ..history.parquet import is_export
+    from ..named_cluster import read
     from .opening import Opening, located
     from .runs import Runs
 
@@ -78,6 +81,7 @@ def open(
         settings_from=settings_from,
         options=options or {},
         jobs=jobs,
+        cluster=None if cluster is None else read(cluster),
         headline=headline,
         priced=tuple(prices or ()),
     )

@@ -18,11 +18,12 @@ from .. import filters as filtering
 from .. import lts, store
 from .. import workload as workloads
 from ..analyze.study import Given, Study
-from ..errors import ConfigError, MatbenchError, did_you_mean, os_reason
+from ..errors import ClusterError, ConfigError, MatbenchError, did_you_mean, os_reason
 from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
 from ..history.parquet import is_export
 from ..matrix import Matrix, joined
+from ..named_cluster import NamedCluster
 from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
 from ..validation import mismatches
@@ -71,6 +72,7 @@ class Opening:
     views: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
     has_views_file: bool = False
     jobs: int | None = None
+    cluster: NamedCluster | None = None
     headline: str | None = None
     is_strict: bool = True  # a filter that nothing has is an error, and no warning
     priced: Sequence[str] = ()  # hardware that has to be there, since somebody gave a price for it
@@ -240,8 +242,15 @@ class Opening:
             return lts.read_matrix(self.workload, place)
         try:
             return store.parse_tree(
-                self.workload, place, jobs=self.jobs, options=self.parser_options, progress=progress
+                self.workload,
+                place,
+                jobs=self.jobs,
+                cluster=self.cluster,
+                options=self.parser_options,
+                progress=progress,
             )
+        except ClusterError:
+            raise
         except MatbenchError as error:
             try:
                 return lts.read_matrix(self.workload, place)

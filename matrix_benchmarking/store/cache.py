@@ -23,7 +23,6 @@ from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..version import __version__
 from ..workload import Workload
-from ..workload_file import sources
 from . import codec
 from .artifacts import TEST_CONFIG_FILE, TEST_UUID_FILE
 from .codec import BrokenCache
@@ -122,17 +121,6 @@ def remove(paths: Iterable[Path]) -> int:
 def is_ignored() -> bool:
     """True if MATBENCH_STORE_IGNORE_CACHE says so."""
     return os.environ.get(IGNORE_VARIABLE, "").lower() in _TRUE
-
-
-def source_digest(workload: Workload) -> bytes:
-    """Digest of all Python files of the workload: a changed parser makes caches stale."""
-    state = hashlib.blake2b(digest_size=DIGEST_SIZE)
-    source = workload.source
-    files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
-    for path in files:
-        state.update(os.fsencode(path.name))
-        state.update(hashlib.blake2b(path.read_bytes()).digest())
-    return state.digest()
 
 
 class CachedTest(msgspec.Struct):

@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .. import workload as workloads
+from .. import workload_file
+from ..cluster.workers import host_name
 from ..columns import Columns, Shared, Texts
 from ..download_record import brought_alone
-from ..errors import MatbenchError, OutputError, SettingsError
+from ..errors import MatbenchError, OutputError, SettingsError, WorkloadError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
+from ..named_cluster import NamedCluster
 from ..rows import ParsedTests
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
@@ -30,6 +33,8 @@ from .parsing import Context, Loader, NotRecognised, candidate_of, tests_of
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
+SEEN = 20
+"""So many tests are looked at to see whether a worker has the same tree."""
 NAMED = 20
 """How many tests of which the same was noticed are named."""
 _PACKED = (".tar.gz", ".tgz", ".tar", ".zip")
@@ -45,6 +50,7 @@ def parse_tree(
     *,
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
+    cluster: NamedCluster | None = None,
     ignore_cache: bool = False,
     options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
@@ -54,6 +60,7 @@ def parse_tree(
     Args:
         jobs: number of processes; None takes as many as pay for this number of tests.
         executor: parse through this executor instead; its workers import the workload by name.
+        cluster: parse on these machines instead; their workers import the workload by name, and see the tree.
         ignore_cache: parse the artifacts even if there are caches (also by MATBENCH_STORE_IGNORE_CACHE).
         options: what the run gives to the parsers, as ``test_dir.options``.
 
@@ -63,13 +70,13 @@ def parse_tree(
     resolved = check_root(root)
     found = find_tests(resolved, workload)
     ignores = ignore_cache or cache.is_ignored()
-    context = Context(workload, resolved, cache.source_digest(workload), dict(options or {}), ignores)
+    context = Context(workload, resolved, workload_file.source_digest(workload.source), dict(options or {}), ignores)
     if workload.spec is None:
-        executor, jobs = None, 1
+        executor, cluster, jobs = None, None, 1
     loader = Loader(context)
     parts: list[Columns] = []
     notes: list[Note] = []
-    with _executor(executor, jobs, len(found.tests)) as chosen:
+    with _executor(context, executor, cluster, jobs, found.tests) as chosen:
         for columns, its_notes in _settle(context, _parse_all(context, found.tests, chosen, progress, loader), loader):
             parts.append(columns)
             notes.extend(its_notes)
@@ -111,10 +118,19 @@ def _nothing_found(
 
 
 def _executor(
-    given: concurrent.futures.Executor | None, jobs: int | None, tests: int
+    context: Context,
+    given: concurrent.futures.Executor | None,
+    cluster: NamedCluster | None,
+    jobs: int | None,
+    tests: Sequence[Candidate],
 ) -> contextlib.AbstractContextManager[concurrent.futures.Executor | None]:
+    if cluster is not None:
+        from ..cluster.executor import executor  # Dask is of an extra, and takes a second
+
+        files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in tests[:SEEN]]
+        return executor(cluster, context.root, files, functools.partial(_parse_in_worker, *_for_worker(context), []))
     if jobs is None:
-        jobs = len(os.sched_getaffinity(0)) if tests >= PROCESSES_PAY_FROM else 1
+        jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
     if given is not None or jobs <= 1:
         return contextlib.nullcontext(given)
     return concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
@@ -168,9 +184,7 @@ def _parse_all(
     outcomes: Iterable[Outcome] = (_parse_chunk(context, chunk, loader, report) for chunk in chunks)
     try:
         if executor is not None:
-            spec = context.workload.spec or context.workload.name
-            arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
-            outcomes = executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
+            outcomes = executor.map(functools.partial(_parse_in_worker, *_for_worker(context)), chunks)
         for chunk, some in zip(chunks, outcomes, strict=True):
             if executor is not None:
                 report(len(chunk))
@@ -181,15 +195,30 @@ def _parse_all(
         ) from error
 
 
-def _parse_in_worker(
-    spec: str, arguments: tuple[Path, bytes, Mapping[str, object], bool], chunk: Sequence[Candidate]
-) -> Outcome:
-    return _parse_chunk(Context(_workload(spec), *arguments), chunk)
+Arguments = tuple[Path, bytes, Mapping[str, object], bool]
+
+
+def _for_worker(context: Context) -> tuple[str, Arguments]:
+    spec = context.workload.spec or context.workload.name
+    return spec, (context.root, context.code, dict(context.options), context.ignore_cache)
+
+
+def _parse_in_worker(spec: str, arguments: Arguments, chunk: Sequence[Candidate]) -> Outcome:
+    workload, code = _workload(spec)
+    if code != arguments[1]:
+        raise WorkloadError(
+            f"{host_name()} has another version of the workload '{spec}': the source that its worker imported has the "
+            f"digest {code.hex()[:12]}, and that of the starter {arguments[1].hex()[:12]}: bring both to the same "
+            "state, and start the worker anew"
+        )
+    return _parse_chunk(Context(workload, *arguments), chunk)
 
 
 @functools.lru_cache(maxsize=4)
-def _workload(spec: str) -> Workload:
-    return workloads.load(spec)
+def _workload(spec: str) -> tuple[Workload, bytes]:
+    """The workload, and the digest of its source as it was imported: a worker may live for days."""
+    workload = workloads.load(spec)
+    return workload, workload_file.source_digest(workload.source)
 
 
 def _parse_chunk(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from .. import workload_file
 from ..columns import Columns
 from ..files import read_regular
 from ..matrix import Matrix
@@ -93,7 +94,7 @@ def read_index(
     resolved = check_root(root)
     if cache.is_ignored():
         return None
-    context = Context(workload, resolved, cache.source_digest(workload), dict(options or {}))
+    context = Context(workload, resolved, workload_file.source_digest(workload.source), dict(options or {}))
     try:
         latest = _latest(context)
         if latest is None:

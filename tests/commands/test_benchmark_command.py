@@ -441,7 +441,7 @@ def test_two_benchmarks_do_not_share_a_results_directory(directory, benchmark, c
     try:
         assert wait_for(lambda: list(Path("measured").glob("**/settings.yaml")))
         assert benchmark("--run") == 2
-        assert f"another benchmark (process {first.pid})" in capsys.readouterr().err
+        assert f"another benchmark (process {first.pid} on " in capsys.readouterr().err
     finally:
         first.send_signal(signal.SIGTERM)
         first.communicate(timeout=20)

@@ -1,0 +1,86 @@
+"""The hosts that measure: who is fit, who came, who is gone, and who can't go on."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...cluster import Cluster, Host, Question
+from ...cluster import check as look_at
+from ...errors import ClusterError
+from . import on_worker
+from .job import Job
+
+CHECK_S = 180.0
+"""How long a worker may take to load the workload and to look for the programs that measure."""
+
+
+class Crew:
+    """The hosts of *cluster* that can measure what *draft* is about; *question* is about the results directory."""
+
+    def __init__(self, cluster: Cluster, question: Question, draft: Job) -> None:
+        self.cluster, self._question, self._draft = cluster, question, draft
+        self.hosts: dict[str, Host] = {}
+        self.machines: dict[str, str] = {}  # by the host's name, its hardware
+        self.out: dict[str, str] = {}  # by the host's name, why it can't go on
+        self._refused: set[str] = set()
+
+    def require(self) -> None:
+        """Take in all workers that are there; ClusterError names each that isn't fit, before anything is begun."""
+        refused = self._take_in(self.cluster.workers())
+        if refused:
+            raise ClusterError("\n".join(refused))
+
+    def update(self, say: Callable[[str], None]) -> set[str]:
+        """Take in workers that came, and give the addresses of those that are gone."""
+        known = self.cluster.workers()
+        gone = self.hosts.keys() - known.keys()
+        for address in gone:
+            del self.hosts[address]
+        new = [each for each in known if each not in self.hosts and each not in self._refused]
+        for sentence in self._take_in(new):
+            say(f"a worker that came later is left out: {sentence}")
+        return gone
+
+    def put_out(self, host: Host, reason: str) -> None:
+        """Deal nothing more to *host*."""
+        self.out[host.name] = reason
+
+    def fit_for(self, wanted: Mapping[str, float]) -> set[str]:
+        """The names of the hosts that have what is *wanted*."""
+        return {host.name for host in self.hosts.values() if host.has(wanted) and host.name not in self.out}
+
+    def oddities(self) -> list[str]:
+        """A sentence where hosts of several names are one machine, or one has workers to spare."""
+        names: dict[str, set[str]] = {}
+        for host in self.hosts.values():
+            names.setdefault(host.kernel, set()).add(host.name)
+        several = [sorted(each) for each in names.values() if len(each) > 1]
+        said = [f"{', '.join(each)} are one machine: points on them disturb each other" for each in several]
+        for name, workers in sorted(Counter(host.name for host in self.hosts.values()).items()):
+            if (idle := workers - self._draft.points_per_host) > 0:
+                said.append(
+                    f"{name} has {workers} workers, of which {idle} will have nothing to do, as points don't share a "
+                    "host: with Slurm, ask for whole nodes (directives: [--exclusive])"
+                )
+        return said
+
+    def _take_in(self, addresses: Iterable[str]) -> list[str]:
+        fit, refused = look_at(self.cluster, self._question, addresses)
+        submit, text = self.cluster.client.submit, self._draft.model_dump_json()
+        asked = [(host, submit(on_worker.check, text, workers=[host.address], pure=False, retries=0)) for host in fit]
+        for host, future in asked:
+            try:
+                found: Mapping[str, Any] = future.result(timeout=CHECK_S)
+            except Exception as error:  # noqa: BLE001 - of Dask, or of a worker that ended meanwhile
+                found = {"problem": f"{host.name} can't be asked: {type(error).__name__}: {error}"}
+            if "problem" in found:
+                refused.append(found["problem"])
+                continue
+            self.hosts[host.address] = host
+            machine = found["machine"]
+            self.machines[host.name] = json.dumps([machine[key] for key in ("cpu_model", "cores", "gpus")])
+        self._refused |= {each for each in addresses if each not in self.hosts}
+        return list(dict.fromkeys(refused))

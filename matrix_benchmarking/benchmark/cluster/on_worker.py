@@ -1,0 +1,183 @@
+"""What runs on a Dask worker: a guarded process that measures a job, and the way back of what it measured.
+
+Dask carries text there and plain values back. The process ends when the worker does, when its scheduler or its starter
+is gone, and when the job is cancelled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...cluster.workers import host_name
+from ...errors import MatbenchError, os_reason
+from ...settings import SETTINGS_FILE
+from .. import run_directory
+from ..processes import GuardedProcess
+from ..run_directory import OWN_DIRECTORY, write_text
+from . import job as jobs
+from .job import Job
+
+JOBS = f"{OWN_DIRECTORY}/jobs"
+MODULE = "matrix_benchmarking.benchmark.cluster.job"
+GRACE_S = 60.0
+"""What a job may take to stop its target: a paid one has to be confirmed gone."""
+FORWARD_S = 0.3
+LOG_BYTES = 4096
+MOST_RETURNED_BYTES = 1 << 30
+
+Event = dict[str, Any]
+
+
+class _Cancelled(MatbenchError):
+    """Nobody waits for the job any more."""
+
+
+def check(text: str) -> Event:
+    """Whether this host can measure what the job *text* is about: what it is, as ``machine``, or the ``problem``."""
+    job = Job.model_validate_json(text)
+    try:
+        with tempfile.TemporaryDirectory(prefix="matbench-") as place:
+            said, _, log = _run(job, Path(place), ["--check"], lambda event: None)
+    except (MatbenchError, OSError) as error:
+        return {"problem": f"{host_name()}: {error}"}
+    found = [event for event in said if "problem" in event or "machine" in event]
+    return found[-1] if found else {"problem": f"{host_name()}: looking whether it can measure failed: {log}"}
+
+
+def measure(text: str, topic: str) -> Event:
+    """Measure the job *text*; events go to *topic* as they come.
+
+    Returns:
+        ``events``, all of them; ``problem``, why the host can't go on, if so; ``runs``, where they return, the finished
+        ones by path, each a tar archive.
+    """
+    from distributed import get_worker
+
+    job, worker = Job.model_validate_json(text), get_worker()
+    own = job.root or _own_root(job.campaign)
+    place = own / JOBS / job.name
+    problem, said, runs = None, list[Event](), dict[str, bytes]()
+    try:
+        place.mkdir(parents=True)
+        here = job.model_copy(update={"root": own})
+        said, status, log = _run(here, place, [], lambda event: worker.log_event(topic, {"job": job.name, **event}))
+        ended = next((event for event in said if "report" in event or "problem" in event), None)
+        if ended is None:
+            problem = f"measuring ended with exit status {status}: {log}"
+        elif "problem" in ended:
+            problem = ended["problem"]
+        set_aside(own, place)
+        if job.root is None:
+            runs = dict(_packed(own, [event["ended"] for event in said if "ended" in event]))
+    except _Cancelled:
+        set_aside(own, place)
+        problem = "cancelled"
+    except OSError as error:
+        problem = f"{error.filename or own}: {os_reason(error)}"
+    except MatbenchError as error:
+        problem = str(error)
+    finally:
+        for each in [place, *([own / path for path in runs] if job.root is None else [])]:
+            shutil.rmtree(each, ignore_errors=True)
+    return {"events": said, "problem": problem, "runs": runs}
+
+
+def forget(campaign: str) -> None:
+    """Remove what this host kept of a campaign whose runs returned: inputs, and the answers of a reference."""
+    shutil.rmtree(_own_root(campaign), ignore_errors=True)
+
+
+def _own_root(campaign: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"matbench-{os.geteuid()}" / campaign
+
+
+def is_free(points_per_host: int) -> bool:
+    """True as soon as no job of an earlier start runs on this host; waits for it."""
+    with contextlib.suppress(MatbenchError), jobs.slot_of_host(points_per_host, GRACE_S):
+        return True
+    return False
+
+
+def _run(job: Job, place: Path, options: list[str], hear: Any) -> tuple[list[Event], int | None, str]:
+    """The events of the process, its exit status, and the end of what it wrote to standard error."""
+    description, said, log = place / "job.json", place / "said.jsonl", place / "log.txt"
+    write_text(description, job.model_dump_json())
+    directory = job.directory if job.directory.is_dir() else Path(tempfile.gettempdir())
+    command = [sys.executable, "-m", MODULE, *options, str(description)]
+    process = GuardedProcess(command, directory=directory, output=said, errors=log, grace_s=GRACE_S)
+    is_wanted, events = _wanted(), list[Event]()
+    due = 0.0
+
+    def keep_on() -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + FORWARD_S
+            for event in _told(said, len(events)):
+                events.append(event)
+                hear(event)
+            if not is_wanted():
+                raise _Cancelled("cancelled")
+
+    try:
+        status = process.wait(None, keep_on)
+    finally:
+        process.stop()
+    events += _told(said, len(events))
+    return events, status, log.read_text(errors="replace")[-LOG_BYTES:].strip()
+
+
+def _wanted() -> Any:
+    """Whether the task that runs here is still wanted: not cancelled, its scheduler and its client still there."""
+    from distributed import Status, get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state == "executing" and worker.status == Status.running
+
+    return is_wanted
+
+
+def _told(said: Path, known: int) -> Iterator[Event]:
+    """The events after the first *known* ones; a line that isn't whole yet is left for later."""
+    for line in said.read_text(encoding="utf-8", errors="replace").split("\n")[:-1][known:]:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = {"note": line}  # something printed
+        yield event if isinstance(event, dict) else {"note": line}
+
+
+def set_aside(own: Path, place: Path) -> None:
+    """Keep what the job began and didn't finish, for who wants to know why."""
+    for settings in sorted((place / jobs.RUNS).glob(f"**/{SETTINGS_FILE}")):
+        with contextlib.suppress(MatbenchError):
+            run_directory.set_aside(own, settings.parent)
+
+
+def _packed(own: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
+    left = MOST_RETURNED_BYTES
+    for path in paths:
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
+            archive.add(own / path, arcname=".")
+        left -= stream.tell()
+        if left < 0:
+            raise MatbenchError(
+                f"the runs of {host_name()} take more than {MOST_RETURNED_BYTES >> 30} GiB, too much to return: have "
+                "the machines share the results directory"
+            )
+        yield path, stream.getvalue()

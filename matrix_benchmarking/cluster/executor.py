@@ -1,0 +1,65 @@
+"""An executor whose workers are those of a cluster, once they see the same tree and have the same code."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ClusterError, MatbenchError
+from ..named_cluster import NamedCluster
+from .connection import Cluster, connected
+from .workers import LOOK_S, Question, require
+
+
+class ClusterExecutor(concurrent.futures.Executor):
+    """Calls by Dask, whose errors are sentences."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._dask = cluster.client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *arguments: Any, **named: Any) -> concurrent.futures.Future[Any]:
+        future: concurrent.futures.Future[Any] = self._dask.submit(fn, *arguments, **named)
+        return future
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **named: Any) -> Iterator[Any]:
+        try:
+            yield from self._dask.map(fn, *map(list, iterables), **named)
+        except MatbenchError:
+            raise
+        except (concurrent.futures.CancelledError, OSError) as error:
+            raise self._cluster.gone() from error
+        except Exception as error:
+            raise ClusterError(
+                f"a worker of {self._cluster.named} could not go on: {type(error).__name__}: {error}"
+            ) from error
+
+
+@contextlib.contextmanager
+def executor(
+    named: NamedCluster, root: Path, files: Sequence[Path], first: Callable[[], Any]
+) -> Iterator[concurrent.futures.Executor]:
+    """An executor of *named*, of whose workers each sees *files* below *root* as they are here, and can do *first*.
+
+    Raises:
+        MatbenchError: a worker isn't fit; nothing was begun.
+    """
+    seen = [
+        (str(file), status.st_size, status.st_mtime_ns) for file in files if file.is_file() for status in [file.stat()]
+    ]
+    with connected(named, Path(tempfile.gettempdir()) / "matbench-workers") as cluster:
+        cluster.wait(lambda sentence: None)
+        hosts = require(cluster, Question(sights=seen))
+        asked = [cluster.client.submit(first, workers=[host.address], pure=False, retries=0) for host in hosts]
+        for host, future in zip(hosts, asked, strict=True):
+            try:
+                future.result(timeout=LOOK_S)
+            except MatbenchError as error:
+                raise ClusterError(str(error)) from error
+            except Exception as error:
+                raise ClusterError(f"{host.name} can't parse: {type(error).__name__}: {error}") from error
+        yield ClusterExecutor(cluster)

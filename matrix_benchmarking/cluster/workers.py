@@ -1,0 +1,197 @@
+"""Whether workers are fit for the work: each is asked for its versions, its clock and what it sees of a directory."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import pkgutil
+import secrets
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import ClusterError, os_reason
+from ..files import atomic_write
+from ..version import __version__
+from .connection import ANSWER_S, Cluster
+
+FURTHEST_CLOCK_S = 2.0
+"""By how much clocks may differ: blocks and the load's window go by them."""
+LOOK_S = 60.0
+"""How long a worker may take to look; one that is busy with somebody else's work takes longer."""
+HOST_VARIABLES = ("MATBENCH_HOST", "SLURMD_NODENAME")
+_VERSION = (pkgutil.resolve_name, "matrix_benchmarking.version:__version__")
+"""Asked in words of Python alone: one that can't import what it is asked by ends."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Host:
+    """A worker that is fit, and its machine: *kernel* is one start of it, *resources* are Dask's."""
+
+    address: str
+    name: str
+    kernel: str
+    resources: Mapping[str, float]
+
+    def has(self, wanted: Mapping[str, float]) -> bool:
+        return all(self.resources.get(name, 0.0) >= count for name, count in wanted.items())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """What a worker is asked to look at.
+
+    Attributes:
+        token: a file that was just written, and its content; the worker writes beside it what it read.
+        sights: files with their sizes in bytes and times of change in ns, where nothing can be written.
+    """
+
+    token: tuple[str, str] | None = None
+    sights: Sequence[tuple[str, int, int]] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Look:
+    """What a worker says of itself; *missing* is why the directory isn't the same there, None where it is."""
+
+    host: str
+    kernel: str
+    time_s: float
+    missing: str | None
+
+
+def host_name() -> str:
+    """What this machine is called: points on hosts of one name are not measured at the same time."""
+    return next((name for each in HOST_VARIABLES if (name := os.environ.get(each))), socket.gethostname())
+
+
+def look(question: Question) -> Look:
+    """Runs on a worker."""
+    kernel = Path("/proc/sys/kernel/random/boot_id")
+    started = kernel.read_text().strip() if kernel.exists() else socket.gethostname()
+    return Look(host_name(), started, time.time(), _missing(question))
+
+
+def _missing(question: Question) -> str | None:
+    try:
+        if question.token is not None:
+            path, content = Path(question.token[0]), question.token[1]
+            if path.read_text() != content:
+                return f"{path.parent} is another directory there"
+            Path(f"{path}.{host_name()}").write_text(content)
+        for name, size, mtime_ns in question.sights:
+            status = os.stat(name)
+            if (status.st_size, status.st_mtime_ns) != (size, mtime_ns):
+                return f"{name} is another file there"
+    except FileNotFoundError as error:
+        return f"{error.filename} is not there"
+    except OSError as error:
+        return f"{error.filename}: {os_reason(error)}"
+    return None
+
+
+@contextlib.contextmanager
+def token_in(directory: Path) -> Iterator[Question]:
+    """A question about a fresh file in *directory*, which goes again with all that workers wrote beside it."""
+    path, content = directory / f"shared-{secrets.token_hex(8)}", secrets.token_hex(16)
+    try:
+        with atomic_write(path) as stream:
+            stream.write(content.encode())
+        yield Question(token=(str(path), content))
+    finally:
+        for each in directory.glob(f"{path.name}*"):
+            with contextlib.suppress(OSError):
+                each.unlink()
+
+
+def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tuple[list[Host], list[str]]:
+    """The workers at *addresses* that are fit, and a sentence on each that isn't.
+
+    Raises:
+        ClusterError: the scheduler, through which all goes, has no matbench, or another one.
+    """
+    client, known = cluster.client, cluster.workers()
+    there = [address for address in addresses if address in known]
+    if not there:
+        return [], []
+    if said := _another_matbench(f"the scheduler {cluster.address}", _asked(cluster)):
+        raise ClusterError(said)
+    versions = client.run(*_VERSION, workers=there, on_error="return")
+    refused = [said for each, found in versions.items() if (said := _another_matbench(f"the worker {each}", found))]
+    asked = {
+        address: client.submit(look, question, workers=[address], pure=False, priority=100, retries=0)
+        for address, found in versions.items()
+        if found == __version__
+    }
+    fit: list[Host] = []
+    deadline = time.monotonic() + LOOK_S
+    for address, future in asked.items():
+        try:
+            found = future.result(timeout=max(0.1, deadline - time.monotonic()))
+            # Asked anew, alone: the first answer waited for the worker's imports.
+            before = time.time()
+            now = client.submit(look, Question(), workers=[address], pure=False, priority=100).result(ANSWER_S)
+            apart_s = _apart_s(now.time_s, before, time.time())
+        except TimeoutError:
+            refused.append(f"the worker {address} doesn't answer in {LOOK_S:.0f} s: it may be busy with other work")
+            continue
+        except Exception as error:  # noqa: BLE001 - whatever importing there raises
+            refused.append(f"the worker {address} can't be asked: {type(error).__name__}: {error}")
+            continue
+        if (problem := _problem(found, apart_s, question)) is not None:
+            refused.append(problem)
+        else:
+            fit.append(Host(address, found.host, found.kernel, known[address].get("resources", {})))
+    return fit, refused
+
+
+def _asked(cluster: Cluster) -> Any:
+    """Which version of matbench the scheduler has, or why it can't be told."""
+    try:
+        return cluster.client.run_on_scheduler(*_VERSION)
+    except OSError as error:
+        raise cluster.gone() from error
+    except Exception as error:  # noqa: BLE001 - whatever importing there raises
+        return error
+
+
+def _another_matbench(who: str, found: Any) -> str | None:
+    install = f"pip install 'matrix-benchmarking[cluster,benchmark]=={__version__}' there"
+    if isinstance(found, ImportError):
+        return f"{who} has no matbench: {install}"
+    if isinstance(found, BaseException):
+        return f"{who} can't be asked: {type(found).__name__}: {found}"
+    return None if found == __version__ else f"{who} has matbench {found}, and this machine {__version__}: {install}"
+
+
+def _apart_s(theirs: float, before: float, after: float) -> float:
+    """How far *theirs* is outside of the time between question and answer; negative where it lies behind."""
+    return max(0.0, theirs - after) or min(0.0, theirs - before)
+
+
+def _problem(found: Look, apart_s: float, question: Question) -> str | None:
+    if found.missing is not None:
+        return (
+            f"the directory is not shared with {found.host}: {found.missing}; mount it there at the same place, or "
+            "have results sent here: cluster: {results: return}"
+        )
+    if question.token is not None and not Path(f"{question.token[0]}.{found.host}").exists():
+        return f"what {found.host} writes to {Path(question.token[0]).parent} is not seen here: it is not shared"
+    if abs(apart_s) > FURTHEST_CLOCK_S:
+        where = "ahead of" if apart_s > 0 else "behind"
+        return (
+            f"the clock of {found.host} is {abs(apart_s):.0f} s {where} this machine's, and the times of runs would "
+            "contradict each other: let both follow one clock (NTP)"
+        )
+    return None
+
+
+def require(cluster: Cluster, question: Question) -> list[Host]:
+    """All workers that are there; ClusterError names each that isn't fit, before anything is begun."""
+    fit, refused = check(cluster, question, cluster.workers())
+    if refused:
+        raise ClusterError("\n".join(refused))
+    return fit

@@ -1,0 +1,182 @@
+"""What may happen to a benchmark on several machines: whatever it is, each point is there exactly once in the end.
+
+Each test is a row of the table in docs/cluster.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from benchmark_support.fake_hf_api import TOKEN, FakeApi
+from benchmark_support.machines import Machines, started_on, starter, wait_until
+
+from matrix_benchmarking.cli import main
+from matrix_benchmarking.settings import read_settings_file
+
+Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.xdist_group("load")
+
+
+def write(command: str, **content: Any) -> None:
+    """A benchmark of four points, whose *command* knows ``$T``, the directory of the test."""
+    script = {"shell": True, "command": f"T={Path.cwd()}; {command}"}
+    Path("b.yaml").write_text(
+        yaml.safe_dump({"expe": {"a": {"n": [1, 2, 3, 4]}}, "script_tpl": script, "unused_settings": ["n"], **content})
+    )
+
+
+WAITS_FOR_GO = "touch $T/at-{n}-$MATBENCH_HOST; until [ -e $T/go ]; do sleep 0.05; done"
+
+
+def at(host: str = "*") -> list[Path]:
+    """Where points have begun, on which host."""
+    return sorted(Path().glob(f"at-*-{host}"))
+
+
+def words(machines: Machines, **more: Any) -> list[str]:
+    cluster = yaml.safe_dump({"scheduler": machines.address, "start_timeout_s": 20, **more}, default_flow_style=True)
+    return ["benchmark", "b.yaml", "--results-dirname=r", "--run", f"--cluster={cluster.strip()}"]
+
+
+def measured() -> list[int]:
+    """The points in the results directory that are finished, in order; one that is there twice is twice in it."""
+    found = [path.parent for path in Path("r").glob("**/exit_code") if ".matbench" not in path.parts]
+    assert all((path / "exit_code").read_text() == "0\n" for path in found)
+    return sorted(read_settings_file(str(path / "settings.yaml"))["n"] for path in found)  # type: ignore[index]
+
+
+def ends(process: subprocess.Popen[str], status: int = 0) -> str:
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == status, said
+    return said
+
+
+def test_a_worker_that_is_killed_in_a_point_takes_nothing_else_with_it(machines, place):
+    """A worker is killed in a point."""
+    machines.worker("a", "b", "c")
+    write(WAITS_FOR_GO)
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: len(at()) == 3, "three points begin")
+        lost = at("b")[0].name.split("-")[1]
+        machines.kill_worker("b")
+        wait_until(lambda: not started_on("b"), "what the worker started ends with it")
+        (place / "go").touch()
+        said = ends(process)
+    assert f"its worker is gone; n_{lost}__repeat_0 is measured again" in said or f"n_{lost}" in said
+    assert measured() == [1, 2, 3, 4]
+    assert len(list(place.glob(f"at-{lost}-*"))) == 2
+
+
+def test_a_machine_that_is_gone_for_good_leaves_its_points_to_the_others(machines, place):
+    """A machine is gone for good."""
+    machines.worker("a", "b")
+    write(WAITS_FOR_GO)
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: len(at()) == 2, "two points begin")
+        machines.lose("a")
+        (place / "go").touch()
+        said = ends(process)
+    assert "a: its worker is gone" in said
+    assert measured() == [1, 2, 3, 4]
+    assert {path.name[-1] for path in place.glob("at-[34]-*")} == {"b"}
+
+
+def test_the_scheduler_is_gone_and_the_next_start_measures_what_is_left(machines, place, capsys: Capture):
+    """The scheduler is gone."""
+    machines.worker("a")
+    write(f"[ {{n}} = 1 ] || {{{{ {WAITS_FOR_GO}; }}}}")
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: at(), "the second point begins")
+        machines.stop_scheduler()
+        said = ends(process, 2)
+    assert "is gone; what is measured stays, go on with: matbench benchmark b.yaml" in said, said
+    wait_until(lambda: not started_on("a"), "the worker ends what it measures")
+    (place / "go").touch()
+    with Machines(place / "others") as others:
+        others.scheduler()
+        others.worker("d")
+        assert main(words(others)) == 0
+    assert "r: 3 points measured" in capsys.readouterr().out
+    assert measured() == [1, 2, 3, 4]
+
+
+def test_the_starter_is_killed_and_started_again(machines, place, capsys: Capture):
+    """The starter is killed."""
+    machines.worker("a", "b")
+    write(f"[ {{n}} = 1 ] || {{{{ {WAITS_FOR_GO}; }}}}")
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: len(at()) == 2 and measured() == [1], "two more points begin")
+        process.kill()
+    wait_until(lambda: not started_on("a") + started_on("b"), "the workers end what nobody waits for")
+    (place / "go").touch()
+    assert main(words(machines)) == 0
+    assert "r: 3 points measured" in capsys.readouterr().out
+    assert measured() == [1, 2, 3, 4]
+
+
+def test_a_host_with_a_full_disk_is_left_out_and_its_points_go_elsewhere(machines, place):
+    """A worker's disk is full."""
+    if os.geteuid() != 0:
+        pytest.skip("not run as root: a disk that can be filled has to be mounted")
+    disk = place / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=True)
+    try:
+        machines.worker("a", environment={"TMPDIR": str(disk)})
+        machines.worker("b")
+        write("touch $T/at-{n}-$MATBENCH_HOST; [ $MATBENCH_HOST = b ] || head -c 8m /dev/zero > big || true")
+        with starter(*words(machines, results="return"), directory=place) as process:
+            said = ends(process)
+    finally:
+        machines.lose("a")
+        subprocess.run(["umount", "--lazy", disk], check=True)
+    assert "No space left on device" in said
+    assert len(at("a")) == 1
+    assert measured() == [1, 2, 3, 4]
+
+
+def test_of_two_starters_on_one_results_directory_the_second_says_so(machines, place, capsys: Capture):
+    """A second starter on the same results directory."""
+    machines.worker("a")
+    write(WAITS_FOR_GO)
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: at(), "a point begins")
+        assert main(words(machines)) == 2
+        assert f"another benchmark (process {process.pid} on " in capsys.readouterr().err
+        (place / "go").touch()
+        ends(process)
+    assert measured() == [1, 2, 3, 4]
+
+
+PATCH = """
+from huggingface_hub import constants, hf_api
+constants.INFERENCE_ENDPOINTS_ENDPOINT, constants.ENDPOINT = {url!r} + "/v2", {url!r}
+hf_api.HfApi.endpoint = {url!r}
+"""
+
+
+def test_a_paid_target_is_torn_down_by_its_lease_from_anywhere(machines, place, api: FakeApi, capsys: Capture):
+    """All is gone but a paid target."""
+    (place / "site").mkdir()
+    (place / "site" / "sitecustomize.py").write_text(PATCH.format(url=api.url))
+    machines.worker("a", environment={"PYTHONPATH": str(place / "site"), "HF_TOKEN": TOKEN})
+    endpoint = {"repository": "a/b", "instance_type": "nvidia-l4"}
+    write(WAITS_FOR_GO, target={"hf_endpoint": endpoint, "usd_per_hour": 0.8})
+    with starter(*words(machines), directory=place) as process:
+        wait_until(lambda: at(), "a point begins on the endpoint")
+        machines.lose("a")
+        process.kill()
+    assert len(api.endpoints) == 1
+    assert main(["benchmark", "--cleanup", "--results-dirname=r"]) == 0
+    assert "deleted endpoint" in capsys.readouterr().out
+    assert api.endpoints == {}
+    (place / "go").touch()
+    machines.worker("b", environment={"PYTHONPATH": str(place / "site"), "HF_TOKEN": TOKEN})
+    assert main(words(machines)) == 0
+    assert measured() == [1, 2, 3, 4]
+    assert api.endpoints == {}

@@ -1,0 +1,62 @@
+"""What a benchmark on several machines does where nothing goes wrong but a point."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from benchmark_support.machines import Machines, starter
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.xdist_group("load")
+
+
+def write(command: str, **content: object) -> None:
+    script = {"shell": True, "command": command}
+    Path("b.yaml").write_text(yaml.safe_dump({"expe": {"a": {"n": [1, 2]}}, "script_tpl": script, **content}))
+
+
+def test_the_plan_says_what_goes_where_and_a_failed_point_comes_back_with_its_log(
+    machines: Machines, place: Path, capsys: Capture
+):
+    machines.worker("small")
+    machines.worker("big", resources="gpu:l4=1")
+    write("echo on $MATBENCH_HOST; echo broken >&2; exit $(({n} - 1))", requires={"gpu": "l4"})
+    words = ["benchmark", "b.yaml", "--results-dirname=r"]
+    words.append(f"--cluster={{scheduler: {machines.address!r}, results: return}}")
+    assert main(words) == 0
+    planned = capsys.readouterr().out
+    assert f"On {machines.address}, one point at a time on a host; runs go back to this machine:" in planned
+    assert "small: 0 points\n" in planned
+    assert "big: 2 points of round 1 for its gpu:l4\n" in planned
+    assert not Path("r").exists() or not list(Path("r").glob("*"))
+    assert main([*words, "--run"]) == 1
+    assert "[2/2] a/n_2__repeat_0 on big: " in capsys.readouterr().err
+    logs = [Path("r", "a", f"n_{n}__repeat_0", "000__script") for n in (1, 2)]
+    assert [(log / "stdout.log").read_text() for log in logs] == ["on big\n", "on big\n"]
+    assert (logs[1] / "stderr.log").read_text() == "broken\n"
+    assert not list(Path("r", ".matbench").glob("jobs/*"))
+
+
+def test_everything_goes_through_tls_with_the_certificates_of_dasks_configuration(place: Path, capsys: Capture):
+    openssl = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=matbench -keyout key.pem -out cert.pem"
+    subprocess.run(openssl.split(), check=True, capture_output=True)
+    tls = {"DASK_DISTRIBUTED__COMM__TLS__CA_FILE": str(place / "cert.pem")}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        tls[f"DASK_DISTRIBUTED__COMM__TLS__{role}__CERT"] = str(place / "cert.pem")
+        tls[f"DASK_DISTRIBUTED__COMM__TLS__{role}__KEY"] = str(place / "key.pem")
+    write("true {n}")
+    with Machines(place / "logs", "tls") as machines:
+        machines.scheduler(tls)
+        machines.worker("a", environment=tls)
+        words = ["benchmark", "b.yaml", "--results-dirname=r", "--run", f"--cluster={machines.address}"]
+        assert main(words) == 2
+        assert " wants certificates: name them in Dask's configuration" in capsys.readouterr().err
+        with starter(*words, directory=place, environment=tls) as process:
+            said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "r: 2 points measured" in said

@@ -1,0 +1,32 @@
+"""Which hosts are said to be slow."""
+
+from __future__ import annotations
+
+from matrix_benchmarking.benchmark.cluster.speeds import Measured, slow_hosts, speed_of
+from matrix_benchmarking.benchmark.run_directory import Outcome
+
+
+def measured(host: str, machine: str, speeds: list[float]) -> list[Measured]:
+    return [Measured(host, machine, point, speed) for point, speed in enumerate(speeds)]
+
+
+def test_a_host_that_is_slower_than_its_equals_at_every_point_is_named_with_how_much():
+    same = [100.0, 50.0, 200.0, 80.0, 120.0]
+    runs = measured("a", "m", same) + measured("b", "m", [speed * 1.01 for speed in same])
+    runs += measured("c", "m", [speed * 0.8 for speed in same])
+    (sentence,) = slow_hosts(runs)
+    assert sentence.startswith("c was slower than its equals at 5 of 5 points, by 20% in the median")
+
+
+def test_other_hardware_few_points_and_small_differences_are_nobodys_fault():
+    same = [100.0, 50.0, 200.0, 80.0, 120.0]
+    slow = [speed * 0.8 for speed in same]
+    assert slow_hosts(measured("a", "m", same) + measured("c", "another", slow)) == []
+    assert slow_hosts(measured("a", "m", same[:4]) + measured("c", "m", slow[:4])) == []
+    assert slow_hosts(measured("a", "m", same) + measured("c", "m", [speed * 0.97 for speed in same])) == []
+
+
+def test_a_point_that_failed_says_nothing_of_its_host():
+    assert speed_of(Outcome(exit_code=1, wall_s=1.0)) is None
+    assert speed_of(Outcome(exit_code=0, wall_s=4.0)) == 0.25
+    assert speed_of(Outcome(exit_code=0, wall_s=4.0, throughput=7.0)) == 7.0

@@ -1,0 +1,48 @@
+"""A tree that the workers of a cluster parse."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmark_support.machines import REPOSITORY, Machines
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.xdist_group("load")
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    with Machines(tmp_path / "logs") as found:
+        found.scheduler()
+        yield found
+
+
+def test_a_cluster_parses_a_tree_to_the_same_matrix_as_this_machine(
+    machines: Machines, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    machines.worker("a", "b")
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", "true")
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(Path(REPOSITORY, "data", "samples", "openssl_speed"), tmp_path / "tree")
+    words = ["parse", "--results-dirname=tree", f"--workload={REPOSITORY}/examples/minimal_workload.py"]
+    assert main([*words, "--output-matrix=here.json"]) == 0
+    assert main([*words, "--output-matrix=there.json", f"--cluster={machines.address}"]) == 0
+    assert (tmp_path / "here.json").read_bytes() == (tmp_path / "there.json").read_bytes()
+
+
+def test_a_worker_that_does_not_see_the_tree_is_named(machines: Machines, tmp_path: Path, capsys: Capture):
+    if os.geteuid() != 0:
+        pytest.skip("not run as root: a directory that only one process sees has to be mounted")
+    shutil.copytree(Path(REPOSITORY, "data", "samples", "openssl_speed"), tmp_path / "tree")
+    mount = ("unshare", "--mount", "sh", "-c", f'mount -t tmpfs tmpfs {tmp_path}/tree && exec "$@"', "sh")
+    machines.worker("a")
+    machines.worker("far", before=mount)
+    words = ["parse", f"--results-dirname={tmp_path}/tree", f"--workload={REPOSITORY}/examples/minimal_workload.py"]
+    assert main([*words, f"--cluster={machines.address}"]) == 2
+    assert "the directory is not shared with far: " in capsys.readouterr().err
