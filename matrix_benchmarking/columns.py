@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import itertools
+import math
 import os
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,6 +127,11 @@ class Numbers(msgspec.Struct, array_like=True):
             return self.large.get(place)
         (value,) = _DOUBLE.unpack_from(self.doubles, 8 * place)
         return value if kind == _FLOAT else int(value)
+
+    @property
+    def is_finite(self) -> bool:
+        """False if a value is infinite or NaN; also where they are so large that their sum is."""
+        return math.isfinite(sum(memoryview(self.doubles).cast("d")))
 
     def check(self, length: int) -> None:
         """Raise ValueError unless it has *length* values."""

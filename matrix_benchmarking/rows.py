@@ -6,13 +6,15 @@ import abc
 import array
 import functools
 import itertools
+import math
+import operator
 import os
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from .columns import SAME, Columns, Numbers, Shared
+from .columns import SAME, Columns, Shared
 from .entry import NOT_SET, Entry
 
 T = TypeVar("T")
@@ -36,15 +38,29 @@ class Table(abc.ABC):
 
     @abc.abstractmethod
     def shared(self, name: str) -> Shared[Any]:
-        """A field of the entries; ``names`` and ``kpi_names`` are tuples of names of settings and KPIs."""
+        """A field of few values; ``names`` and ``kpi_names`` are tuples of names of settings and KPIs."""
 
     @abc.abstractmethod
     def setting(self, name: str) -> Column:
         """The values of a setting; NOT_SET where a test has none."""
 
     @abc.abstractmethod
-    def kpi(self, name: str) -> Numbers:
-        """The values of a KPI; None where a test has none."""
+    def values(self, name: str, places: Iterable[int]) -> list[Any]:
+        """A field of the entries with these places."""
+
+    @abc.abstractmethod
+    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
+        """The values of a KPI of the tests with these places; None where a test has none."""
+
+    @property
+    @abc.abstractmethod
+    def is_finite(self) -> bool:
+        """False if a KPI is infinite or NaN; it may be where they are so large that their sum is."""
+
+    @property
+    @abc.abstractmethod
+    def has_facts(self) -> bool:
+        """Whether what places a test in a history is known of any without loading its payload."""
 
 
 class GivenTests(Table):
@@ -59,8 +75,7 @@ class GivenTests(Table):
         return self._entries[place]
 
     def shared(self, name: str) -> Shared[Any]:
-        read = _GIVEN.get(name) or (lambda entry: getattr(entry, name))
-        return self._once(("shared", name), lambda: Shared.of(list(map(read, self._entries))))
+        return self._once(("shared", name), lambda: Shared.of(self.values(name, range(len(self)))))
 
     def setting(self, name: str) -> Column:
         def column() -> Column:
@@ -69,8 +84,20 @@ class GivenTests(Table):
 
         return self._once(("setting", name), column)
 
-    def kpi(self, name: str) -> Numbers:
-        return self._once(("kpi", name), lambda: Numbers.of([entry.kpis.get(name) for entry in self._entries]))
+    def values(self, name: str, places: Iterable[int]) -> list[Any]:
+        read = _GIVEN.get(name) or operator.attrgetter(name)
+        return [read(self._entries[place]) for place in places]
+
+    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
+        return [self._entries[place].kpis.get(name) for place in places]
+
+    @property
+    def is_finite(self) -> bool:
+        return all(map(math.isfinite, itertools.chain(*(entry.kpis.values() for entry in self._entries))))
+
+    @property
+    def has_facts(self) -> bool:
+        return any(entry.facts is not None for entry in self._entries)
 
     def _once(self, what: tuple[str, str], make: Callable[[], T]) -> T:
         if what not in self._known:
@@ -106,8 +133,9 @@ class ParsedTests(Table):
     def entry(self, place: int) -> Entry:
         found = self._entries[place]
         if found is None:
-            found = self._entries[place] = _Row.__new__(_Row)  # none of its fields is set
+            found = self._entries[place] = _Row.__new__(_Row)  # whose other fields are not set
             found._table, found._place = self, place
+            found.facts = found.recorded = found.kept_in = None  # a tree is no history
         return found
 
     def shared(self, name: str) -> Shared[Any]:
@@ -117,8 +145,25 @@ class ParsedTests(Table):
     def setting(self, name: str) -> Column:
         return self._settings.get(name, ([NOT_SET], bytes(len(self))))
 
-    def kpi(self, name: str) -> Numbers:
-        return self.columns.kpis.get(name) or Numbers.none(len(self))
+    def values(self, name: str, places: Iterable[int]) -> list[Any]:
+        if name == "kept_in":
+            return [None for _ in places]
+        column = getattr(self.columns, name)
+        if isinstance(column, Shared):
+            return list(map(column.distinct.__getitem__, map(column.codes.__getitem__, places)))
+        return list(map(column.__getitem__, places))
+
+    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
+        column = self.columns.kpis.get(name)
+        return [None for _ in places] if column is None else list(map(column.__getitem__, places))
+
+    @property
+    def is_finite(self) -> bool:
+        return all(column.is_finite for column in self.columns.kpis.values())
+
+    @property
+    def has_facts(self) -> bool:
+        return False
 
     def location(self, place: int) -> Path:
         relative = self.columns.path.raw(place)
@@ -155,8 +200,6 @@ class ParsedTests(Table):
             return functools.partial(self._load_results, place)
         if field == "load_lts":
             return functools.partial(self._load_lts, row)
-        if field in ("facts", "recorded", "kept_in"):
-            return None
         raise AttributeError(field)
 
 
@@ -212,13 +255,33 @@ class Rows(Sequence[Entry]):
         """Those of which *is_wanted* is true."""
         return Rows(self.table, array.array("I", itertools.compress(self.places, is_wanted)))
 
+    def with_settings(self, wanted: Iterable[tuple[str, Collection[object]]]) -> Rows:
+        """Those whose settings have one of the *wanted* values each, None where one is not set."""
+        rows = self
+        for name, allowed in wanted:
+            values, codes = rows.setting(name)
+            is_wanted = [(None if value is NOT_SET else value) in allowed for value in values]
+            rows = rows.where(map(is_wanted.__getitem__, codes))
+        return rows
+
+    def having(self, name: str) -> Rows:
+        """Those of which a field isn't empty."""
+        return self.where(self.values(name))
+
     def at(self, places: Iterable[int]) -> Rows:
         """Those with these places among them, in this order."""
         return Rows(self.table, array.array("I", map(self.places.__getitem__, places)))
 
     def names(self) -> list[str]:
         """The settings that there are, in the order of their first appearance."""
-        names = self.table.shared("names")
+        return self._names("names")
+
+    def kpi_names(self) -> list[str]:
+        """The KPIs of which a row has a value, in the order of their first appearance."""
+        return self._names("kpi_names")
+
+    def _names(self, field: str) -> list[str]:
+        names = self.table.shared(field)
         alike = dict.fromkeys(self.codes(names.codes))
         return list(dict.fromkeys(name for one in alike for name in names.distinct[one]))
 
@@ -237,6 +300,23 @@ class Rows(Sequence[Entry]):
         """The values of a field, and for each row the place of its own."""
         column = self.table.shared(name)
         return column.distinct, self.codes(column.codes)
+
+    def values(self, name: str) -> list[Any]:
+        """The value of a field of each row."""
+        return self.table.values(name, self.places)
+
+    def kpi(self, name: str) -> list[float | None]:
+        """The value of a KPI of each row; None where it has none."""
+        return self.table.kpi(name, self.places)
+
+    def failed(self) -> list[bool]:
+        """For each row whether the test says that it failed, or did not finish."""
+        codes, finished = self.values("exit_code"), self.values("finished")
+        return [not is_finished or code not in (0, None) for is_finished, code in zip(finished, codes, strict=True)]
+
+    @property
+    def successful(self) -> Rows:
+        return self.where(map(operator.not_, self.failed()))
 
 
 def _same(one: object, other: object) -> bool:

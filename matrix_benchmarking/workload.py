@@ -239,11 +239,10 @@ class Workload:
         other.check()
         return other
 
-    def headline_known_of(self, runs: Iterable[Collection[str]]) -> Workload:
-        """The same, ranked by the first of the headline and its fallbacks that is among the known KPIs of a run."""
+    def headline_known_of(self, known: Collection[str]) -> Workload:
+        """The same, ranked by the first of the headline and its fallbacks that is among the *known* KPIs."""
         if self.headline_kpi is None or not self.headline_fallbacks:
             return self
-        known = frozenset[str]().union(*runs)
         found = (each for each in (self.headline_kpi, *self.headline_fallbacks) if each in known)
         return dataclasses.replace(self, headline_kpi=next(found, self.headline_kpi))
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 IMPORTED = (
-    *("dash", "dash_ag_grid", "orjson", "pandas", "plotly.express", "pydantic", "rich.console", "rich.table"),
+    *("dash", "dash_ag_grid", "pandas", "plotly.express", "pydantic", "rich.console", "rich.table"),
     *("scipy.interpolate", "scipy.spatial", "scipy.special", "sqlite3", "waitress", "xml.etree.ElementTree", "yaml"),
     *("matrix_benchmarking.cli", "matrix_benchmarking.analyze.report", "matrix_benchmarking.benchmark"),
     *("matrix_benchmarking.history", "matrix_benchmarking.plotting.app.server", "matrix_benchmarking.store"),

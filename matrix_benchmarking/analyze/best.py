@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry, Matrix, typed
+from ..matrix import NOT_SET, Matrix, typed
 from ..plausible import is_number
+from ..rows import Rows
 from ..workload import Workload
 from . import intervals
 from .blocks import blocks_of
@@ -59,6 +62,9 @@ class Group:
     # KPI's unit; None where nothing was repeated.
     optimism: float | None
     estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
+    # What :func:`.limits.bounded` found, by KPI; one thread makes what several ask for.
+    known_bounds: dict[str, Sequence[Bounded]] = dataclasses.field(default_factory=dict, init=False, compare=False)
+    lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, init=False, compare=False)
 
     @functools.cached_property
     def variants(self) -> list[Standing]:
@@ -66,11 +72,6 @@ class Group:
         variants = keys([one.point.settings for one in self.standings], self.variant_names)
         best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
         return [best[variant] for variant in dict.fromkeys(variants)]
-
-    @functools.cached_property
-    def known_bounds(self) -> dict[str, Sequence[Bounded]]:
-        """What :func:`.limits.bounded` found, by KPI."""
-        return {}
 
     @property
     def rounds(self) -> int:
@@ -147,7 +148,7 @@ def rank(
     matrix, newest = of_newest(matrix, workload, order)
     ranked, excluded = select(matrix, workload)
     rounds = _rounds(matrix.entries, ranked)
-    groups: dict[object, list[list[Entry]]] = {}
+    groups: dict[object, list[Rows]] = {}
     headlines: dict[object, KPIDefinition] = {}
     for of, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
         its = workload.headline_at(runs[0].settings) or kpi
@@ -198,16 +199,18 @@ def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
     return found
 
 
-def _rounds(entries: Sequence[Entry], ranked: Sequence[Sequence[Entry]]) -> Mapping[int, int | None]:
+def _rounds(entries: Rows, ranked: Sequence[Rows]) -> Mapping[int, int | None]:
     """The round of each run by its identity; empty where no point is repeated, or hosts take long to read."""
-    unknown = sum(entry.campaign is None and entry.facts is None for entry in entries)
-    if unknown > MOST_READ or all(len(runs) == 1 for runs in ranked):
+    if all(len(runs) == 1 for runs in ranked):
+        return {}
+    without = entries.where(campaign is None for campaign in entries.values("campaign"))
+    if len(without) > MOST_READ and sum(entry.facts is None for entry in without) > MOST_READ:
         return {}
     return {id(entry): block.round for entry, block in zip(entries, blocks_of(entries), strict=True)}
 
 
 def _group(
-    points_runs: Sequence[Sequence[Entry]],
+    points_runs: Sequence[Rows],
     kpi: KPIDefinition,
     workload: Workload,
     settings: Mapping[str, object],
@@ -268,16 +271,17 @@ def _compared(
 
 
 def _points(
-    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition, rounds: Mapping[int, int | None]
+    points_runs: Sequence[Rows], kpi: KPIDefinition, rounds: Mapping[int, int | None]
 ) -> tuple[list[Point], Scale, Estimates | None]:
-    values = [[entry.kpis[kpi.name] for entry in runs] for runs in points_runs]
+    values = cast("list[list[float]]", [runs.kpi(kpi.name) for runs in points_runs])  # those that can be ranked have it
     samples = [intervals.summarise(run_values) for run_values in values]
     found: Estimates | None = None
     ends: list[Interval | None] = [None] * len(samples)
     if any(len(runs) > 1 for runs in points_runs):
         from . import best_of  # as above
 
-        found = best_of.estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
+        known = [[rounds.get(id(entry)) for entry in runs] for runs in points_runs] if rounds else None
+        found = best_of.estimate(values, known)
         assert found is not None
         lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))
         widest = WIDEST * max(abs(sample.mean) for sample in samples)
@@ -288,7 +292,7 @@ def _points(
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
         ]
     points = [
-        Point(runs[0].settings, tuple(runs), sample, interval)
+        Point(runs[0].settings, runs, sample, interval)
         for runs, sample, interval in zip(points_runs, samples, ends, strict=True)
     ]
-    return points, intervals.scale_of(value for ones in values for value in ones), found
+    return points, intervals.scale_of(itertools.chain.from_iterable(values)) if found is None else found.scale, found

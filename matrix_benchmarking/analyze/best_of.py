@@ -11,13 +11,14 @@ means on the logarithm, with the deviations as fractions of the mean (the delta 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from . import special
 from .intervals import CONFIDENCE, Scale, scale_of, step_of
 from .noise import Floats, moderated, prior_of
 
@@ -54,16 +55,16 @@ def estimate(
     counts = np.array([len(runs) for runs in values], dtype=np.float64)
     if not (counts > 1).any():
         return None
-    scale = scale_of(value for runs in values for value in runs)
+    scale = scale_of(itertools.chain.from_iterable(values))
     means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
     units = means if scale is Scale.RATIO else np.ones_like(means)
     columns = None if rounds is None else _complete(rounds)
     taken_out, shared = 0, 0.0
     if columns is None:
-        each = zip(values, means, units, strict=True)
-        spreads = [(np.asarray(runs, dtype=np.float64) - mean) / unit for runs, mean, unit in each]
+        of_runs, everything = np.repeat(np.arange(len(values)), counts.astype(int)), [*itertools.chain(*values)]
+        spreads = (np.array(everything, dtype=np.float64) - means[of_runs]) / units[of_runs]
         with np.errstate(over="ignore"):  # of values whose squares are beyond all numbers next to nothing is known
-            squares = np.minimum([float(np.sum(spread**2)) for spread in spreads], 1e300)
+            squares = np.minimum(np.bincount(of_runs, spreads**2, len(values)), 1e300)
         variances, degrees = squares / np.maximum(counts - 1, 1), counts - 1
     else:
         relative = (
@@ -71,7 +72,7 @@ def estimate(
         )
         taken_out = relative.shape[1]
         variances, degrees, shared = _without_rounds(relative)
-    rounding = (step_of(value for runs in values for value in runs) / units) ** 2 / 12
+    rounding = (step_of(itertools.chain.from_iterable(values)) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
     return Estimates(scale, centres, _errors(variances, counts, rounding), degrees, taken_out, shared)

@@ -51,7 +51,7 @@ def summarise(values: Sequence[float]) -> Sample:
 
 def scale_of(values: Iterable[float]) -> Scale:
     """The ratio scale if all values are positive."""
-    return Scale.RATIO if all(value > 0 for value in values) else Scale.DIFFERENCE
+    return Scale.RATIO if min(values, default=1.0) > 0 else Scale.DIFFERENCE
 
 
 def step_of(values: Iterable[float]) -> float:
@@ -59,5 +59,11 @@ def step_of(values: Iterable[float]) -> float:
 
     At most 1.
     """
-    exponents = (decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in values)
-    return float(10.0 ** min(0, *(int(exponent) for exponent in exponents)))
+    return float(10.0 ** -max(map(_decimals, values)))
+
+
+def _decimals(value: float) -> int:
+    text = repr(float(value))
+    if "e" in text:
+        return max(0, -int(decimal.Decimal(text).normalize().as_tuple().exponent))
+    return len(text.partition(".")[2].rstrip("0"))

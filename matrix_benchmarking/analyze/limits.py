@@ -40,28 +40,37 @@ class Limited:
 
 def bounded(group: Group, kpi: KPIDefinition) -> Sequence[Bounded]:
     """What is known of *kpi* at each point of *group*, in the order of the ranking; computed once."""
-    if kpi.name not in group.known_bounds:
-        group.known_bounds[kpi.name] = _bounded(group, kpi)
+    with group.lock:
+        if kpi.name not in group.known_bounds:
+            group.known_bounds[kpi.name] = _bounded(group, kpi)
     return group.known_bounds[kpi.name]
 
 
-def _bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
-    values = [[entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis] for one in group.standings]
-    means = [intervals.summarise(ones).mean if ones else None for ones in values]
+def bounded_best(group: Group, kpi: KPIDefinition) -> Bounded:
+    """The same of the best point alone, which is quicker."""
+    known = group.known_bounds.get(kpi.name)
+    return (known if known is not None else _bounded(group, kpi, first=1))[0]
+
+
+def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list[Bounded]:
+    """As :func:`bounded`, of the *first* points."""
+    values = [[value for value in one.point.values_of(kpi.name) if value is not None] for one in group.standings]
+    means = [intervals.summarise(ones).mean if ones else None for ones in values[:first]]
     repeated = [at for at, ones in enumerate(values) if len(ones) > 1]
-    bounds: list[float | None] = [None] * len(values)
+    bounds: list[float | None] = [None] * len(means)
     if repeated:
         from .bounds import bounds_of  # scipy takes a third of a second, which single runs don't need
 
         headline = [group.standings[at].point.value for at in repeated]
-        known = bounds_of([values[at] for at in repeated], headline, lower_better=bool(kpi.lower_better))
-        for at, bound in zip(repeated, known, strict=True):
+        asked = sum(at < len(means) for at in repeated)
+        known = bounds_of([values[at] for at in repeated], headline, lower_better=bool(kpi.lower_better), first=asked)
+        for at, bound in zip(repeated, known, strict=False):
             bounds[at] = bound
     beyond_all = math.inf if kpi.lower_better else -math.inf
     limits = [beyond_all if one is None else one for one in (bounds if repeated else means)]
     return [
         Bounded(one.point, len(ones), mean, bound, limit)
-        for one, ones, mean, bound, limit in zip(group.standings, values, means, bounds, limits, strict=True)
+        for one, ones, mean, bound, limit in zip(group.standings, values, means, bounds, limits, strict=False)
     ]
 
 

@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+
+from . import special
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -50,15 +51,19 @@ def prior_of(variances: Floats, degrees: Floats) -> Spreads | None:
     The likelihood is that of scaled F distributions; for each number of degrees the variance is the likeliest.
     """
     told = (degrees > 0) & (variances > 0) & np.isfinite(variances)
-    squares, freedom = variances[told], degrees[told]
-    if not len(squares):
+    logs, freedom = np.log(variances[told]), degrees[told]
+    if not len(logs):
         return None
-    logs = np.log(squares)
     places = float(np.median(logs)) + _PLACES
-    likelihoods = np.stack([_likelihoods(logs, freedom, places, worth) for worth in _WORTHS])
-    best = likelihoods.max(axis=1)
+    first, last = np.zeros(len(_WORTHS), dtype=int), np.full(len(_WORTHS), len(places) - 1)
+    while (first < last).any():  # the likelihood is concave in the place
+        middle = (first + last) // 2
+        after = np.minimum(middle + 1, last)
+        rises = _likelihoods(logs, freedom, places[middle]) < _likelihoods(logs, freedom, places[after])
+        first, last = np.where(rises, after, first), np.where(rises, last, middle)
+    best = _likelihoods(logs, freedom, places[first]) + _of_any_place(freedom)
     fewest = int(np.flatnonzero(best >= best.max() - 0.5)[0])
-    return Spreads(math.exp(float(places[likelihoods[fewest].argmax()])), float(_WORTHS[fewest]))
+    return Spreads(math.exp(float(places[first[fewest]])), float(_WORTHS[fewest]))
 
 
 _WORTHS = np.geomspace(0.7, 200.0, 24)  # prior degrees of freedom that are tried
@@ -66,16 +71,23 @@ _PLACES = np.linspace(-3.0, 3.0, 61)
 """Logarithms of typical variances that are tried, about the median of the groups' own."""
 
 
-def _likelihoods(logs: Floats, degrees: Floats, places: Floats, worth: float) -> Floats:
-    """Log-likelihood of the variances' *logs* for each typical variance of which *places* are the logarithms.
+def _likelihoods(logs: Floats, degrees: Floats, places: Floats) -> Floats:
+    """For each number of prior degrees the log-likelihood of the variances' *logs*, but for what has no place in it.
 
-    Less what is the same for all of these and for any *worth*.
+    Args:
+        places: for each of these numbers the logarithm of the typical variance.
     """
-    distances = logs - places[:, None]
-    constants = special.gammaln((degrees + worth) / 2) - special.gammaln(worth / 2)
-    constants += degrees / 2 * np.log(degrees / worth)
-    rising, bending = degrees / 2 * distances, np.log1p(degrees / worth * np.exp(distances))
-    return np.asarray((constants + rising - (degrees + worth) / 2 * bending).sum(axis=1), dtype=np.float64)
+    distances, worths = logs - places[:, None], _WORTHS[:, None]
+    bending = np.log(1 + degrees / worths * np.exp(distances))
+    return np.asarray((degrees / 2 * distances - (degrees + worths) / 2 * bending).sum(axis=1), dtype=np.float64)
+
+
+def _of_any_place(degrees: Floats) -> Floats:
+    """The rest of it."""
+    each, counts = np.unique(degrees, return_counts=True)
+    worths = _WORTHS[:, None]
+    constants = special.gammaln((each + worths) / 2) - special.gammaln(worths / 2) + each / 2 * np.log(each / worths)
+    return np.asarray(constants @ counts, dtype=np.float64)
 
 
 # Groups are taken to differ by so many standard errors more than they seem to.

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from . import special
 from .intervals import CONFIDENCE, Scale, scale_of, step_of
 from .noise import correlation_of, lent
 

@@ -7,17 +7,17 @@ import enum
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
+from ..rows import Column, Rows
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
-T = TypeVar("T")
 Key = tuple[tuple[str, object], ...]
+Settings = Rows | Iterable[Mapping[str, object]]
 
 
 class ExclusionCause(enum.Enum):
@@ -46,7 +46,7 @@ class Point:
     """The runs at one setting that have the KPI's value."""
 
     settings: Mapping[str, object]
-    runs: tuple[Entry, ...]  # by repeat
+    runs: Sequence[Entry]  # by repeat
     sample: Sample
     interval: Interval | None  # of the mean; None where no point was repeated, or so few that it would say nothing
 
@@ -54,6 +54,10 @@ class Point:
     def value(self) -> float:
         """The mean of the runs, in the KPI's unit."""
         return self.sample.mean
+
+    def values_of(self, kpi: str) -> Sequence[float | None]:
+        """The value of a KPI of each run; None where one has none."""
+        return Rows.of(self.runs).kpi(kpi)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -92,64 +96,85 @@ def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, obje
     return {name: settings.get(name, NOT_SET) for name in names}
 
 
-def varying(settings: Iterable[Mapping[str, object]]) -> list[str]:
+def varying(settings: Settings) -> list[str]:
     """Names of the settings that differ, in the order of their first appearance."""
-    everything = list(settings)
+    everything = settings if isinstance(settings, Rows) else list(settings)
     return list(_columns(everything, _names(everything)))
 
 
-def keys(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[object, ...]]:
+def keys(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
     """What identifies each of *settings* among these: alike where :func:`key` is, and faster for many."""
-    return _rows(list(_columns(settings, names).values()), len(settings))
+    return _rows([codes for _, codes in _columns(settings, names).values()], len(settings))
 
 
-def ranks(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
+def ranks(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
     """For each of *settings* a short sorting key: among these it puts them in the order of :func:`sorting_key`."""
     columns = []
-    for column in _columns(settings, names).values():
-        orders = {one: order(one[1] if isinstance(one, tuple) else one) for one in set(column)}
+    for values, codes in _columns(settings, names).values():
+        orders = {code: order(values[code]) for code in set(codes)}
         places = {one: place for place, one in enumerate(sorted(set(orders.values())))}
-        columns.append([places[orders[one]] for one in column])
+        of_code = {code: places[one] for code, one in orders.items()}
+        columns.append(list(map(of_code.__getitem__, codes)))
     return _rows(columns, len(settings))
 
 
-def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
+def by_point(entries: Iterable[Entry]) -> list[Rows]:
     """The entries with the same settings together, by repeat, in the order of their settings."""
-    entries = list(entries)
-    settings = [entry.settings for entry in entries]
-    names = _names(settings)
-    points: dict[tuple[object, ...], list[Entry]] = {}
-    for point, entry in zip(keys(settings, names), entries, strict=True):
-        points.setdefault(point, []).append(entry)
-    runs = list(points.values())
-    places = ranks([point[0].settings for point in runs], names)
-    in_order = sorted(range(len(runs)), key=places.__getitem__)
-    return [sorted(runs[index], key=_BY_REPEAT) for index in in_order]
+    rows = Rows.of(entries)
+    return [rows.at(places) for places in places_by_point(rows)]
 
 
-_BY_REPEAT = operator.attrgetter("repeat", "name")
+def places_by_point(rows: Rows) -> list[list[int]]:
+    """As :func:`by_point`, of each entry its place in *rows*."""
+    names = rows.names()
+    points: dict[tuple[int, ...], list[int]] = {}
+    for place, point in enumerate(keys(rows, names)):
+        points.setdefault(point, []).append(place)
+    found = list(points.values())
+    repeats = rows.values("repeat")
+    for places in found:
+        if len({repeats[place] for place in places}) == len(places):
+            places.sort(key=repeats.__getitem__)
+        else:
+            places.sort(key=lambda place: (repeats[place], rows[place].name))
+    in_order = ranks(rows.at(places[0] for places in found), names)
+    return [found[index] for index in sorted(range(len(found)), key=in_order.__getitem__)]
 
 
-def _columns(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Sequence[object]]:
-    """The values of each of *names* that differ; where their types do, with these as :func:`typed` has it.
+def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Column]:
+    """The values of each of *names* that differ, each value once: types count, as :func:`typed` has them.
 
     Setting by setting, since a matrix has many points and few settings.
     """
-    columns: dict[str, Sequence[object]] = {}
+    columns: dict[str, Column] = {}
     for name in names:
-        values = [one.get(name, NOT_SET) for one in settings]
-        column: list[object] = values if len(set(map(type, values))) == 1 else [typed(value) for value in values]
-        if len(set(column)) > 1:
-            columns[name] = column
+        values, codes = _column(settings, name)
+        numbers: dict[tuple[str, object], int] = {}
+        of_value = [numbers.setdefault(typed(value), place) for place, value in enumerate(values)]
+        if len(numbers) < len(values):  # some are equal, such as 0.0 and -0.0
+            codes = list(map(of_value.__getitem__, codes))
+        if len(set(codes)) > 1:
+            columns[name] = values, codes
     return columns
 
 
-def _names(settings: Iterable[Mapping[str, object]]) -> list[str]:
+def _column(settings: Rows | Sequence[Mapping[str, object]], name: str) -> Column:
+    if isinstance(settings, Rows):
+        return settings.setting(name)
+    values = [one.get(name, NOT_SET) for one in settings]
+    alike = values if len(set(map(type, values))) == 1 else list(map(typed, values))
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(alike))}
+    return list(dict(zip(alike, values, strict=True)).values()), list(map(numbers.__getitem__, alike))
+
+
+def _names(settings: Rows | Sequence[Mapping[str, object]]) -> list[str]:
+    if isinstance(settings, Rows):
+        return settings.names()
     alike = dict.fromkeys(map(tuple, settings))
     return list(dict.fromkeys(name for names in alike for name in names))
 
 
-def _rows(columns: Sequence[Sequence[T]], length: int) -> list[tuple[T, ...]]:
+def _rows(columns: Sequence[Sequence[int]], length: int) -> list[tuple[int, ...]]:
     """*columns* of *length* as rows, even if there is no column."""
     return list(zip(*columns, strict=True)) if columns else [()] * length
 
@@ -157,26 +182,32 @@ def _rows(columns: Sequence[Sequence[T]], length: int) -> list[tuple[T, ...]]:
 NOTHING_APPLIES = "no KPI that can be better applies to its settings"
 
 
-def select(matrix: Matrix, workload: Workload) -> tuple[list[list[Entry]], list[Excluded]]:
+def select(matrix: Matrix, workload: Workload) -> tuple[list[Rows], list[Excluded]]:
     """The runs that can be ranked by the headline of their settings, point by point, and those that can't.
 
     A failed run, one without the value or with values that can't be is left out by itself; a run beyond a gate takes
     its point with it, because the best of several answers to a wrong question isn't right.
     """
     excluded = [_unfinished(entry) for entry in matrix.unfinished]
-    ranked: list[list[Entry]] = []
-    for runs in by_point(matrix.entries):
-        refused = _refusal(runs, workload.gates)
-        good: list[Entry] = []
+    rows, ranked = matrix.entries, list[Rows]()
+    impossible = list(map(bool, rows.values("implausible")))
+    is_out = list(map(operator.or_, rows.failed(), impossible))
+    missed = _missed(rows, workload.gates, impossible)
+    known: dict[str, Sequence[object]] = {}
+    for places in places_by_point(rows):
+        runs = rows.at(places)
+        refused = next((of[place] for of in missed for place in places if place in of), None)
         kpi = workload.headline_at(runs[0].settings)
-        for entry in runs:
-            exclusion = _exclusion(entry, kpi, refused, workload.kpis)
-            if exclusion is None:
-                good.append(entry)
-            else:
-                excluded.append(exclusion)
+        if kpi is not None and kpi.name not in known:
+            known[kpi.name] = rows.kpi(kpi.name)
+        values = None if kpi is None or refused is not None else known[kpi.name]
+        good = [place for place in places if values is not None and values[place] is not None and not is_out[place]]
         if good:
-            ranked.append(good)
+            ranked.append(runs if len(good) == len(places) else rows.at(good))
+        if len(good) < len(places):
+            there = set(good)
+            left = (rows[place] for place in places if place not in there)
+            excluded += [_exclusion(entry, kpi, refused, workload.kpis) for entry in left]
     return ranked, excluded
 
 
@@ -189,20 +220,23 @@ def _unfinished(entry: Entry) -> Excluded:
     return Excluded(entry, ExclusionCause.UNREADABLE, problem.reason, f"{what} can't be read")
 
 
-def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:
-    """A gate that one of a point's runs misses, with the value of the first that does."""
-    believed = [entry for entry in runs if not entry.implausible]
+Refusals = dict[int, tuple[Gate, float]]
+
+
+def _missed(rows: Rows, gates: Sequence[Gate], impossible: Sequence[bool]) -> list[Refusals]:
+    """By gate the places of the runs that miss it, those with values that can't be left out, and the value of each."""
+    found = []
     for gate in gates:
-        values = (entry.kpis.get(gate.kpi) for entry in believed)
-        missed = next((value for value in values if value is not None and gate.refuses(value)), None)
-        if missed is not None:
-            return gate, missed
-    return None
+        values = enumerate(rows.kpi(gate.kpi))
+        misses = ((place, value) for place, value in values if value is not None and gate.refuses(value))
+        found.append({place: (gate, value) for place, value in misses if not impossible[place]})
+    return list(filter(None, found))
 
 
 def _exclusion(
     entry: Entry, kpi: KPIDefinition | None, refused: tuple[Gate, float] | None, kpis: Mapping[str, KPIDefinition]
-) -> Excluded | None:
+) -> Excluded:
+    """Why *entry* can't be ranked."""
     if entry.failed:
         failed = f"failed with exit code {show(entry.exit_code)}"
         return Excluded(entry, ExclusionCause.FAILED, failed, failed)
@@ -213,11 +247,8 @@ def _exclusion(
         return _gated(entry, *refused, kpis)
     if kpi is None:
         return Excluded(entry, ExclusionCause.UNKNOWN, NOTHING_APPLIES, NOTHING_APPLIES)
-    if kpi.name not in entry.kpis:
-        reason = entry.missing_kpis.get(kpi.name, "not known for this test")
-        unknown = f"{kpi.name} is unknown: {reason}"
-        return Excluded(entry, ExclusionCause.UNKNOWN, unknown, unknown)
-    return None
+    unknown = f"{kpi.name} is unknown: {entry.missing_kpis.get(kpi.name, 'not known for this test')}"
+    return Excluded(entry, ExclusionCause.UNKNOWN, unknown, unknown)
 
 
 def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefinition]) -> Excluded:

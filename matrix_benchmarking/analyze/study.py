@@ -70,7 +70,7 @@ class Study:
     ) -> None:
         """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
         self.matrix = _finite(matrix)  # the runs; a KPI value that isn't finite is among the missing ones
-        self.workload = workload.headline_known_of(entry.kpis for entry in (matrix if read is None else read))
+        self.workload = workload.headline_known_of((matrix if read is None else read).entries.kpi_names())
         self._wanted = workload  # whose headline no run may have
         self.past = past  # all known runs, those of the matrix among them; None without a history
         # All that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
@@ -162,7 +162,7 @@ class Study:
     @functools.cached_property
     def _differing(self) -> frozenset[str]:
         """The settings that differ among all that was read."""
-        return frozenset(varying(entry.settings for entry in self.read))
+        return frozenset(varying(self.read.entries))
 
     @property
     def best(self) -> Best:
@@ -203,7 +203,7 @@ class Study:
 
     @functools.cached_property
     def _order_at_hand(self) -> Order | None:
-        if all(entry.kept_in is None for entry in self.known) and not may_have_versions(self.known, self.workload):
+        if not any(self.known.entries.values("kept_in")) and not may_have_versions(self.known, self.workload):
             return None  # nobody asks what changed in one version
         runs = labelled(self.known, self.workload, by_settings=True)
         return Order(runs, self.workload, self.given.order)
@@ -290,6 +290,7 @@ def _finite(matrix: Matrix) -> Matrix:
         known = {name: value for name, value in entry.kpis.items() if name not in strange}
         return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **strange})
 
-    if all(math.isfinite(value) for entry in matrix for value in entry.kpis.values()):
+    values = (value for entry in matrix for value in entry.kpis.values())
+    if matrix.entries.table.is_finite or all(map(math.isfinite, values)):
         return matrix
     return Matrix(map(with_known, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)

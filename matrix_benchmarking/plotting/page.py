@@ -14,8 +14,6 @@ import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..analyze.report import ci
-from ..analyze.report.json_report import FORMAT
 from ..files import atomic_write
 from ..version import __version__
 from . import template
@@ -161,6 +159,8 @@ def _digest(script: str) -> str:
 
 def link_beside(directory: Path) -> None:
     """Link the pages of the site in *directory* with the analyses in its folders; pages that aren't ours stay."""
+    from ..analyze.report import ci  # of pages that are written alone: it declares models, .1 s
+
     index = _read(directory / INDEX_FILE)
     analyses = [
         (folder, said)
@@ -177,6 +177,8 @@ def link_beside(directory: Path) -> None:
 
 
 def _said(path: Path) -> str:
+    from ..analyze.report.json_report import FORMAT  # as above
+
     try:
         document = json.loads(_read(path) or "null")
         is_ours = isinstance(document, dict) and document.get("format") == FORMAT

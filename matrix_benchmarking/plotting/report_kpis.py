@@ -70,7 +70,7 @@ class KPIReport(Report):
         """Of several versions the newest, as the ranking has it."""
         names, newest = self.workload.group_keys, self.study.best.newest
         others = set() if newest is None else {id(run) for run in newest.others}
-        groups: dict[Key, list[list[Entry]]] = {}
+        groups: dict[Key, list[Sequence[Entry]]] = {}
         shown = (run for run in self.matrix if not (run.failed or run.implausible or id(run) in others))
         for runs in by_point(shown):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)

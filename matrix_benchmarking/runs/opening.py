@@ -23,7 +23,6 @@ from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
 from ..history.parquet import is_export
 from ..matrix import Matrix, joined
-from ..named_cluster import NamedCluster
 from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
 from ..validation import mismatches
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ..filters import Filters
     from ..history import Location
     from ..history.alarms import AlarmEvent
+    from ..named_cluster import NamedCluster
 
 Progress = Callable[[int, int], None]
 _ENGINE = str(Path(__file__).parents[1])

@@ -13,16 +13,15 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import workload as workloads
 from .. import workload_file
-from ..cluster.workers import host_name
 from ..columns import Columns, Shared, Texts
 from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError, WorkloadError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
-from ..named_cluster import NamedCluster
 from ..rows import ParsedTests
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
@@ -30,6 +29,9 @@ from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, NativeLayout, check_root, find_tests, layouts_of
 from .parsing import Context, Loader, NotRecognised, candidate_of, tests_of
+
+if TYPE_CHECKING:
+    from ..named_cluster import NamedCluster
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
@@ -206,6 +208,8 @@ def _for_worker(context: Context) -> tuple[str, Arguments]:
 def _parse_in_worker(spec: str, arguments: Arguments, chunk: Sequence[Candidate]) -> Outcome:
     workload, code = _workload(spec)
     if code != arguments[1]:
+        from ..cluster.workers import host_name
+
         raise WorkloadError(
             f"{host_name()} has another version of the workload '{spec}': the source that its worker imported has the "
             f"digest {code.hex()[:12]}, and that of the starter {arguments[1].hex()[:12]}: bring both to the same "

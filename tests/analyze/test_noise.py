@@ -29,23 +29,20 @@ def test_many_groups_tell_how_alike_they_are(prior: float) -> None:
 
 def test_the_likelihood_is_that_of_scaled_f_distributions() -> None:
     variances, degrees = np.array([1.0, 2.5, 9.0]), np.array([2.0, 3.0, 5.0])
-    from matrix_benchmarking.analyze.noise import _likelihoods
+    from matrix_benchmarking.analyze.noise import _WORTHS, _likelihoods, _of_any_place
 
-    places = np.log([1.5, 4.0])
-    expected = [
-        sum(
-            stats.f.logpdf(one / place, own, 7.0) + math.log(one / place)
-            for one, own in zip(variances, degrees, strict=True)
-        )
-        for place in np.exp(places)
-    ]
-    found = _likelihoods(np.log(variances), degrees, places, 7.0)
-    assert found[0] - found[1] == pytest.approx(expected[0] - expected[1])
-    other = _likelihoods(np.log(variances), degrees, places, 3.0)
-    again = sum(
-        stats.f.logpdf(one / 1.5, own, 3.0) + math.log(one / 1.5) for one, own in zip(variances, degrees, strict=True)
-    )
-    assert found[0] - other[0] == pytest.approx(expected[0] - again)
+    found, expected = [], []
+    for place in (1.5, 4.0):
+        places = np.full(len(_WORTHS), math.log(place))
+        found += list(_likelihoods(np.log(variances), degrees, places) + _of_any_place(degrees))
+        expected += [
+            sum(
+                stats.f.logpdf(one / place, own, worth) + math.log(one / place)
+                for one, own in zip(variances, degrees, strict=True)
+            )
+            for worth in _WORTHS
+        ]
+    assert np.subtract(found, found[0]) == pytest.approx(np.subtract(expected, expected[0]))
 
 
 def test_few_groups_that_look_alike_are_not_taken_for_equal() -> None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
+from ...rows import Rows
 from ...workload import Workload
-from ..points import by_point, joined_warnings
+from ..points import by_point, joined_warnings, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
@@ -44,11 +46,13 @@ def findings(
         prices: those of the configuration, by ``vendor/hw_type`` or ``hw_type``.
         in_order: the order of the versions, where what changed is asked for.
     """
+    good = matrix.entries.successful
+    points = places_by_point(good)
     found = [
         *setting_findings(matrix),
         *run_findings(matrix, workload),
-        *value_findings(matrix, workload),
-        *label_findings(matrix, workload),
+        *value_findings(good, points, workload),
+        *label_findings(good, points, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
         *(
@@ -74,7 +78,7 @@ def order_findings(order: Order) -> Iterator[Finding]:
 
 def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The findings on the runs of *matrix* as such."""
-    good = [entry for entry in matrix if not entry.failed]
+    good = matrix.entries.successful
     yield from _failed(matrix, workload)
     unfinished = [entry for entry in matrix.unfinished if not entry.is_unreadable]
     if unfinished:
@@ -84,18 +88,18 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     lost = [entry for entry in matrix.unfinished if entry.is_unreadable]
     if lost:
         yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)
-    alone = [entry for entry in matrix if entry.from_cache_alone]
+    alone = matrix.entries.having("from_cache_alone")
     if alone:
         are, their = ("is", "its") if len(alone) == 1 else ("are", "their")
         sentence = f"{_runs(alone)} {are} known from {their} cache alone: {their} artifacts are not here."
         yield Finding.of("cache-alone", sentence, alone)
-    told = {id(entry) for entry in matrix if entry.from_cache_alone or not entry.settings}
-    damaged = [entry for entry in good if entry.problems and id(entry) not in told]
+    untold = good.having("names").where(not alone for alone in good.having("names").values("from_cache_alone"))
+    damaged = untold.having("problems")
     if damaged:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first_problem(damaged)}."
         yield Finding.of("damaged", sentence, damaged)
-    yield from _without_headline([entry for entry in good if id(entry) not in told and not entry.problems], workload)
-    measured = _alike((None if one.measurement is None else one.measurement.removesuffix("*"), one) for one in good)
+    yield from _without_headline(untold.where(not problems for problems in untold.values("problems")), workload)
+    measured = _alike(good, [None if one is None else one.removesuffix("*") for one in good.values("measurement")])
     if measured:
         of_files = any(one.part is None for one in measured)
         same = (
@@ -103,16 +107,16 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         )
         what = f"{runs_have(measured)} {same}"
         yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
-    twins = _alike((_identity(entry), entry) for entry in good)
+    twins = _alike(good, list(map(_identity, good))) if good.table.has_facts else ()
     if twins:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _numeric_versions(matrix, workload)
     yield from _schemas(matrix)
-    impossible = [entry for entry in good if entry.implausible or entry.harmless]
+    impossible = good.where(map(operator.or_, *(map(bool, good.values(name)) for name in ("implausible", "harmless"))))
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in (*entry.implausible, *entry.harmless))
         yield Finding.of("implausible", f"{runs_have(impossible)} values that can't be: {what}.", impossible)
-    doubtful = [entry for entry in good if entry.warnings]
+    doubtful = good.having("warnings")
     if doubtful:
         why = first_of(sentence for sentence, _ in joined_warnings(doubtful))
         of = "" if len(doubtful) == len(good) else f" of {len(good)}"
@@ -124,13 +128,13 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding("notes", sentence, runs=matrix.notes)
 
 
-def _alike(keyed: Iterable[tuple[object, Entry]]) -> list[Entry]:
-    """The entries that share their key with another one; those without a key share none."""
-    by_key: dict[object, list[Entry]] = {}
-    for key, entry in keyed:
+def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:
+    """The *rows* that share their key with another one; those without a key share none."""
+    places: dict[object, list[int]] = {}
+    for place, key in enumerate(keys):
         if key is not None:
-            by_key.setdefault(key, []).append(entry)
-    return [entry for same in by_key.values() if len(same) > 1 for entry in same]
+            places.setdefault(key, []).append(place)
+    return [rows[place] for same in places.values() if len(same) > 1 for place in same]
 
 
 def _identity(entry: Entry) -> object:
@@ -144,7 +148,9 @@ def _identity(entry: Entry) -> object:
 def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """Versions that are numbers: 1.10 is 1.1 then."""
     for name in workload.regression.comparison_keys:
-        numeric = [entry for entry in matrix if isinstance(entry.settings.get(name), float)]
+        values, codes = matrix.entries.setting(name)
+        is_number = [isinstance(value, float) for value in values]
+        numeric = matrix.entries.where(map(is_number.__getitem__, codes))
         if numeric:
             value = numeric[0].settings[name]
             sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
@@ -153,6 +159,8 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 
 def _schemas(matrix: Matrix) -> Iterator[Finding]:
     """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
+    if not matrix.entries.table.has_facts:
+        return
     versions = collections.Counter(
         str(entry.facts.schema_version) for entry in matrix if entry.facts is not None and entry.facts.schema_version
     )
@@ -162,21 +170,23 @@ def _schemas(matrix: Matrix) -> Iterator[Finding]:
         yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
 
 
-def _without_headline(good: Sequence[Entry], workload: Workload) -> Iterator[Finding]:
+def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     """Successful runs without the headline KPI, beside others that have it."""
     headline = workload.headline
-    wanted = [entry for entry in good if headline is not None and headline.applies(entry.settings)]
-    without = [entry for entry in wanted if headline is not None and headline.name not in entry.kpis]
-    if headline is not None and 0 < len(without) < len(wanted):
+    if headline is None:
+        return
+    wanted = good.with_settings(headline.applies_to)
+    without = wanted.where(value is None for value in wanted.kpi(headline.name))
+    if 0 < len(without) < len(wanted):
         why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
 
 
 def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    failed = [entry for entry in matrix if entry.failed]
+    failed = matrix.entries.where(matrix.entries.failed())
     if not failed:
         return
-    lost = sum(all(entry.failed for entry in runs) for runs in by_point(matrix.entries))
+    lost = sum(all(runs.failed()) for runs in by_point(matrix.entries))
     gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
     yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
     without = not_judged(matrix.entries, workload)

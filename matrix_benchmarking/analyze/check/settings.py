@@ -10,10 +10,11 @@ from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, Matrix, typed
+from ...matrix import Entry, Matrix, typed
+from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
-from ..points import Key, by_point, key
+from ..points import keys
 from ..words import count_of, is_or_are, plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of, runs_have
 
@@ -125,47 +126,56 @@ def _are_few(count: int, of: int) -> bool:
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
+FEWEST = 3  # runs of which one can be far from the others
 MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
 
 
-def value_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    """The findings on the KPIs by which *workload* says what is best."""
-    good = [entry for entry in matrix if not entry.failed]
+Points = Sequence[Sequence[int]]
+"""Of the runs of each point their places among the successful ones."""
+
+
+def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+    """The findings on the KPIs by which *workload* says what is best, of the successful runs."""
     judged = [kpi for kpi in (workload.headline, workload.limited) if kpi is not None]
     for kpi in {kpi.name: kpi for kpi in judged}.values():
-        yield from _below_zero(good, kpi)
-        yield from _far_off(good, kpi)
+        values = good.kpi(kpi.name)
+        yield from _below_zero(good, values, kpi)
+        yield from _far_off(good, points, values, kpi)
 
 
-def _below_zero(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
-    values = [(entry, entry.kpis[kpi.name]) for entry in good if kpi.name in entry.kpis]
-    below = [entry for entry, value in values if value < 0]
-    others = sum(value > 0 for _, value in values)
-    if below and len(below) <= MOST_ODD * len(values) and len(below) + others == len(values):
+def _below_zero(good: Rows, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+    known = [value for value in values if value is not None]
+    below = [value for value in known if value < 0]
+    others = sum(value > 0 for value in known) if below else 0
+    if below and len(below) <= MOST_ODD * len(known) and len(below) + others == len(known):
         where = f"{count_of(len(below), 'run')}, and above 0 in {others} others"
-        what = f"{kpi.name} is {kpi.show(below[0].kpis[kpi.name])} in {where}"
-        yield Finding.of("below-zero", f"{what}: was it measured?", below)
+        what = f"{kpi.name} is {kpi.show(below[0])} in {where}"
+        runs = good.where(value is not None and value < 0 for value in values)
+        yield Finding.of("below-zero", f"{what}: was it measured?", runs)
 
 
-def _far_off(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
-    far = [(entry, rest) for runs in by_point(good) for entry, rest in _far_off_of(runs, kpi.name)]
+def _far_off(good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+    far = [found for places in points for found in _far_off_of(places, [values[place] for place in places])]
     if far:
-        entry, rest = far[0]
-        what = f"{kpi.name} is {kpi.show(entry.kpis[kpi.name])} where the other repeats have {kpi.show(rest)}"
+        place, rest = far[0]
+        what = f"{kpi.name} is {kpi.show(values[place])} where the other repeats have {kpi.show(rest)}"
         more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
-        yield Finding.of("far-off", sentence, (one for one, _ in far))
+        yield Finding.of("far-off", sentence, (good[place] for place, _ in far))
 
 
-def _far_off_of(runs: Sequence[Entry], name: str) -> Iterator[tuple[Entry, float]]:
-    """Those of the *runs* of one point that are far from all others, which agree; and the others' median."""
-    values = [(entry, entry.kpis[name]) for entry in runs if entry.kpis.get(name, 0) > 0]
-    for entry, value in values:
-        rest = [other for one, other in values if one is not entry]
-        if len(rest) > 1 and max(rest) < AGREE * min(rest):
+def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
+    """Those of the *places* of one point whose values are far from all others, which agree; and the others' median."""
+    positive = [(place, value) for place, value in zip(places, values, strict=True) if value is not None and value > 0]
+    known = [value for _, value in positive]
+    if len(known) < FEWEST or max(known) <= FAR_OFF * min(known):
+        return
+    for place, value in positive:
+        rest = [other for one, other in positive if one != place]
+        if max(rest) < AGREE * min(rest):
             median = statistics.median(rest)
             if not median / FAR_OFF <= value <= median * FAR_OFF:
-                yield entry, median
+                yield place, median
 
 
 COMPARISON_KEY = "comparison key"
@@ -175,8 +185,9 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
     """The findings on names of *workload* and of *prices* that match nothing in *matrix*; none for an empty one."""
     if not len(matrix):
         return
-    labels = (entry.facts.labels for entry in matrix if entry.facts is not None and entry.facts.labels is not None)
-    known, of_model, unused = set(matrix.settings).union(*labels), lts.label_names(workload), []
+    facts = [entry.facts for entry in matrix] if matrix.entries.table.has_facts else []
+    labels = (each.labels for each in facts if each is not None and each.labels is not None)
+    known, of_model, unused = set(matrix.entries.names()).union(*labels), lts.label_names(workload), []
     for name, kind in _names(workload).items():
         if name in known:
             continue
@@ -216,11 +227,11 @@ def _names(workload: Workload) -> dict[str, str]:
 
 def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The KPIs that no successful run has: the headline's by itself, and which of the others have a limit."""
-    good = [entry for entry in matrix if not entry.failed]
+    good = matrix.entries.successful
     gates, unknown = {gate.kpi for gate in workload.gates}, []
     for name, kpi in workload.kpis.items():
-        has = [name in entry.kpis for entry in good if kpi.applies(entry.settings)]
-        unknown += [name] if has and not any(has) else []
+        applicable = good.with_settings(kpi.applies_to)
+        unknown += [name] if applicable and name not in applicable.kpi_names() else []
     headline = None if workload.headline is None else workload.headline.name
     others = [name for name in unknown if name != headline]
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
@@ -249,25 +260,28 @@ def _listed(names: Iterable[str]) -> str:
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
 
 
-def label_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    """A finding for each setting that varies among the successful runs of *matrix* and is in none of their labels."""
-    entries = [runs[0] for runs in by_point(entry for entry in matrix if not entry.failed and entry.kpis)]
+def label_findings(good: Rows, all_points: Points, workload: Workload) -> Iterator[Finding]:
+    """A finding for each setting that varies among the successful runs and is in none of their labels."""
     if workload.store.get_kpi_labels is None:
         return
-    samples = {frozenset(entry.settings): entry for entry in entries}  # one for each set of settings
-    known = [of_run for entry in samples.values() if (of_run := _labels(entry, workload)) is not None]
+    has_kpis = list(map(bool, good.values("kpi_names")))
+    firsts = (next((place for place in places if has_kpis[place]), None) for places in all_points)
+    points = good.at(place for place in firsts if place is not None)
+    names_of, codes = points.shared("names")
+    samples = dict(zip(codes, range(len(points)), strict=True))  # one point for each set of settings
+    known = [of_run for place in samples.values() if (of_run := _labels(points[place], workload)) is not None]
     if not known:
         return
     names = frozenset[str]().union(*known)
-    keys = workload.regression
-    apart = {*keys.comparison_keys, *keys.ignored_keys}
-    labels = sorted({name for entry in entries for name in entry.settings if name in names} - apart)
-    for name in sorted({name for entry in entries for name in entry.settings} - names - apart):
-        groups: dict[Key, dict[tuple[str, object], Entry]] = {}
-        for entry in entries:
-            of_group = groups.setdefault(key(entry.settings, labels), {})
-            of_group.setdefault(typed(entry.settings.get(name, NOT_SET)), entry)
-        merged = [list(group.values()) for group in groups.values() if len(group) > 1]
+    regression = workload.regression
+    apart = {*regression.comparison_keys, *regression.ignored_keys}
+    there = {name for code in samples for name in names_of[code]}
+    labels = keys(points, sorted(there & names - apart))
+    for name in sorted(there - names - apart):
+        groups: dict[object, dict[object, int]] = {}
+        for place, (series, value) in enumerate(zip(labels, keys(points, [name]), strict=True)):
+            groups.setdefault(series, {}).setdefault(value, place)
+        merged = [[points[place] for place in group.values()] for group in groups.values() if len(group) > 1]
         if merged and all(_labels(one, workload) == _labels(other, workload) for one, other, *_ in merged[:_PAIRS]):
             become = f"{sum(map(len, groups.values()))} points become {len(groups)} series"
             what = f"'{name}' varies and is no label: {become}, so runs that differ in it are taken for repeats."

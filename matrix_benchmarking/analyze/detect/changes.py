@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ...errors import MatbenchError
+from .. import special
 from . import evidence
 from .evidence import FEWEST_DEGREES, Flags, Floats, Integers, Numbers, Split, Weight, only, ratio_of
 from .levels import LONGEST, estimate, spread

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+
+from .. import special
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

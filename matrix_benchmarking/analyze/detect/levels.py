@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import special
 
+from .. import special
 from .evidence import Floats, Integers, behind
 
 LEAST = 8

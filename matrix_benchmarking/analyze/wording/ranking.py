@@ -13,7 +13,7 @@ from ...matrix import NOT_SET, Entry
 from .. import further
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
-from ..limits import Limited, LimitedGroup, better_than, bounded, keeps
+from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Point, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, value_label, variant_label
@@ -258,7 +258,7 @@ def condition_label(kpi: KPIDefinition, limit: float) -> str:
 
 def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
     """For each group of the ranking of all points that has several, which limit its best point keeps."""
-    return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.compared]
+    return [_satisfied(bounded_best(group, kpi), group, kpi) for group in best.compared]
 
 
 def satisfied_under(limited: Limited) -> list[str]:

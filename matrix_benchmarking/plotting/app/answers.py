@@ -106,6 +106,7 @@ class Pages:
         return sidebar.selectors(snapshot.facets, current), said, tabs(snapshot, current)
 
     def _page(self, query: str, wanted: list[int], is_local: bool) -> Opened:
+        self.data.wait_for_pandas()
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             return [], [], ""
@@ -117,6 +118,7 @@ class Pages:
         return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int, *, is_local: bool = True) -> Node:
+        self.data.wait_for_pandas()
         deferred = self._deferred.get(key)
         if deferred is None:
             try:
@@ -151,14 +153,14 @@ class Pages:
 
     def runs(self, query: str) -> Matrix:
         """The runs that the filters of an address leave."""
-        snapshot = self.data.snapshot
+        snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             raise MatbenchError("nothing is read yet")
         return snapshot.catalogue(view.read(query).filters, ()).study.matrix
 
     def table(self, query: str) -> Table:
         """The table of the page of an address, at what it says of the page's controls."""
-        snapshot, current = self.data.snapshot, view.read(query)
+        snapshot, current = self.data.wait(FIRST_ANSWER_S), view.read(query)
         if snapshot is None:
             raise MatbenchError("nothing is read yet")
         catalogue = snapshot.catalogue(current.filters, current.order)
@@ -247,6 +249,7 @@ class Pages:
         return snapshot.short_ids.get(entry.test_uuid or "", text)
 
     def _write(self, query: str) -> Node:
+        self.data.wait_for_pandas()
         snapshot, current = self.data.snapshot, view.read(query)
         if snapshot is None:
             return problems.box("There is nothing to write yet.")

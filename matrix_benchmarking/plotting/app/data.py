@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import functools
@@ -15,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ... import filters as filter_language
-from ...analyze.limits import bounded
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters, Scalar
@@ -32,6 +32,7 @@ from .sidebar import Facets, short_ids
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
 WATCH_S = 3.0
+IMPORTED_WITHIN_S = 60.0
 CHECK_AFTER_S = 3.0
 """After what the index says is shown: the first pages are drawn before the tree itself is read."""
 _COPIES = uuid.UUID("5b0f7c1e-2f4a-4d86-9a0e-6f1f2a6f9c55")
@@ -97,6 +98,11 @@ class Snapshot:
             wanted = (CompareReport if len({*order.of(order.axis).places.values()}) == 2 else RegressionReport).name
         return next((slug for slug, name in self.slugs.items() if name == wanted), next(iter(self.slugs)))
 
+    def prepare(self) -> None:
+        """Make what each first answer takes before anybody waits for it; what fails fails again where it is shown."""
+        with contextlib.suppress(Exception):
+            _ = self.facets, self.opening, self.catalogue({}, ()).study.best, self.study.findings
+
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
         """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections."""
         with self._lock:
@@ -104,13 +110,11 @@ class Snapshot:
 
     def _select(self, text: str, order: tuple[str, ...]) -> Catalogue:
         filters = filter_language.parse(text)
-        self.study.matrix.check_values(filters)
-        study = self.study.selected(filters, ordered(self.facets.select(filters), order))
-        study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
-        limited = study.workload.limited
-        for group in study.of_all.compared:
-            if limited is not None:  # here, where one thread makes what the verdict and the page both ask for
-                bounded(group, limited)
+        study = self.study
+        if text or order:
+            study.matrix.check_values(filters)
+            study = study.selected(filters, ordered(self.facets.select(filters), order))
+            study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
         return catalogue_of(study)
 
 
@@ -132,8 +136,8 @@ class Data:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._state: object = None
-        self.may_answer = threading.Event()
-        """Pandas is imported: Dash's JSON looks into one that is half there, and the answer would be an error."""
+        self.has_pandas = threading.Event()
+        """Pandas is imported: what makes figures looks into one that is half there, and would fail."""
         self.away = ""
         """Why the data can't be reached now; empty where they can."""
 
@@ -176,8 +180,11 @@ class Data:
         """The snapshot, as soon as there is one; None after *timeout_s* or where the reading failed."""
         end = time.monotonic() + timeout_s
         while self.snapshot is None and self.progress.is_reading and time.monotonic() < end:
-            time.sleep(0.02)
+            time.sleep(0.005)
         return self.snapshot
+
+    def wait_for_pandas(self) -> None:
+        self.has_pandas.wait(IMPORTED_WITHIN_S)
 
     def join(self, timeout_s: float) -> None:
         if self._thread is not None:
@@ -186,9 +193,11 @@ class Data:
     def _read(self, is_asked: bool) -> None:
         problem = None
         if self.snapshot is None:
-            importlib.import_module("pandas")
-            self.may_answer.set()
             self._show_index()
+            importlib.import_module("pandas")
+            self.has_pandas.set()
+            if self.snapshot is not None:
+                time.sleep(CHECK_AFTER_S)
 
         def report(done: int, total: int) -> None:
             self.progress = Progressing(done, total, is_reading=True)
@@ -210,9 +219,6 @@ class Data:
                 self._take(known)
         except Exception as error:  # noqa: BLE001  else the application would say for ever that it is reading
             _log.info("the index of the tree is not used: %s", error)
-            return
-        if known is not None:
-            time.sleep(CHECK_AFTER_S)
 
     def _take(self, matrix: Matrix, is_asked: bool = False) -> None:
         current, read = self.snapshot, with_own_ids(matrix)
@@ -228,11 +234,16 @@ class Data:
         if not is_asked and current is not None and current.problem == problem and _same(current.study, study):
             current.read_at = dt.datetime.now().astimezone()
             return
-        self.snapshot = Snapshot(study, 1 if current is None else current.number + 1, problem)
+        snapshot = Snapshot(study, 1 if current is None else current.number + 1, problem)
+        snapshot.prepare()
+        self.snapshot = snapshot
 
 
 def with_own_ids(matrix: Matrix) -> Matrix:
     """*matrix* with another id for each further test that carries the id of one before, as a copied directory does."""
+    ids = matrix.entries.values("test_uuid")
+    if len(set(ids)) == len(ids):
+        return matrix
     seen: set[str] = set()
     entries = []
     for entry in matrix:
@@ -240,8 +251,6 @@ def with_own_ids(matrix: Matrix) -> Matrix:
             entry = dataclasses.replace(entry, test_uuid=str(uuid.uuid5(_COPIES, f"{entry.test_uuid} {entry.name}")))
         seen.add(entry.test_uuid or "")
         entries.append(entry)
-    if all(one is other for one, other in zip(entries, matrix, strict=True)):
-        return matrix
     return Matrix(entries, unfinished=matrix.unfinished, notes=matrix.notes)
 
 

@@ -11,7 +11,7 @@ from ...lts.exports import check_table_file, write_frame, write_table
 from ..controls import find_run
 from ..tables import Table
 from . import artifacts
-from .answers import Pages
+from .answers import FIRST_ANSWER_S, Pages
 from .data import Data
 from .run_page import ARTIFACT_ROUTE
 
@@ -24,7 +24,7 @@ def serve_artifacts(server: flask.Flask, data: Data) -> None:
     import flask
 
     def artifact(identity: str, name: str) -> flask.Response:
-        snapshot = data.snapshot
+        snapshot = data.wait(FIRST_ANSWER_S)
         try:
             if snapshot is None:
                 raise artifacts.NoArtifactError("nothing is read yet")

@@ -41,7 +41,6 @@ _THREADS = 32  # most of those of many requests at once wait for the page that o
 _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-IMPORTED_WITHIN_S = 60.0
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 READING_MS, IDLE_MS = 700, 4000
 """How often a page asks for what is new, while data are being read and else."""
@@ -55,7 +54,9 @@ def make_app(
     *writing* says who may do something to alarms and keep views; nobody unless given.
     """
     import dash
+    import plotly.io
 
+    plotly.io.json.config.default_engine = "json"  # as fast for pages, and another one looks into pandas for each text
     data = Data(source)
     app = dash.Dash(
         "matbench",
@@ -132,12 +133,14 @@ def _connections() -> int:
 
 
 def _wait_for(data: Data, server: flask.Flask) -> None:
-    """Send scripts while the reader still imports what answers are made with."""
+    """Answer only what takes no pandas while the reader still imports it; pages wait for themselves."""
     import flask
 
+    at_once = ("/_dash-layout", "/_dash-dependencies", CALLBACK, COMPONENTS, "/assets/")
+
     def wait() -> None:
-        if flask.request.path != "/" and not flask.request.path.startswith((COMPONENTS, "/assets/")):
-            data.may_answer.wait(IMPORTED_WITHIN_S)
+        if flask.request.path != "/" and not flask.request.path.startswith(at_once):
+            data.wait_for_pandas()
 
     server.before_request(wait)
 

@@ -130,7 +130,7 @@ def _written(values: Sequence[Any]) -> list[Value]:
 
 
 def short_ids(matrix: Matrix) -> dict[str, str]:
-    ids = sorted({entry.test_uuid for entry in matrix if entry.test_uuid})
+    ids = sorted({identity for identity in matrix.entries.values("test_uuid") if identity})
     short = {}
     for place, identity in enumerate(ids):
         neighbours = ids[max(0, place - 1) : place] + ids[place + 1 : place + 2]

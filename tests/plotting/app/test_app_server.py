@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import socket
@@ -159,26 +160,23 @@ WHEN_THE_DATA_START = """
 import sys
 from builders import speed_workload
 from matrix_benchmarking.plotting.app import data
-def read_index(): print("pandas" in sys.modules and hasattr(sys.modules["pandas"], "NaT"))
-source = data.Source(speed_workload(), "results", [], lambda progress: None, read_index)
-print("pandas" in sys.modules)
-data.CHECK_AFTER_S = 0
-of = data.Data(source)
+def look(_=None): print("pandas" in sys.modules and hasattr(sys.modules["pandas"], "NaT"), of.has_pandas.is_set())
+of = data.Data(data.Source(speed_workload(), "results", [], look, look))
 of.start()
 of.join(60)
 """
 
 
-def test_pandas_is_whole_before_there_are_data_to_draw_and_does_not_keep_the_shell_waiting() -> None:
+def test_pandas_is_imported_after_the_index_was_read_and_whole_before_the_tests_are() -> None:
     tests = Path(__file__).resolve().parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
     done = subprocess.run(
         [sys.executable, "-c", WHEN_THE_DATA_START], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "False\nTrue\n"
+    assert done.stdout == "False False\nTrue True\n"
 
 
-def test_answers_wait_until_pandas_is_imported_and_scripts_do_not(
+def test_what_draws_figures_waits_until_pandas_is_imported_and_the_layout_does_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     started: list[data.Data] = []
@@ -186,13 +184,20 @@ def test_answers_wait_until_pandas_is_imported_and_scripts_do_not(
     monkeypatch.setattr(data.Data, "watch", lambda self: None)
     source = data.Source(speed_workload(), "results", [], lambda progress: Matrix([]))
     client = server.make_app(source, tmp_path / "report").server.test_client
-    assert client().get("/").status_code == 200
+    assert [client().get(path).status_code for path in ("/", "/_dash-layout", "/_dash-dependencies")] == [200] * 3
     answered: list[int] = []
-    asking = threading.Thread(target=lambda: answered.append(client().get("/_dash-layout").status_code))
+    names = ("content.children", "controls.children", "title.data")
+    body = {
+        "output": f"..{'...'.join(names)}..",
+        "outputs": [dict(zip(("id", "property"), name.split("."), strict=True)) for name in names],
+        "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
+    }
+    ask = functools.partial(client().post, "/_dash-update-component", json=body)
+    asking = threading.Thread(target=lambda: answered.append(ask().status_code))
     asking.start()
     asking.join(0.3)
     assert answered == []
-    started[0].may_answer.set()
+    started[0].has_pandas.set()
     asking.join(30)
     assert answered == [200]
 
