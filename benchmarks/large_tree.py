@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,26 @@ IMAGES = {"onnx-fp32": 1.0, "onnx-int8": 1.9, "torch-fp32": 0.8, "torch-fp16": 1
 BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 REPEATS = 3
+MODEL = "all-MiniLM-L6-v2"
+FILES = (
+    *("exit_code", "test_start_end.json", "000__server/server.json", "003__fidelity/fidelity.json"),
+    *("002__k6__run/load_generator.json", "environment.json", "001__monitor/utilization.json"),
+)
 SCALED = ("http_reqs", "iterations", "answered_inputs", "sent_inputs", "checks", "http_req_failed")
 
 
-def build(tree: Path, count: int) -> int:
-    """Write the first *count* runs of the matrix (at most 10,080); how many there are."""
+def build(tree: Path, count: int, files: Sequence[str] = FILES) -> int:
+    """Write the first *count* runs of the matrix; how many there are.
+
+    A matrix is 10,080 runs; more than these are those of another model. *files* are copied as they are.
+    """
     rng = random.Random(7)
     summary = json.loads((TEMPLATE / "002__k6__run" / "summary.json").read_text())
-    plain = {
-        name: (TEMPLATE / name).read_bytes()
-        for name in ("exit_code", "test_start_end.json", "000__server/server.json", "003__fidelity/fidelity.json",
-                     "002__k6__run/load_generator.json", "environment.json", "001__monitor/utilization.json")
-    }  # fmt: skip
+    plain = {name: (TEMPLATE / name).read_bytes() for name in files}
     written = 0
     for settings, rate in itertools.islice(_points(rng), count):
-        name = "/".join(str(settings[key]) for key in ("vendor", "hw_type", "image", "batch_size", "vus", "repeat"))
+        names = ("model", "vendor", "hw_type", "image", "batch_size", "vus", "repeat")
+        name = "/".join(str(settings[key]) for key in names[settings["model"] == MODEL :])
         directory = tree / name
         for file, content in plain.items():
             path = directory / file
@@ -56,13 +61,15 @@ def build(tree: Path, count: int) -> int:
 
 def _points(rng: random.Random) -> Iterator[tuple[dict[str, Any], float]]:
     """Settings, and the throughput in requests a second."""
-    points = itertools.product(HARDWARE.items(), IMAGES.items(), BATCH_SIZES, USERS, range(REPEATS))
-    for ((vendor, hardware), power), (image, speed), batch, users, repeat in points:
+    models = itertools.chain([MODEL], (f"model-{number}" for number in itertools.count(2)))
+    matrix = itertools.product(HARDWARE.items(), IMAGES.items(), BATCH_SIZES, USERS, range(REPEATS))
+    points = ((model, point) for points in [list(matrix)] for model in models for point in points)
+    for model, (((vendor, hardware), power), (image, speed), batch, users, repeat) in points:
         capacity = 180.0 * power * speed * (1 + 0.35 * batch.bit_length())
         rate = capacity * users / (users + 2.0 * batch.bit_length() * power**0.5) * rng.gauss(1, 0.03)
         settings = {
             "task": "embedding",
-            "model": "all-MiniLM-L6-v2",
+            "model": model,
             "vendor": vendor,
             "engine": "onnxruntime",
             "version": "1.1.0",

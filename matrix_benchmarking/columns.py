@@ -129,6 +129,11 @@ class Numbers(msgspec.Struct, array_like=True):
         return value if kind == _FLOAT else int(value)
 
     @property
+    def floats(self) -> memoryview[float] | None:
+        """The values where each is a float, quicker to look at."""
+        return None if any(self.kinds) else memoryview(self.doubles).cast("d")
+
+    @property
     def is_finite(self) -> bool:
         """False if a value is infinite or NaN; also where they are so large that their sum is."""
         return math.isfinite(sum(memoryview(self.doubles).cast("d")))

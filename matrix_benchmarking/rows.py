@@ -128,6 +128,8 @@ class ParsedTests(Table):
         self._load_results, self._load_lts = load_results, load_lts
         self._entries: list[_Row | None] = [None] * len(columns)
         self._settings = {name: ([NOT_SET, *one.distinct[1:]], one.codes) for name, one in columns.settings.items()}
+        kpis = {name: column.floats for name, column in columns.kpis.items()}
+        self._floats = {name: floats for name, floats in kpis.items() if floats is not None}
         self._same = {name: (one.distinct, one.codes) for name in SAME for one in [getattr(columns, name)]}
 
     def entry(self, place: int) -> Entry:
@@ -154,8 +156,9 @@ class ParsedTests(Table):
         return list(map(column.__getitem__, places))
 
     def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
-        column = self.columns.kpis.get(name)
-        return [None for _ in places] if column is None else list(map(column.__getitem__, places))
+        if name not in self.columns.kpis:
+            return [None for _ in places]
+        return list(map((self._floats.get(name) or self.columns.kpis[name]).__getitem__, places))
 
     @property
     def is_finite(self) -> bool:

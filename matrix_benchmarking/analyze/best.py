@@ -147,11 +147,11 @@ def rank(
         return Best(None, (), ())
     matrix, newest = of_newest(matrix, workload, order)
     ranked, excluded = select(matrix, workload)
-    rounds = _rounds(matrix.entries, ranked)
+    rounds = _rounds(matrix.entries, [runs for runs, _ in ranked])
     groups: dict[object, list[Rows]] = {}
     headlines: dict[object, KPIDefinition] = {}
-    for of, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
-        its = workload.headline_at(runs[0].settings) or kpi
+    settings = [runs[0].settings for runs, _ in ranked]
+    for of, (runs, its) in zip(keys(settings, workload.group_keys), ranked, strict=True):
         headlines[group := (of, its.name)] = its
         groups.setdefault(group, []).append(runs)
     scope = [
@@ -161,10 +161,10 @@ def rank(
     told = {newest.key} if newest is not None and newest.of_runs() is not NOT_SET else set[str]()
     variants = tuple(name for name in workload.variant_keys if name not in told)
     if differing is None:
-        differing = varying(runs[0].settings for runs in ranked)
+        differing = varying(settings)
     made = (
-        _group(points, headlines[group], workload, settings, names, rounds, variants, differing)
-        for (group, points), (settings, names) in zip(groups.items(), named, strict=True)
+        _group(points, headlines[group], workload, common, names, rounds, variants, differing)
+        for (group, points), (common, names) in zip(groups.items(), named, strict=True)
     )
     return Best(kpi, tuple(made), tuple(excluded), newest)
 

@@ -182,28 +182,29 @@ def _rows(columns: Sequence[Sequence[int]], length: int) -> list[tuple[int, ...]
 NOTHING_APPLIES = "no KPI that can be better applies to its settings"
 
 
-def select(matrix: Matrix, workload: Workload) -> tuple[list[Rows], list[Excluded]]:
-    """The runs that can be ranked by the headline of their settings, point by point, and those that can't.
+def select(matrix: Matrix, workload: Workload) -> tuple[list[tuple[Rows, KPIDefinition]], list[Excluded]]:
+    """The runs that can be ranked, point by point, each with the headline of its settings, and those that can't.
 
     A failed run, one without the value or with values that can't be is left out by itself; a run beyond a gate takes
     its point with it, because the best of several answers to a wrong question isn't right.
     """
     excluded = [_unfinished(entry) for entry in matrix.unfinished]
-    rows, ranked = matrix.entries, list[Rows]()
+    rows, ranked = matrix.entries, list[tuple[Rows, KPIDefinition]]()
     impossible = list(map(bool, rows.values("implausible")))
     is_out = list(map(operator.or_, rows.failed(), impossible))
     missed = _missed(rows, workload.gates, impossible)
     known: dict[str, Sequence[object]] = {}
     for places in places_by_point(rows):
-        runs = rows.at(places)
         refused = next((of[place] for of in missed for place in places if place in of), None)
-        kpi = workload.headline_at(runs[0].settings)
-        if kpi is not None and kpi.name not in known:
-            known[kpi.name] = rows.kpi(kpi.name)
-        values = None if kpi is None or refused is not None else known[kpi.name]
-        good = [place for place in places if values is not None and values[place] is not None and not is_out[place]]
-        if good:
-            ranked.append(runs if len(good) == len(places) else rows.at(good))
+        kpi = workload.headline_at(rows[places[0]].settings)
+        good: list[int] = []
+        if kpi is not None and refused is None:
+            if kpi.name not in known:
+                known[kpi.name] = rows.kpi(kpi.name)
+            values = known[kpi.name]
+            good = [place for place in places if values[place] is not None and not is_out[place]]
+            if good:
+                ranked.append((rows.at(good), kpi))
         if len(good) < len(places):
             there = set(good)
             left = (rows[place] for place in places if place not in there)

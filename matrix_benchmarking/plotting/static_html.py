@@ -166,7 +166,7 @@ def figure_json(figure: object) -> str:
     import plotly.io
 
     try:
-        text: str = plotly.io.to_json(figure, validate=False)
+        text: str = plotly.io.to_json(figure, validate=False, engine="orjson")
     except (TypeError, ValueError, OverflowError) as error:
         raise WorkloadError(f"its data can't be written as JSON: {str(error)[:300]}") from error
     return text

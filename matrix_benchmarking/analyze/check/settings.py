@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
 from ...errors import MatbenchError
@@ -52,41 +54,52 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
                 yield Finding.of("missing-setting", sentence, without, changes)
     for name, runs in of_names.items():
         values, codes = runs.setting(name)
-        places: dict[tuple[str, object], list[int]] = {}
-        of_value = [places.setdefault(typed(value), []) for value in values]
-        for place, code in enumerate(codes):
-            of_value[code].append(place)
-        there = sorted(filter(lambda one: places[one], places), key=lambda one: places[one][0])
-        by_value = {one: runs.at(places[one]) for one in there}
-        yield from _alike(name, by_value)
-        yield from _odd(name, by_value, len(runs))
+        kinds = list(map(typed, values))
+        counts: dict[Kind, int] = {}
+        for code, count in collections.Counter(codes).items():
+            counts[kinds[code]] = counts.get(kinds[code], 0) + count
+
+        having = functools.partial(_having, runs, codes, kinds)
+        yield from _alike(name, counts, having)
+        yield from _odd(name, counts, having)
 
 
-def _alike(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]]) -> Iterator[Finding]:
+Kind = tuple[str, object]
+Having = Callable[[Iterable[Kind]], Iterator[Entry]]
+
+
+def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Iterable[Kind]) -> Iterator[Entry]:
+    """The runs that have the *wanted* values, value by value."""
+    for one in wanted:
+        is_wanted = [kind == one for kind in kinds]
+        yield from runs.where(map(is_wanted.__getitem__, codes))
+
+
+def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """Values that look alike and are of several types, or texts that differ in blanks."""
-    alike: dict[object, list[tuple[str, object]]] = {}
-    for kind, value in by_value:
+    alike: dict[object, list[Kind]] = {}
+    for kind, value in counts:
         alike.setdefault(_plain(value), []).append((kind, value))
     for same in alike.values():
         looks = [one_blank(value) for _, value in same if isinstance(value, str)]
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks):
-            same.sort(key=lambda one: len(by_value[one]))
-            texts = [f"{_written(value)} in {len(by_value[kind, value])}" for kind, value in same]
+            same.sort(key=lambda one: counts[one])
+            texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
-            yield Finding.of("alike-values", sentence, (entry for one in same[:-1] for entry in by_value[one]))
+            yield Finding.of("alike-values", sentence, having(same[:-1]))
 
 
-def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], count: int) -> Iterator[Finding]:
-    """A few texts among numbers, or a few numbers among texts, of *count* runs."""
-    numbers = [one for one in by_value if one[0] in ("int", "float")]
-    texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
-    odd, usual = sorted((texts_, numbers), key=lambda some: sum(len(by_value[one]) for one in some))
-    odd_runs = [entry for one in odd for entry in by_value[one]]
-    if _are_few(len(odd_runs), count):
+def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """A few texts among numbers, or a few numbers among texts."""
+    numbers = [one for one in counts if one[0] in ("int", "float")]
+    texts_ = [one for one in counts if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
+    odd, usual = sorted((texts_, numbers), key=lambda some: sum(counts[one] for one in some))
+    count = sum(counts[one] for one in odd)
+    if _are_few(count, sum(counts.values())):
         shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
-        sentence = f"'{name}' is {shown} in {count_of(len(odd_runs), 'run')}, beside {what} in the others."
-        yield Finding.of("odd-value", sentence, odd_runs)
+        sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
+        yield Finding.of("odd-value", sentence, having(odd))
 
 
 def _is_explained(without: Sequence[Entry], others: Sequence[Entry]) -> bool:
@@ -238,7 +251,8 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         if names:
             where = f"{is_or_are(len(names))} unknown at all {count_of(len(good), 'run')}"
             listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
-            reasons = (entry.missing_kpis.get(str(name), "no reason is given") for name in names for entry in good)
+            missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
+            reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
             yield Finding("unknown-kpi", f"{listed} {where}: {first_of(reasons)}.", changes)
 
 
