@@ -83,7 +83,7 @@ def main() -> None:
         tree = options.tree or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matbench-app-")))
         if not any(tree.glob("*")):
             large_tree.build(tree, options.runs)
-        matrix = store.parse_tree(load("encoder_bench"), tree)
+        matrix = store.parse_tree(load("encoder_bench"), tree, options={"prices": {}})  # as the command does
         browser = stack.enter_context(chromium())
         command = [sys.executable, "-m", "matrix_benchmarking", "visualize", f"--results-dirname={tree}"]
         command += ["--workload=encoder_bench", "--port=0"]

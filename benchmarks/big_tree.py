@@ -43,7 +43,8 @@ from matrix_benchmarking.workload import load
 
 Taken = tuple[float, float, int]
 """Seconds of the clock, seconds of the processor, and MiB at the peak."""
-WORKLOAD = "encoder_bench"
+WORKLOAD, OPTIONS = "encoder_bench", {"prices": {}}
+"""As the command has them."""
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def main() -> None:
             measure_parse(here / str(count), count, options.jobs)
         known = here / "known"
         large_tree.build(known, 10_080)
-        store.parse_tree(load(WORKLOAD), known)
+        store.parse_tree(load(WORKLOAD), known, options=OPTIONS)
         for count in options.runs:
             measure_answer(indexed(known, here / f"indexed-{count}", count), count)
         for count in options.pages:
@@ -90,7 +91,7 @@ def measure_answer(tree: Path, count: int) -> None:
 
         workload = load(WORKLOAD)
         times = [time.perf_counter()]
-        indexed = store.read_index(workload, tree)
+        indexed = store.read_index(workload, tree, options=OPTIONS)
         assert indexed is not None
         times.append(time.perf_counter())
         filtered = indexed.matrix.filtered(parse("hw_type=cpu-1,batch_size=8:16"))
@@ -142,7 +143,7 @@ def answered(host: str, port: str, outputs: tuple[tuple[str, str], ...]) -> bool
 def indexed(known: Path, tree: Path, count: int) -> Path:
     """An empty tree at *tree* whose index holds *count* runs: those of *known*, over and over."""
     workload = load(WORKLOAD)
-    found = store.read_index(workload, known)
+    found = store.read_index(workload, known, options=OPTIONS)
     assert found is not None
     one = found.matrix.entries.table.columns  # type: ignore[attr-defined]
     copies = -(-count // len(one))
@@ -154,7 +155,7 @@ def indexed(known: Path, tree: Path, count: int) -> Path:
     models: list[Scalar] = [f"model-{copy}" for copy in range(copies) for _ in range(len(one))]
     columns.settings["model"] = Shared.of(models, reserved=[None])
     tree.mkdir()
-    context = Context(workload, tree.resolve(), workload_file.source_digest(workload.source), {})
+    context = Context(workload, tree.resolve(), workload_file.source_digest(workload.source), OPTIONS)
     tree_index.save(context, tree_index.Contents(columns, []))
     return tree
 

@@ -204,7 +204,8 @@ def _rounds(entries: Rows, ranked: Sequence[Rows]) -> Mapping[int, int | None]:
     if all(len(runs) == 1 for runs in ranked):
         return {}
     without = entries.where(campaign is None for campaign in entries.values("campaign"))
-    if len(without) > MOST_READ and sum(entry.facts is None for entry in without) > MOST_READ:
+    unknown = sum(entry.facts is None for entry in without) if entries.table.has_facts else len(without)
+    if unknown > MOST_READ:
         return {}
     return {id(entry): block.round for entry, block in zip(entries, blocks_of(entries), strict=True)}
 

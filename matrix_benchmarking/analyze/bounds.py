@@ -24,7 +24,7 @@ from .noise import Floats
 
 RISK = 1 - CONFIDENCE
 MOST_STEPS = 60
-CLOSE = 1e-3  # in widths: after so short a step of Newton's the next would be of its square
+CLOSE = 1e-3  # in the least width: after so short a step of Newton's the next would be of its square
 STRIDE = 16  # of so many rows one is solved first
 MOST_ADDED = 64  # the risks of so many points are added to that of one: of those that come before it the nearest
 
@@ -81,6 +81,7 @@ def _where_risks_fit(low: Floats, shares: Floats, centres: Floats, widths: Float
         known = _where_risks_fit(low[some], shares[some], centres[some], widths[some], degrees[some])
         starts = low + np.interp(np.arange(len(low)), some, known - low[some])
     limits, rows = starts.copy(), np.arange(len(low))
+    closest = CLOSE * np.min(np.where(shares > 0, widths, widths[:, -1:]), axis=1)
     heights = -special.betaln(degrees / 2, 0.5) - np.log(degrees) / 2  # of Student's density, as logarithms
     for number in range(MOST_STEPS):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -90,7 +91,7 @@ def _where_risks_fit(low: Floats, shares: Floats, centres: Floats, widths: Float
             slopes = np.sum(np.where(shares[rows] > 0, shares[rows] * np.exp(fall) / widths[rows], 0.0), axis=1)
             steps = (np.log(risks / RISK) * risks if number == 0 else risks - RISK) / slopes
         taken = np.where(slopes > 0, np.maximum(limits[rows] + steps, low[rows]), low[rows])
-        moved = np.abs(taken - limits[rows]) > CLOSE * widths[rows, -1]
+        moved = np.abs(taken - limits[rows]) > closest[rows]
         limits[rows] = taken
         rows = rows[moved]
         if not len(rows):

@@ -8,15 +8,19 @@ import itertools
 import pstats
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze import intervals
+from matrix_benchmarking.analyze import best, intervals
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.points import by_point, key, keys, ranks, sorting_key, varying
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.columns import Columns
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, typed
+from matrix_benchmarking.rows import ParsedTests, Rows
 from matrix_benchmarking.workload import Workload
 
 HARDWARE, IMAGES, TASKS = ("a", "b", "c"), ("fp32", "int8"), ("small", "large")
@@ -120,3 +124,21 @@ def test_ranking_takes_steps_in_proportion_to_the_entries(workload: Workload) ->
 
     calls(10)  # what is imported late
     assert calls(1600) < 5 * calls(400)
+
+
+def test_of_a_parsed_tree_the_ranking_makes_an_entry_a_point_and_the_findings_those_that_they_name(
+    workload: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(best, "MOST_READ", 100)  # of more runs no host is read
+    given, root = synthetic(300), Path("/r")
+    columns = Columns.of(given, [(None, False)] * len(given), root)
+    table = ParsedTests(columns, root, lambda place: SimpleNamespace(), lambda entry: SimpleNamespace())
+    study = Study.of(Matrix(Rows(table)), workload)
+    assert [group.standings[0].point.value for group in study.best.groups] == [
+        group.standings[0].point.value for group in rank(Matrix(given), workload).groups
+    ]
+    made = {place for place, entry in enumerate(table._entries) if entry is not None}
+    assert len(made) <= len(by_point(given)) < len(given) / 2
+    named = {name for one in study.findings for name in one.runs}
+    later = {entry.name for place, entry in enumerate(table._entries) if entry is not None and place not in made}
+    assert later <= named

@@ -107,3 +107,22 @@ def test_repeats_that_are_equal_to_the_last_of_many_digits_keep_their_own_value(
 def test_a_point_without_any_spread_adds_no_risk_of_its_own() -> None:
     found = bounds(of([9.0, 9.0, 11.5], [1.0, 1.0, 0.0], degrees=3.0), lower_better=True)
     assert found[2] == pytest.approx(9.0 + stats.t.ppf(0.975, 3))  # where the risks of both others are 5 %
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_the_limits_of_the_first_points_and_of_many_are_those_that_each_row_of_a_sum_has(lower: bool) -> None:
+    rng = np.random.default_rng(11)
+    found = Estimates(
+        Scale.DIFFERENCE, rng.normal(0.0, 3.0, 300), rng.chisquare(5.0, 300) / 50.0, rng.uniform(2.0, 60.0, 300)
+    )
+    limits = bounds(found, lower_better=lower)
+    sign = 1 if lower else -1
+    values, errors = sign * found.values, np.sqrt(found.variances)
+    own = values + stats.t.ppf(0.95, found.degrees) * errors
+    order = np.argsort(own, kind="stable")
+    for place, at in enumerate(order):
+        taking = order[max(0, place - 64) : place + 1]
+        risks = stats.t.sf((sign * limits[at] - values[taking]) / errors[taking], found.degrees[taking])
+        together = risks[:-1].sum() + risks[-1] / 2
+        assert together == pytest.approx(0.05, rel=1e-4) or (sign * limits[at] == own[at] and together < 0.05)
+    assert bounds(found, lower_better=lower, first=3) == pytest.approx(limits[:3], rel=1e-6)
