@@ -85,7 +85,9 @@ def may_have_versions(matrix: Matrix, workload: Workload) -> bool:
     if any(len(settings.get(name, ())) > 1 for name in workload.regression.comparison_keys):
         return True
     others = [name for name in workload.regression.comparison_keys if name not in settings]
-    first = next((run for entry in matrix if others and (run := next(iter(labelled([entry], workload)), None))), None)
+    if not others:
+        return False
+    first = next((run for entry in matrix if (run := next(iter(labelled([entry], workload)), None))), None)
     return first is not None and any(first.versions[name] is not NOT_SET for name in others)
 
 
