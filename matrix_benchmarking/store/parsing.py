@@ -300,7 +300,7 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
     return [os.fspath(path)[start:] for path in files]
 
 
-_KEPT_TESTS, _KEPT_BYTES = 8, 16 << 20
+_KEPT_TESTS, _KEPT_BYTES = 8, 4 << 20
 """Results are kept of so many tests, or up to this size (packed; as objects they take a few times that)."""
 
 

@@ -84,6 +84,7 @@ def parse_tree(
             notes.extend(its_notes)
     parts.append(_columns(context, [(_unfinished(context, each), None) for each in found.unfinished]))
     tests = Columns.joined(parts)
+    parts.clear()  # of a big tree they are large
     if not len(tests):
         raise _nothing_found(workload, root, resolved, [*found.notes, *_summarise(notes)])
     _mark_without_settings(tests)
