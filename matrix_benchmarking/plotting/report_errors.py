@@ -6,12 +6,14 @@ import fnmatch
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from ..analyze.best import Best
 from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
 from ..analyze.failures import prone_values
+from ..analyze.wording import ranking
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
@@ -205,30 +207,35 @@ class CheckReport(Report):
         changing = [one for one in found if one.changes]
         general = [one for one in found if one.in_most_runs and not one.changes]
         others = [one for one in found if not one.changes and not one.in_most_runs]
-        for heading, caption, part in (
-            ("Findings that change an answer", "Look at these first", changing),
-            (MOST_RUNS, "All answers stand on such runs", general),
-            ("Good to know", "These change no answer", others),
+        for heading, part in (
+            ("Findings that change an answer", changing),
+            (MOST_RUNS, general),
+            ("Good to know", others),
         ):
-            rows: list[Row] = []
-            for one in part:
-                changed = [text for answer, text in _QUESTIONS.items() if answer in one.changes]
-                rows.append([one.sentence, *([", ".join(changed)] if changed else []), Cell(self._where(one))])
-            columns = ["Finding", *(["May change"] if part is changing else []), "Where"]
-            parts += [html.H2(heading), table(columns, rows, caption=caption)] if part else []
-        return parts
+            parts += [html.H2(heading), bullets(map(self._said, part))] if part else []
+        return [*parts, *left_out(self.study.best, self.link)]
 
     def summary(self) -> str:
-        text = counted(self.study.findings)
-        return f"{text[:1].upper()}{text[1:]}."
+        text, without = counted(self.study.findings), ranking.exclusions(self.study.best)
+        return f"{text[:1].upper()}{text[1:]}.{f' {without}.' if without else ''}"
 
-    def _where(self, found: Finding) -> Node:
-        parts: list[Node] = []
-        for name in found.runs[:RUNS_LINKED]:
-            entry = self.study.run_called(name)
-            parts += [name if entry is None else self.link(entry), html.Br()]
-        more = len(found.runs) - RUNS_LINKED
-        return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
+    def _said(self, found: Finding) -> list[Node]:
+        """The sentence, which answers it may change, and the runs that it is about."""
+        changed = [text for answer, text in _QUESTIONS.items() if answer in found.changes]
+        said: list[Node] = [found.sentence, f" May change: {', '.join(changed)}." if changed else ""]
+        if found.runs:
+            named = ((name, self.study.run_called(name)) for name in found.runs[:_TESTS_LISTED])
+            listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - _TESTS_LISTED)
+            is_short = len(found.runs) <= RUNS_LINKED
+            said.append(html.Details([html.Summary(f"Where: {len(found.runs)}"), listed], open=is_short or None))
+        return said
+
+
+def left_out(best: Best, link: Callable[[Entry], Node]) -> list[Node]:
+    """The runs that take no part in a ranking, and why."""
+    rows: list[Row] = [[Cell(link(one.entry)), one.cause.value, one.reason] for one in best.excluded]
+    listed = table(["Test", "State", "Reason"], rows, caption="Left out of the ranking")
+    return [html.H2("Runs that take no part"), listed] if rows else []
 
 
 def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = None, *, is_part: bool = False) -> Node:
