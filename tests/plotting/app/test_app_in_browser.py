@@ -246,9 +246,9 @@ def test_the_slider_of_users_moves(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
         visit.open("?show=did-we-try-enough-vus")
         visit.page.wait_for_selector("#content .slider-group")
-        assert "If we had stopped at 32" in visit.text("#content .js-plotly-plot")
+        assert "If stopped at 32" in visit.text("#content .js-plotly-plot")
         visit.page.locator(".slider-rail-touch-rect").click(position={"x": 5, "y": 10}, force=True)
-        visit.wait_text("#content .js-plotly-plot", "If we had stopped at 1 ")
+        visit.wait_text("#content .js-plotly-plot", "If stopped at 1 ")
 
 
 def test_the_configuration_is_an_input_whose_value_is_in_the_address(tab: Any, address: str) -> None:
