@@ -142,6 +142,8 @@ class _Named:
     """Under which people ask for it."""
     kpis: ClassVar[Sequence[str]] = ()
     """The KPIs that it shows: one that the workload doesn't have is an error before anything is read."""
+    answers: ClassVar[AnswerKind] = AnswerKind.BEST
+    """The question that it answers: above a page on what changed nothing is said of what is best."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -197,7 +199,7 @@ class Plot(_Named):
     """One figure and what to conclude from it."""
 
     how_to_read: ClassVar[str] = ""
-    """What the figure shows and how to read it; stands below it."""
+    """What the figure shows and how to read it; stands below what it says."""
     config: ClassVar[Mapping[str, Any]] = {}
     """How plotly shows it in the application, beside what all figures have."""
 
@@ -227,9 +229,8 @@ class Plot(_Named):
             lead = [part for part in said[:1] if isinstance(part, str)]
             label = ": ".join([self.name, *lead])
             graph = dcc.Graph(figure=figure, config={**self.config})
-            drawn: list[Node] = [html.Div(graph, role="figure", **{"aria-label": label})]
-            drawn += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
-            parts[len(lead) : len(lead)] = drawn
+            parts.insert(len(lead), html.Div(graph, role="figure", **{"aria-label": label}))
+            parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
         return parts
 
 
@@ -238,8 +239,6 @@ class Report(_Named):
 
     description: ClassVar[str] = ""
     """One sentence on what the page shows, for its header and its card."""
-    answers: ClassVar[AnswerKind] = AnswerKind.BEST
-    """The question that it answers: above a page on what changed nothing is said of what is best."""
     plots: ClassVar[Sequence[type[Plot] | str]] = ()
     """The plots that it shows, the workload's own as classes, others by their names; there is no other list of them."""
 

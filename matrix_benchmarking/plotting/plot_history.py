@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import plotly.graph_objects as go
 
+from ..analyze.check import AnswerKind
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of, time_text, value_text
 from ..analyze.study import Study
@@ -41,6 +42,7 @@ class KPIHistory(Plot):
     """The series of one KPI from version to version, the most severe verdict first; in time where no version varies."""
 
     name: ClassVar[str] = "KPI history"
+    answers = AnswerKind.HISTORY
     how_to_read: ClassVar[str] = (
         "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
         "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "

@@ -227,7 +227,7 @@ class CheckReport(Report):
             named = ((name, self.study.run_called(name)) for name in found.runs[:_TESTS_LISTED])
             listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - _TESTS_LISTED)
             is_short = len(found.runs) <= RUNS_LINKED
-            said.append(html.Details([html.Summary(f"Where: {len(found.runs)}"), listed], open=is_short or None))
+            said.append(html.Details([html.Summary(f"Show all {len(found.runs)}"), listed], open=is_short or None))
         return said
 
 

@@ -293,7 +293,8 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
     name = "" if current.run else snapshot.slugs.get(current.show or snapshot.opening, "")
-    answers = catalogue.reports[name].answers if name in snapshot.reports else AnswerKind.BEST
+    page = catalogue.reports.get(name) or catalogue.plots.get(name)
+    answers = AnswerKind.BEST if page is None else page.answers
     found = check_line(catalogue.study.findings, answers, address, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")

@@ -144,7 +144,9 @@ def grid(table: Table, identity: str) -> Node:
     wrapped = len(table.rows) <= WRAPPED_ROWS
     joined = {
         "colId": "joined",
-        "headerName": "Settings",
+        "headerName": "Settings"
+        if table.settings[2:]
+        else " · ".join(table.columns[at].title for at in table.settings),
         "valueGetter": {"function": "matbenchJoined(params)"},
         "hide": True,
         "pinned": "left",

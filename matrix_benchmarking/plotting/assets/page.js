@@ -128,7 +128,7 @@
       const settings = [...row.querySelectorAll(".setting")];
       const cell = row.cells[0].cloneNode();
       const said = settings.map(({ textContent: text }, at) => (/^[\d.]*$/.test(text) ? `${names[at]} ${text}` : text));
-      cell.textContent = cell.tagName === "TH" ? "Settings" : said.join(" · ");
+      cell.textContent = cell.tagName === "TH" && names.length > 2 ? "Settings" : said.join(" · ");
       cell.className = "joined";
       settings.at(-1).after(cell);
     }

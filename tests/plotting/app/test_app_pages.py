@@ -139,7 +139,7 @@ def test_a_wrong_address_is_answered_with_a_sentence(pages: Pages, query: str, s
 
 
 def test_on_a_page_about_what_changed_nothing_stands_above_it(pages: Pages) -> None:
-    for page, is_about_the_best in (("kpi-overview", True), ("compare", False), ("regression-analysis", False)):
+    for page, is_about_the_best in (("kpi-overview", True), ("compare", False), ("kpi-history-2", False)):
         said = texts(pages.frame(f"?show={page}")[1])
         assert ("Cheapest" in said) == is_about_the_best
         assert "Check: 3 findings, none of which changes an answer." in said
