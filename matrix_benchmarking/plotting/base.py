@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.check import AnswerKind
+from ..analyze.select.series import time_text
 from ..analyze.words import variant_label
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
-from . import clicks, controls, problems
+from . import controls, problems
 from .controls import Control
-from .tables import Part, dcc, html
+from .tables import Part, graph, html
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -154,9 +155,8 @@ class _Named:
     def link(self, entry: Entry, text: str | None = None) -> Component:
         address = self.catalogue.href(entry)
         where = str(entry.location) if entry.kept_in is None else f"{entry.test_uuid} in {entry.kept_in}"
-        if address is None:
-            return html.Span(text or self.catalogue.name(entry), title=where)
-        return html.A(text or self.catalogue.name(entry), href=address, title=where)
+        named = text or self.catalogue.name(entry)
+        return html.Span(named, title=where) if address is None else html.A(named, href=address, title=where)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
@@ -227,9 +227,7 @@ class Plot(_Named):
         parts: list[Node] = [html.P(part) if isinstance(part, str) else part for part in said]
         if figure is not None:
             lead = [part for part in said[:1] if isinstance(part, str)]
-            label = ": ".join([self.name, *lead])
-            graph = dcc.Graph(figure=figure, config={**self.config})
-            parts.insert(len(lead), html.Div(graph, role="figure", **{"aria-label": label}))
+            parts.insert(len(lead), graph(figure, ": ".join([self.name, *lead]), config={**self.config}))
             parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
         return parts
 
@@ -307,7 +305,7 @@ class Catalogue:
         if run.kept_in is None:
             return run.name
         settings = variant_label(run.settings, (name for name in self.differing() if name in run.settings))
-        return " · ".join(filter(None, (settings, f"repeat {run.repeat}", clicks.when(run))))
+        return " · ".join(filter(None, (settings, f"repeat {run.repeat}", time_text(run.facts))))
 
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""

@@ -10,9 +10,9 @@ import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analyze.select.series import time_text
 from ..analyze.words import count_of, cut_inside, plural
 from ..filters import show
-from ..history.records import moment
 from ..matrix import NOT_SET, Entry, typed
 from .template import wrapped
 
@@ -32,17 +32,14 @@ def hover(runs: Sequence[Entry], *lines: str) -> str:
         for name, value in runs[0].settings.items()
         if all(typed(run.settings.get(name, NOT_SET)) == typed(value) for run in runs)
     ]
-    names = (run.name if run.kept_in is None else f"{when(run)} {(run.test_uuid or '')[:8]}" for run in runs[:NAMED])
+    names = (
+        run.name if run.kept_in is None else f"{time_text(run.facts)} {(run.test_uuid or '')[:8]}"
+        for run in runs[:NAMED]
+    )
     named = " · ".join(cut_inside(name, LONGEST_NAME) for name in names)
     more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
     said = [wrapped(" · ".join(settings), WIDTH, 6), wrapped(f"{count_of(len(runs), 'run')}: {named}{more}", WIDTH, 4)]
     return "<br>".join([*lines, *filter(None, said)])
-
-
-def when(run: Entry) -> str:
-    """When a run ended, as far as that is at hand."""
-    known = None if run.facts is None else run.facts.time_us
-    return "" if known is None else moment(known).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def marks(ids: Iterable[str | None], *others: Iterable[Any]) -> list[list[Any]]:

@@ -31,6 +31,7 @@ from .tables import (
     command,
     count_cell,
     dcc,
+    graph,
     html,
     kpi_cell,
     setting_cells,
@@ -119,7 +120,7 @@ class ExploreReport(Report):
         panels = self._panels(marks, chosen)
         figure = explore_figure(panels[:MOST_PANELS], chosen, self.study.read, self.study.places(chosen.x))
         said = self._said(marks, panels, chosen)
-        drawn = html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": f"{title_of(self.name)}: {said[0]}"})
+        drawn = graph(figure, f"{title_of(self.name)}: {said[0]}")
         texts = {name: show(value) for name, value in values.items()}
         return [drawn, *(html.P(one) for one in said), self._table(marks, chosen), *self._taken_along(texts)]
 

@@ -73,7 +73,7 @@ class BestReport(Report):
 
     def _ranking(self, group: Group) -> Node:
         names = [*group.variant_names, *group.tuning_names]
-        columns: Columns = [*setting_columns(names, _settings(group)), *value_columns(group.kpi)]
+        columns: Columns = [*setting_columns(names, group.tried), *value_columns(group.kpi)]
         rows = (
             [*setting_cells(one.point.settings, names), *value_cells(one, group, self.catalogue.href)]
             for one in group.standings
@@ -143,7 +143,7 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
 def variants_table(group: Group, href: Href) -> Node:
     kpi, tuning = group.kpi, group.tuning_names
     at = [Column("At", setting=True)] if tuning else []
-    columns: Columns = [*setting_columns(group.variant_names, _settings(group)), *at, *value_columns(kpi), "Warnings"]
+    columns: Columns = [*setting_columns(group.variant_names, group.tried), *at, *value_columns(kpi), "Warnings"]
     rows: list[Row] = []
     for one in group.variants:
         settings = setting_cells(one.point.settings, group.variant_names)
@@ -195,10 +195,6 @@ def how_to_read(study: Study) -> Node:
             "it. One run has no bound."
         )
     return tables.how_to_read(items)
-
-
-def _settings(group: Group) -> list[Mapping[str, object]]:
-    return [one.point.settings for one in group.standings]
 
 
 def _heading(text: str, group: Group) -> str:

@@ -34,7 +34,21 @@ from .compare_sides import NEW, OLD, SETTING, SIDE, Candidate, candidates, choic
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
 from .series_tables import size_cell
-from .tables import Cell, Column, Columns, Node, Part, Row, bullets, command, count_cell, dcc, how_to_read, html, table
+from .tables import (
+    Cell,
+    Column,
+    Columns,
+    Node,
+    Part,
+    Row,
+    bullets,
+    command,
+    count_cell,
+    graph,
+    how_to_read,
+    html,
+    table,
+)
 
 if TYPE_CHECKING:
     from .base import Catalogue
@@ -234,7 +248,7 @@ class CompareReport(Report):
         parts: list[Node] = []
         if drawn:
             figure = compare_charts.forest_figure(drawn, pairs)
-            parts.append(_figure(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
+            parts.append(graph(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
             parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
             parts.append(html.P("The runs of both sides; lines join those measured together.", className="note"))
             shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
@@ -252,7 +266,7 @@ class CompareReport(Report):
         figure = compare_charts.runs_figure(verdict, pair, self.study.blocks, sides)
         named = f"{verdict.kpi.name} of {verdict.name}"
         label = f"{named}, the runs of {sides[0]} beside those of {sides[1]}: {wording.size(verdict)}"
-        return html.Div([html.P(named, className="note"), _figure(figure, label)])
+        return html.Div([html.P(named, className="note"), graph(figure, label)])
 
     def _series_table(self, verdicts: Sequence[SeriesVerdict], pairs: Pairs) -> Node:
         columns: Columns = [
@@ -274,10 +288,6 @@ class CompareReport(Report):
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
         said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
         return [verdict.kpi.name, verdict.name, size_cell(verdict), said, *shown, Cell(links)]
-
-
-def _figure(figure: object, label: str) -> Node:
-    return html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label})
 
 
 def _side(switch: Switch, value: Scalar) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import re
 import stat
@@ -18,11 +19,10 @@ from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .base import Report, View
-from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
+from .tables import ROWS_SHOWN, Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
 from .template import short
 
 _TESTS_LISTED = 100
-RUNS_LINKED = 5
 _QUESTIONS = {
     AnswerKind.BEST: "the best configuration",
     AnswerKind.HISTORY: "the history",
@@ -202,17 +202,9 @@ class CheckReport(Report):
     )
 
     def draw(self, view: View) -> list[Node]:
-        found = self.study.findings
         parts: list[Node] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
-        changing = [one for one in found if one.changes]
-        general = [one for one in found if one.in_most_runs and not one.changes]
-        others = [one for one in found if not one.changes and not one.in_most_runs]
-        for heading, part in (
-            ("Findings that change an answer", changing),
-            (MOST_RUNS, general),
-            ("Good to know", others),
-        ):
-            parts += [html.H2(heading), bullets(map(self._said, part))] if part else []
+        for heading, found in itertools.groupby(self.study.findings, _heading):
+            parts += [html.H2(heading), bullets(map(self._said, found))]
         return [*parts, *left_out(self.study.best, self.link)]
 
     def summary(self) -> str:
@@ -224,11 +216,14 @@ class CheckReport(Report):
         changed = [text for answer, text in _QUESTIONS.items() if answer in found.changes]
         said: list[Node] = [found.sentence, f" May change: {', '.join(changed)}." if changed else ""]
         if found.runs:
-            named = ((name, self.study.run_called(name)) for name in found.runs[:_TESTS_LISTED])
-            listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - _TESTS_LISTED)
-            is_short = len(found.runs) <= RUNS_LINKED
-            said.append(html.Details([html.Summary(f"Show all {len(found.runs)}"), listed], open=is_short or None))
+            named = ((name, self.study.run_called(name)) for name in found.runs[:ROWS_SHOWN])
+            listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - ROWS_SHOWN)
+            said.append(html.Details([html.Summary(f"List of {len(found.runs)}"), listed]))
         return said
+
+
+def _heading(one: Finding) -> str:
+    return "Findings that change an answer" if one.changes else MOST_RUNS if one.in_most_runs else "Good to know"
 
 
 def left_out(best: Best, link: Callable[[Entry], Node]) -> list[Node]:

@@ -25,7 +25,7 @@ from .series_tables import (
     outcome_text,
     run_links,
 )
-from .tables import Node, Part, bullets, dcc, html
+from .tables import Node, Part, bullets, graph, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -210,7 +210,7 @@ def _chart(verdict: SeriesVerdict) -> list[Node]:
         said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
     label = f"{verdict.kpi.name} from version to version: {_sentence(verdict)}"
     return [
-        html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label}),
+        graph(figure, label),
         *([html.P(" ".join(said), className="note")] if said else []),
     ]
 

@@ -43,6 +43,11 @@ class Part:
     height_px: int = 0
 
 
+def graph(figure: object, label: str, **options: object) -> Node:
+    """A *figure*, which says its *label* to who can't see it."""
+    return html.Div(dcc.Graph(figure=figure, **options), role="figure", **{"aria-label": label})
+
+
 def bullets(items: Iterable[Node], more: int = 0) -> Node:
     last = [html.Li(f"and {more} more")] if more > 0 else []
     return html.Ul([*(html.Li(item) for item in items), *last])
