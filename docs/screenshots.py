@@ -1,13 +1,14 @@
-"""Makes the pictures in docs/images from the samples, of the application and of pages: ``python docs/screenshots.py``.
+"""Makes the pictures in docs/images from the samples, of the application and of pages: python docs/screenshots.py
 
 With a directory it takes every page of every sample there, at three widths, light and dark, to look at:
-``python docs/screenshots.py build/pages``.
+python docs/screenshots.py build/pages
 
 It needs Chromium and Pillow, which makes the files small.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import re
@@ -150,4 +151,7 @@ def save(content: bytes, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    of_every_page(Path(sys.argv[1])) if sys.argv[1:] else main()
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("directory", type=Path, nargs="?", help="where all pages go; docs/images unless given")
+    chosen = options.parse_args().directory
+    main() if chosen is None else of_every_page(chosen)

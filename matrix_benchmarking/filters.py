@@ -8,7 +8,7 @@ matches the number and the text. A value in double quotes matches text only.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from .errors import ConfigError, did_you_mean, shortened
 
@@ -42,14 +42,16 @@ JOINER = "\u200d"
 
 
 def show(setting: object) -> str:
-    """A setting for people: as :func:`cut` writes it; a text in quotes that others differ from in blanks only.
-
-    What is invisible, or turns the direction of writing, is written as ``\\u202e``.
-    """
-    text = cut(setting)
-    if not text.isprintable():
-        text = "".join(one if one.isprintable() or one.isspace() or one == JOINER else ascii(one)[1:-1] for one in text)
+    """A setting for people: as :func:`cut` writes it, made visible; in quotes where others differ in blanks only."""
+    text = visible(cut(setting))
     return f'"{text}"' if isinstance(setting, str) and setting != one_blank(setting) else text
+
+
+def visible(text: str, is_kept: Callable[[str], bool] = str.isspace) -> str:
+    """*text* with what is invisible, or turns the direction of writing, as ``\\u202e``, but for what *is_kept*."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == JOINER or is_kept(one) else ascii(one)[1:-1] for one in text)
 
 
 def cut(setting: object) -> str:

@@ -93,11 +93,6 @@ def staircase(found: Sequence[Bounded], headline: KPIDefinition, kpi: KPIDefinit
     return steps
 
 
-def winner(steps: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> Bounded | None:
-    """The step that holds at *limit*; None where that is tighter than all."""
-    return next((step for step in reversed(steps) if keeps(kpi, step.limit, limit)), None)
-
-
 def within(group: Group, found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> Group | None:
     """The part of *group* within *limit*, compared with its own best; None where nothing is.
 

@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..analyze.check import AnswerKind
+from ..analyze.select.series import time_text
+from ..analyze.words import variant_label
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
 from . import controls, problems
 from .controls import Control
-from .tables import Part, dcc, html
+from .tables import Part, graph, html
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -140,6 +143,8 @@ class _Named:
     """Under which people ask for it."""
     kpis: ClassVar[Sequence[str]] = ()
     """The KPIs that it shows: one that the workload doesn't have is an error before anything is read."""
+    answers: ClassVar[AnswerKind] = AnswerKind.BEST
+    """The question that it answers: above a page on what changed nothing is said of what is best."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
@@ -150,9 +155,8 @@ class _Named:
     def link(self, entry: Entry, text: str | None = None) -> Component:
         address = self.catalogue.href(entry)
         where = str(entry.location) if entry.kept_in is None else f"{entry.test_uuid} in {entry.kept_in}"
-        if address is None:
-            return html.Span(text or entry.name, title=where)
-        return html.A(text or entry.name, href=address, title=where)
+        named = text or self.catalogue.name(entry)
+        return html.Span(named, title=where) if address is None else html.A(named, href=address, title=where)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
@@ -195,7 +199,7 @@ class Plot(_Named):
     """One figure and what to conclude from it."""
 
     how_to_read: ClassVar[str] = ""
-    """What the figure shows and how to read it; stands above it."""
+    """What the figure shows and how to read it; stands below what it says."""
     config: ClassVar[Mapping[str, Any]] = {}
     """How plotly shows it in the application, beside what all figures have."""
 
@@ -207,7 +211,7 @@ class Plot(_Named):
         return Part(self.name, lambda: self._parts(view), self.height_px())
 
     def _parts(self, view: View) -> list[Node]:
-        view, complaints = configured(self, view, self.catalogue.texts)
+        view = configured(self, view, self.catalogue.texts)
 
         def drawn() -> Drawn:
             figure, text = self.do_plot(*view)
@@ -215,21 +219,17 @@ class Plot(_Named):
                 raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
             return figure, text
 
-        figure, text = problems.called(self.name, self.workload.source, drawn)
-        return [*problems.complaining(complaints), *self.shown(figure, text)]
+        return self.shown(*problems.called(self.name, self.workload.source, drawn))
 
     def shown(self, figure: go.Figure | dict[str, Any] | None, text: Node) -> list[Node]:
-        """The figure, which says its conclusion to who can't see it, and the *text* about it."""
+        """The conclusion, then the figure, which says it to who can't see it, and the rest of the *text* about it."""
         said = [*text] if isinstance(text, (list, tuple)) else [text] if text else []
-        parts: list[Node] = []
+        parts: list[Node] = [html.P(part) if isinstance(part, str) else part for part in said]
         if figure is not None:
-            conclusion = next((one for one in said if isinstance(one, str)), "")
-            label = f"{self.name}: {conclusion}" if conclusion else self.name
+            lead = [part for part in said[:1] if isinstance(part, str)]
+            parts.insert(len(lead), graph(figure, ": ".join([self.name, *lead]), config={**self.config}))
             parts += [html.P(self.how_to_read, className="note")] if self.how_to_read else []
-            parts.append(
-                html.Div(dcc.Graph(figure=figure, config={**self.config}), role="figure", **{"aria-label": label})
-            )
-        return [*parts, *(html.P(part) if isinstance(part, str) else part for part in said)]
+        return parts
 
 
 class Report(_Named):
@@ -297,6 +297,16 @@ class Catalogue:
     may_open: bool = True
     """Who looks at it may name other directories and histories to compare with: not from another machine."""
 
+    differing: Callable[[], Sequence[str]] = tuple
+    """Gives the settings in which runs differ, the versions first."""
+
+    def name(self, run: Entry) -> str:
+        """The run's name; of one of a history, which has no directory, what tells it from others instead of its id."""
+        if run.kept_in is None:
+            return run.name
+        settings = variant_label(run.settings, (name for name in self.differing() if name in run.settings))
+        return " · ".join(filter(None, (settings, f"repeat {run.repeat}", time_text(run.facts))))
+
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""
         everything = self.study.matrix.settings
@@ -329,7 +339,7 @@ class Catalogue:
         return self.report(name)
 
 
-def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> tuple[View, list[str]]:
-    """*view* with what *texts* say of the controls, but for what it fixes already; and what can't be read of them."""
-    chosen, complaints = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
-    return view.choosing(**{**chosen, **view.cfg}), complaints
+def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:
+    """*view* with what *texts* say of the controls, but for what it fixes already."""
+    chosen, _ = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
+    return view.choosing(**{**chosen, **view.cfg})

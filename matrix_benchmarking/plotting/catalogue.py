@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -40,12 +41,14 @@ def catalogue_of(study: Study, href: Href = to_location) -> Catalogue:
     workload has. A workload's page takes the place of the built-in one with its name.
     """
     plots, reports = study.workload.pages()
+    keys = study.workload.regression.comparison_keys
     own = _by_name(reports, Report)
     first, *others = BUILT_IN
     rest = {report.name: report for report in others if report.name not in own}
     pages: dict[str, type[Report]] = {first.name: first, **own, **rest}
     pages |= explore.views(study.given.views, study.workload.name, pages)
-    return Catalogue(study, {**_OWN_PLOTS, **_by_name(plots, Plot)}, pages, href)
+    differing = functools.cache(lambda: sorted(study.known.variables(), key=lambda name: name not in keys))
+    return Catalogue(study, {**_OWN_PLOTS, **_by_name(plots, Plot)}, pages, href, differing=differing)
 
 
 def check(workload: Workload) -> None:

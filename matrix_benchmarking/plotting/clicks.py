@@ -10,6 +10,7 @@ import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analyze.select.series import time_text
 from ..analyze.words import count_of, cut_inside, plural
 from ..filters import show
 from ..matrix import NOT_SET, Entry, typed
@@ -31,7 +32,11 @@ def hover(runs: Sequence[Entry], *lines: str) -> str:
         for name, value in runs[0].settings.items()
         if all(typed(run.settings.get(name, NOT_SET)) == typed(value) for run in runs)
     ]
-    named = " · ".join(cut_inside(run.name, LONGEST_NAME) for run in runs[:NAMED])
+    names = (
+        run.name if run.kept_in is None else f"{time_text(run.facts)} {(run.test_uuid or '')[:8]}"
+        for run in runs[:NAMED]
+    )
+    named = " · ".join(cut_inside(name, LONGEST_NAME) for name in names)
     more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
     said = [wrapped(" · ".join(settings), WIDTH, 6), wrapped(f"{count_of(len(runs), 'run')}: {named}{more}", WIDTH, 4)]
     return "<br>".join([*lines, *filter(None, said)])

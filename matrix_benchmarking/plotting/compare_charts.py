@@ -121,7 +121,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         showgrid=False,
         tickfont_size=12,
     )
-    title = {"text": "new against old, with 95 % intervals", "font_size": 12}
+    title = {"text": "change, 95 % intervals", "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
     figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
     row_px = max(ROW_PX, LINE_PX * max(text.count("<br>") + 1 for text in texts) + 8)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..analyze.verdict.alarms import causes
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
-from .tables import Node, dcc, html
+from .tables import Node, command, dcc, html
 
 if TYPE_CHECKING:
     from .base import Catalogue
@@ -64,7 +64,7 @@ def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -
         for action, _ in offered:
             reason = "" if action == "reopened" else " --reason '…'"
             lines.append(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{place}{reason}")
-        return html.Details([html.Summary(title), html.Pre(html.Code("\n".join(lines)))])
+        return html.Details([html.Summary(title), command("\n".join(lines))])
     fields = [
         html.Label(["Reason ", dcc.Input(type="text", className="field", autoComplete="off", name="reason")]),
         html.Label(

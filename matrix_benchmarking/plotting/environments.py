@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..filters import show
 from ..matrix import NOT_SET, Entry
 from ..recorded import Environment
-from .tables import Node, Row, html, table
+from .tables import Node, Row, command, html, table
 
 if TYPE_CHECKING:
     from .base import Href
@@ -25,10 +25,10 @@ def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it
     if not known:
         return []
     parts: list[Node] = [html.H2(title)]
-    command = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
-    if command is not None:
-        link = html.A(command[0].name, href=href(command[0]))
-        parts += [html.P(["This repeats ", link, ":"]), html.Pre(html.Code(command[1]))]
+    found = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
+    if found is not None:
+        link = html.A(found[0].name, href=href(found[0]))
+        parts += [html.P(["This repeats ", link, ":"]), command(found[1])]
     parts.append(html.P(f"Measured on {circumstances(known)}."))
     return parts
 
@@ -88,8 +88,8 @@ def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]]) -> l
     """The command that repeats a run of each side, where it was recorded."""
     found: list[Node] = []
     for name, side in zip(names, sides, strict=True):
-        command = next((one for run in side[:MOST_READ] if (one := run.environment.command)), None)
-        found += [html.P(f"Repeat {name}:"), html.Pre(html.Code(command))] if command else []
+        said = next((one for run in side[:MOST_READ] if (one := run.environment.command)), None)
+        found += [html.P(f"Repeat {name}:"), command(said)] if said else []
     return found
 
 

@@ -8,7 +8,7 @@ import functools
 import importlib.util
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from .. import filters as filter_language
 from ..analyze import intervals
@@ -19,13 +19,25 @@ from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
 from ..plausible import is_number
 from . import template
-from .base import Report, View
+from .base import Report, View, title_of
 from .controls import Choice, Control
 from .explore_chart import Chosen, Mark, explore_figure, mean_of
-from .tables import Column, Columns, Node, Row, Table, count_cell, dcc, html, kpi_cell, table
-
-if TYPE_CHECKING:
-    pass
+from .tables import (
+    Column,
+    Columns,
+    Node,
+    Row,
+    Table,
+    command,
+    count_cell,
+    dcc,
+    graph,
+    html,
+    kpi_cell,
+    setting_cells,
+    setting_columns,
+    table,
+)
 
 X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS = "x", "y", "colour", "panels", "repeats", "logarithmic"
 FILTERS, WORKLOAD = "filters", "workload"
@@ -71,7 +83,7 @@ class ExploreReport(Report):
         except StopIteration:
             meant = did_you_mean(wanted, map(show, control.options))
             raise ConfigError(
-                f"matbench.views: '{self.title}': {control.name}: there is no '{wanted}': {meant}"
+                f"matbench.views: '{title_of(self.name)}': {control.name}: there is no '{wanted}': {meant}"
             ) from None
         return dataclasses.replace(control, default=known)
 
@@ -108,7 +120,7 @@ class ExploreReport(Report):
         panels = self._panels(marks, chosen)
         figure = explore_figure(panels[:MOST_PANELS], chosen, self.study.read, self.study.places(chosen.x))
         said = self._said(marks, panels, chosen)
-        drawn = html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": f"{self.title}: {said[0]}"})
+        drawn = graph(figure, f"{title_of(self.name)}: {said[0]}")
         texts = {name: show(value) for name, value in values.items()}
         return [drawn, *(html.P(one) for one in said), self._table(marks, chosen), *self._taken_along(texts)]
 
@@ -119,10 +131,6 @@ class ExploreReport(Report):
 
     def _values(self, cfg: Mapping[str, Any]) -> dict[str, Any]:
         return {control.name: cfg.get(control.name, control.default) for control in self.controls()}
-
-    @property
-    def title(self) -> str:
-        return self.name.removeprefix("report:").strip()
 
     def summary(self) -> str:
         return count_of(len(by_point(self._runs)), "point") + "."
@@ -197,14 +205,10 @@ class ExploreReport(Report):
 
     def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Table:
         names = varying(mark.runs[0].settings for mark in marks)
-        settings = [
-            Column(name, numeric=all(is_number(mark.runs[0].settings.get(name)) for mark in marks), setting=True)
-            for name in names
-        ]
         kpi = chosen.y
         x = [Column(chosen.x, unit=chosen.x_kpi.display_unit, numeric=True)] if chosen.x_kpi else []
         columns: Columns = [
-            *settings,
+            *setting_columns(names, [mark.runs[0].settings for mark in marks]),
             *x,
             Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"mean of the runs; {kpi.direction}"),
             Column("Low", unit=kpi.display_unit, numeric=True, help="of the 95 % interval"),
@@ -213,8 +217,6 @@ class ExploreReport(Report):
         ]
 
         def row(mark: Mark) -> Row:
-            from .report_best import setting_cells
-
             at = [kpi_cell(chosen.x_kpi, float(str(mark.x)) * chosen.x_kpi.divisor)] if chosen.x_kpi else []
             ends = ["–" if end is None else kpi_cell(kpi, end) for end in (mark.low, mark.high)]
             return [
@@ -237,7 +239,7 @@ class ExploreReport(Report):
             ("Open in a notebook", notebook_lines(self.study.given.opened, self.workload.name, selection, texts)),
             ("Keep this view as a page", view_block(texts, selection, self.workload.name)),
         ):
-            parts.append(html.Details([html.Summary(title), html.Pre(html.Code(text))]))
+            parts.append(html.Details([html.Summary(title), command(text)]))
         if self.catalogue.is_live:
             query = f"?filters={urllib.parse.quote(selection)}" if selection else ""
             kinds = ["csv", *(["parquet"] if importlib.util.find_spec("pyarrow") else [])]

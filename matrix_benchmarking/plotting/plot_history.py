@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import plotly.graph_objects as go
 
+from ..analyze.check import AnswerKind
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of, time_text, value_text
 from ..analyze.study import Study
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 MOST_DRAWN = 12
 COLUMNS_OF_FIGURES = 2
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
-TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE, LONGEST_VERSION = 8, 4, 16, 30, 60
+TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_VERSION = 8, 4, 16, 60
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
 _OF_OUTCOME = {Outcome.REGRESSION: WORSE, Outcome.IMPROVEMENT: BETTER, Outcome.SUSPECTED: DOUBTFUL}
@@ -41,6 +42,7 @@ class KPIHistory(Plot):
     """The series of one KPI from version to version, the most severe verdict first; in time where no version varies."""
 
     name: ClassVar[str] = "KPI history"
+    answers = AnswerKind.HISTORY
     how_to_read: ClassVar[str] = (
         "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
         "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "
@@ -139,7 +141,7 @@ def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPI
     rows = -(-len(groups) // COLUMNS_OF_FIGURES)
     height = HEIGHT_OF_A_ROW * rows + HEIGHT_AROUND
     spacing = {"horizontal_spacing": 0.11, "vertical_spacing": min(0.3, 62 / height) if rows > 1 else 0.0}
-    titles = [wrapped(group["name"].iloc[0], LONGEST_TITLE) for group in groups]
+    titles = [text(group["name"].iloc[0]) for group in groups]
     facets = Facets(titles, COLUMNS_OF_FIGURES, **spacing)
     figure = facets.figure
     for number, group in enumerate(groups):
@@ -214,7 +216,7 @@ def _label_axes(facets: Facets, found: KPISeries) -> None:
     most = LONG_TICKS if any(len(shown) > 3 * LONGEST_TICK // 4 for shown in texts) else TICKS
     ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
     shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
-    is_long = max(map(len, shown), default=0) * len(shown) > 36
+    is_long = max(map(len, shown), default=0) * len(shown) > 18
     for number in range(facets.panels):
         cell, is_bottom = facets.place(number), number + facets.columns >= facets.panels
         if texts:

@@ -112,7 +112,7 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
     figure.update_yaxes(
         tickvals=[*range(len(names))], ticktext=names, range=[len(names) - 0.4, -0.6], fixedrange=True, showgrid=False
     )
-    figure.update_xaxes(title={"text": "times worse than the best point of the KPI", "font_size": 13}, ticksuffix=" ×")
+    figure.update_xaxes(title={"text": "times worse than best", "font_size": 13}, ticksuffix=" ×")
     if max(one.worst for one in spreads) > FAR:
         ticks = template.log_axis([1.0, *(one.worst for one in spreads)])
         figure.update_xaxes(

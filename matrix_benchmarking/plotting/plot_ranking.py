@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Group, Standing
-from ..analyze.limits import bounded, staircase
+from ..analyze.limits import better_than, bounded, staircase
 from ..analyze.points import Bounded, Key, key, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
 LABEL_WIDTH, LINE_PX, ROW_PX, LEAST_PX, MARGIN_PX = 26, 16, 35, 300, 150
-LEFT_PX, BOTTOM_PX, CHARACTER_PX, LONGEST_TITLE = 60, 55, 7.0, 48
+LEFT_PX, BOTTOM_PX, CHARACTER_PX = 60, 70, 7.0
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"
 BEYOND = "not sure to keep the limit"
 LOOKS = {
@@ -178,7 +178,7 @@ def ranking_figure(group: Group) -> go.Figure:
     figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=texts, range=[len(rows) - 0.4, -0.6], fixedrange=True)
     # As a title it would stand about the middle of the axis, and be cut where that is short.
     ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
-    figure.add_annotation(text=_axis_title(kpi), showarrow=False, **ends_at)
+    figure.add_annotation(text=_axis_title(kpi), showarrow=False, align="right", **ends_at)
     _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
     lines = [said.split("<br>") for said in texts]
     left_px = round(max(len(line) for said in lines for line in said) * CHARACTER_PX) + 20
@@ -211,13 +211,16 @@ def limit_text(study: Study, group: Group) -> list[str]:
     hidden = sum(id(one.point) not in on_line for one in group.standings[MOST_POINTS:])
     count = len(group.standings)
     said = [f"Shown are {count - hidden} of {count} points: the {MOST_POINTS} best, and those on the line."]
+    unknown = better_than(last.point, (one for one in bounded(group, kpi) if one.bound is None), group)
+    is_sure, count_unknown = any(step.bound is not None for step in steps), count_of(len(unknown), "better point")
+    repeat = [f"Of {count_unknown} no bound is known: repeat {'it' if len(unknown) == 1 else 'them'}."]
     if first is last:
         line = f"One point is the best under every limit that can be kept: {tight}."
     else:
-        known = " with 95 %" if any(step.bound is not None for step in steps) else ""
+        known = " with 95 %" if is_sure else ""
         end = f"{group.kpi.show(last.point.value)} at {kpi.show_bound(last.limit)}"
         line = f"The line is the best that keeps each limit{known}: from {tight} to {end}."
-    return [" ".join([line, *(said if hidden else [])])]
+    return [" ".join([line, *(said if hidden else []), *(repeat if unknown and is_sure else [])])]
 
 
 def limit_figure(study: Study, group: Group) -> go.Figure:
@@ -265,9 +268,7 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
         "yref": "paper",
         "yanchor": "bottom",
     }
-    figure.add_annotation(
-        text=template.wrapped(_axis_title(headline), LONGEST_TITLE), showarrow=False, align="left", **above
-    )
+    figure.add_annotation(text=_axis_title(headline), showarrow=False, align="left", **above)
     _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
     _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
     figure.update_layout(showlegend=False)
@@ -331,7 +332,7 @@ def _hover(one: Standing, label: str, group: Group) -> str:
 
 def _axis_title(kpi: KPIDefinition) -> str:
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
-    return template.text(f"{kpi.name}{unit}, {kpi.direction}")
+    return template.wrapped(f"{kpi.name}{unit}, {kpi.direction}", template.PHONE_CHARACTERS)
 
 
 def _span(one: Standing) -> tuple[float, ...]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from .. import errors
 from ..errors import MatbenchError, WorkloadError
 
 if TYPE_CHECKING:
@@ -27,10 +26,6 @@ def box(*sentences: str) -> Component:
     from dash import html
 
     return html.Div([html.P(sentence) for sentence in sentences], className="problem", role="alert")
-
-
-def complaining(complaints: Iterable[str]) -> list[Component]:
-    return [box(f"{errors.sentence(complaint)} The default is used.") for complaint in complaints]
 
 
 def guarded(make: Callable[[], T], what: str) -> T | Component:

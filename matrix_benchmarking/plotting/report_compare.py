@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause, joined_warnings
 from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import select
@@ -33,7 +34,21 @@ from .compare_sides import NEW, OLD, SETTING, SIDE, Candidate, candidates, choic
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
 from .series_tables import size_cell
-from .tables import Cell, Column, Columns, Node, Part, Row, bullets, count_cell, dcc, how_to_read, html, table
+from .tables import (
+    Cell,
+    Column,
+    Columns,
+    Node,
+    Part,
+    Row,
+    bullets,
+    command,
+    count_cell,
+    graph,
+    how_to_read,
+    html,
+    table,
+)
 
 if TYPE_CHECKING:
     from .base import Catalogue
@@ -52,6 +67,7 @@ class CompareReport(Report):
     description: ClassVar[str] = (
         "Is the new one worse, or better? Two sides, at all points that differ in nothing else."
     )
+    answers = AnswerKind.PAIR
 
     def __init__(self, catalogue: Catalogue) -> None:
         super().__init__(catalogue)
@@ -232,7 +248,7 @@ class CompareReport(Report):
         parts: list[Node] = []
         if drawn:
             figure = compare_charts.forest_figure(drawn, pairs)
-            parts.append(_figure(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
+            parts.append(graph(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
             parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
             parts.append(html.P("The runs of both sides; lines join those measured together.", className="note"))
             shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
@@ -242,20 +258,21 @@ class CompareReport(Report):
         parts += environment_difference(list(old.values()), list(new.values()), self._environments)
         parts += repeat_commands(sides, (list(old.values()), list(new.values())))
         parts.append(_effects_table(switch))
-        written = html.Pre(html.Code(markdown(switch.analysis)))
-        return [*parts, html.Details([html.Summary("As Markdown, for a pull request"), written])]
+        written = [html.Summary("As Markdown, for a pull request"), command(markdown(switch.analysis))]
+        return [*parts, html.Details(written)]
 
     def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:
         pair = pairs[verdict.kpi.name, verdict.id]
         figure = compare_charts.runs_figure(verdict, pair, self.study.blocks, sides)
         named = f"{verdict.kpi.name} of {verdict.name}"
         label = f"{named}, the runs of {sides[0]} beside those of {sides[1]}: {wording.size(verdict)}"
-        return html.Div([html.P(named, className="note"), _figure(figure, label)])
+        return html.Div([html.P(named, className="note"), graph(figure, label)])
 
     def _series_table(self, verdicts: Sequence[SeriesVerdict], pairs: Pairs) -> Node:
         columns: Columns = [
-            *("KPI", "At", "Verdict"),
+            *(Column("KPI", setting=True), Column("At", setting=True)),
             Column("Difference", numeric=True, help="with its 95 % interval"),
+            "Verdict",
             Column("Old", numeric=True, help="mean of the runs, geometric for positive values"),
             Column("New", numeric=True, help="old and the difference"),
             "Runs",
@@ -270,11 +287,7 @@ class CompareReport(Report):
         shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
         said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
-        return [verdict.kpi.name, verdict.name, said, size_cell(verdict), *shown, Cell(links)]
-
-
-def _figure(figure: object, label: str) -> Node:
-    return html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label})
+        return [verdict.kpi.name, verdict.name, size_cell(verdict), said, *shown, Cell(links)]
 
 
 def _side(switch: Switch, value: Scalar) -> str:

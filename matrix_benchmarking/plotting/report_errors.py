@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from ..analyze.best import Best
 from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
 from ..analyze.failures import prone_values
+from ..analyze.wording import ranking
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .base import Report, View
-from .tables import Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
+from .tables import ROWS_SHOWN, Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
 from .template import short
 
 _TESTS_LISTED = 100
-RUNS_LINKED = 5
 _QUESTIONS = {
     AnswerKind.BEST: "the best configuration",
     AnswerKind.HISTORY: "the history",
@@ -200,35 +202,35 @@ class CheckReport(Report):
     )
 
     def draw(self, view: View) -> list[Node]:
-        found = self.study.findings
         parts: list[Node] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
-        changing = [one for one in found if one.changes]
-        general = [one for one in found if one.in_most_runs and not one.changes]
-        others = [one for one in found if not one.changes and not one.in_most_runs]
-        for heading, caption, part in (
-            ("Findings that change an answer", "Look at these first", changing),
-            (MOST_RUNS, "All answers stand on such runs", general),
-            ("Good to know", "These change no answer", others),
-        ):
-            rows: list[Row] = []
-            for one in part:
-                changed = [text for answer, text in _QUESTIONS.items() if answer in one.changes]
-                rows.append([one.sentence, *([", ".join(changed)] if changed else []), Cell(self._where(one))])
-            columns = ["Finding", *(["May change"] if part is changing else []), "Where"]
-            parts += [html.H2(heading), table(columns, rows, caption=caption)] if part else []
-        return parts
+        for heading, found in itertools.groupby(self.study.findings, _heading):
+            parts += [html.H2(heading), bullets(map(self._said, found))]
+        return [*parts, *left_out(self.study.best, self.link)]
 
     def summary(self) -> str:
-        text = counted(self.study.findings)
-        return f"{text[:1].upper()}{text[1:]}."
+        text, without = counted(self.study.findings), ranking.exclusions(self.study.best)
+        return f"{text[:1].upper()}{text[1:]}.{f' {without}.' if without else ''}"
 
-    def _where(self, found: Finding) -> Node:
-        parts: list[Node] = []
-        for name in found.runs[:RUNS_LINKED]:
-            entry = self.study.run_called(name)
-            parts += [name if entry is None else self.link(entry), html.Br()]
-        more = len(found.runs) - RUNS_LINKED
-        return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
+    def _said(self, found: Finding) -> list[Node]:
+        """The sentence, which answers it may change, and the runs that it is about."""
+        changed = [text for answer, text in _QUESTIONS.items() if answer in found.changes]
+        said: list[Node] = [found.sentence, f" May change: {', '.join(changed)}." if changed else ""]
+        if found.runs:
+            named = ((name, self.study.run_called(name)) for name in found.runs[:ROWS_SHOWN])
+            listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - ROWS_SHOWN)
+            said.append(html.Details([html.Summary(f"List of {len(found.runs)}"), listed]))
+        return said
+
+
+def _heading(one: Finding) -> str:
+    return "Findings that change an answer" if one.changes else MOST_RUNS if one.in_most_runs else "Good to know"
+
+
+def left_out(best: Best, link: Callable[[Entry], Node]) -> list[Node]:
+    """The runs that take no part in a ranking, and why."""
+    rows: list[Row] = [[Cell(link(one.entry)), one.cause.value, one.reason] for one in best.excluded]
+    listed = table(["Test", "State", "Reason"], rows, caption="Left out of the ranking")
+    return [html.H2("Runs that take no part"), listed] if rows else []
 
 
 def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = None, *, is_part: bool = False) -> Node:

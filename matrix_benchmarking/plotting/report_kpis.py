@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ..analyze import intervals
+from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause, Key, by_point, key, part, varying
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
@@ -20,9 +21,21 @@ from ..matrix import NOT_SET, Entry, typed
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
 from .plot_kpis import KPISpreads
-from .report_best import setting_cell
 from .series_tables import outcome_text, run_links, size_cell
-from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
+from .tables import (
+    Cell,
+    Column,
+    Columns,
+    Node,
+    Row,
+    count_cell,
+    how_to_read,
+    html,
+    kpi_cell,
+    setting_cells,
+    setting_columns,
+    table,
+)
 from .template import short
 
 Points = Sequence[Sequence[Entry]]
@@ -142,16 +155,15 @@ class KPIReport(Report):
     def _values(self, points: Points) -> Node:
         names = [name for name in varying(runs[0].settings for runs in points) if name not in self.workload.group_keys]
         kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
-        numeric = [all(isinstance(runs[0].settings.get(name), (int, float)) for runs in points) for name in names]
         columns: Columns = [
-            *(Column(name, numeric=is_numeric) for name, is_numeric in zip(names, numeric, strict=True)),
+            *setting_columns(names, [runs[0].settings for runs in points]),
             *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),
             "Runs",
         ]
 
         def row(runs: Sequence[Entry]) -> Row:
             links: list[Node] = [[self.link(entry, show(number)), " "] for number, entry in enumerate(runs, 1)]
-            settings = [setting_cell(runs[0].settings.get(name, "")) for name in names]
+            settings = setting_cells(runs[0].settings, names)
             return [*settings, *(_value_cell(runs, kpi) for kpi in kpis), Cell(links, sort=len(runs))]
 
         return table(columns, map(row, points), caption="Mean over the runs at each point")
@@ -181,6 +193,7 @@ class HistoryReport(Report):
     description: ClassVar[str] = (
         "Did the new version make it worse? A KPI from version to version, at settings that differ in nothing else."
     )
+    answers = AnswerKind.HISTORY
 
     def draw(self, view: View) -> list[Node]:
         notes = [] if self.study.past is None else self.study.past.notes
@@ -223,9 +236,9 @@ class HistoryReport(Report):
         kpi = found.kpi
         points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
         columns: Columns = [
-            *("Series", Column(points, numeric=True), Column("Runs", numeric=True), "Verdict"),
+            *("Series", "Verdict"),
             Column("Change", numeric=True, help="the new level against the old one, with its 95 % interval"),
-            "Since",
+            *("Since", Column(points, numeric=True), Column("Runs", numeric=True)),
             Column("First", unit=kpi.display_unit, numeric=True, help=f"the mean at the first {point}"),
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
             *("Newest at", "Newest runs"),
@@ -244,9 +257,9 @@ class HistoryReport(Report):
             ]
         return [
             short(series.name, LONGEST_NAME),
+            *told,
             count_cell(len(series.points)),
             count_cell(sum(point.count for point in series.points)),
-            *told,
             kpi_cell(kpi, series.points[0].mean),
             kpi_cell(kpi, newest.mean),
             cut_inside(series.versions[-1], LONGEST_VERSION),

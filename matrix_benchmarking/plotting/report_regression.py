@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ..analyze.check import AnswerKind
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural
@@ -24,7 +25,7 @@ from .series_tables import (
     outcome_text,
     run_links,
 )
-from .tables import Node, Part, bullets, dcc, html
+from .tables import Node, Part, bullets, graph, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -47,6 +48,7 @@ LEGEND = (
 class RegressionReport(Report):
     name: ClassVar[str] = "report: Regression analysis"
     description: ClassVar[str] = "Did something get worse, and since when?"
+    answers = AnswerKind.HISTORY
 
     def draw(self, view: View) -> list[Node]:
         if not self.catalogue.is_live or self.study.has_analysis:
@@ -153,7 +155,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
     counted, *others = wording.lead(analysis)
     failing = analysis.failing
     said = wording.changes(analysis, first_kpi)
-    lines: list[Node] = [html.P(_cut_text(one), className="lead") for one in said[:VERSIONS_NAMED]]
+    lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in said[:VERSIONS_NAMED]]
     lines += (
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
     )
@@ -165,10 +167,6 @@ def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
     if behind:
         lines.append(html.Details([html.Summary("How much, and what else" if failing else "What else"), *behind]))
     return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
-
-
-def _cut_text(said: str) -> str:
-    return short(said, LONGEST_LEAD)
 
 
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
@@ -212,7 +210,7 @@ def _chart(verdict: SeriesVerdict) -> list[Node]:
         said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
     label = f"{verdict.kpi.name} from version to version: {_sentence(verdict)}"
     return [
-        html.Div(dcc.Graph(figure=figure), role="figure", **{"aria-label": label}),
+        graph(figure, label),
         *([html.P(" ".join(said), className="note")] if said else []),
     ]
 

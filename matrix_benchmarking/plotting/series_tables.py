@@ -51,7 +51,7 @@ def size_cell(verdict: SeriesVerdict) -> Cell:
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Node:
     columns: Columns = [
-        *("Verdict", "KPI", "Series"),
+        *(Column("KPI", setting=True), Column("Series", setting=True), "Verdict"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
         Column("Good → bad", help="the last version on the old level → the first on the new one"),
@@ -78,9 +78,9 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     name: Node = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
     said = outcome_text(verdict)
     return [
-        Cell(html.Strong(said) if verdict.fails else said),
         Cell(name),
         series_cell(verdict),
+        Cell(html.Strong(said) if verdict.fails else said),
         size_cell(verdict),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
         Cell(_way(verdict)),

@@ -133,8 +133,9 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     compared = study.best.compared
     # The script that draws them is large: not for an index beside pages without a figure.
     shown = compared[:1] if any(page.figures for page in reports) else ()
+    analysis = study.analysis if study.has_versions else None  # what got worse stands before anything else
     body: list[Node] = [
-        *_what_changed(study),
+        *([] if analysis is None else [regression_box(analysis, study.headline_name)]),
         verdict_box(study, [tags.P(failed)]),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(group, catalogue.href) for group in compared),
@@ -145,12 +146,6 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     title = f"{study.workload.name}: best configuration"
     renderer = StaticHTML(pages.prefix(file))
     return Page(file, title, description="", body=renderer.render(body), figures=tuple(renderer.figures))
-
-
-def _what_changed(study: Study) -> list[Node]:
-    """Of several versions what got worse, before anything else."""
-    analysis = study.analysis if study.has_versions else None
-    return [] if analysis is None else [regression_box(analysis, study.headline_name)]
 
 
 def _data(study: Study, selection: str) -> str:
@@ -215,7 +210,7 @@ def report_page(report: Report, file: str, view: View) -> Page:
     def components() -> Node:
         nonlocal summary
         source = report.workload.source
-        chosen, _ = configured(report, view, report.catalogue.texts)
+        chosen = configured(report, view, report.catalogue.texts)
         made: Node = problems.called(report.name, source, lambda: report.do_plot(*chosen))
         summary = problems.called(report.name, source, report.summary)
         return made

@@ -120,7 +120,8 @@ class StaticHTML:
         if namespace == "dash_core_components" and kind == "Link":
             kind = "a"
         tag = kind.lower()
-        if tag not in _TAGS or namespace not in ("dash_html_components", "dash_core_components"):
+        is_known = tag in _TAGS or "data-copy" in properties
+        if not is_known or namespace not in ("dash_html_components", "dash_core_components"):
             if kind not in _HOLDERS:
                 return f'<span class="note">{escape(ONLY_APPLICATION.format(kind))}</span>'
             label = f"<strong>{escape(str(properties['label']))}</strong>" if properties.get("label") else ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ..filters import show
 from ..kpi import KPIDefinition
+from ..matrix import NOT_SET
+from ..plausible import is_number
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
@@ -40,6 +43,11 @@ class Part:
     height_px: int = 0
 
 
+def graph(figure: object, label: str, **options: object) -> Node:
+    """A *figure*, which says its *label* to who can't see it."""
+    return html.Div(dcc.Graph(figure=figure, **options), role="figure", **{"aria-label": label})
+
+
 def bullets(items: Iterable[Node], more: int = 0) -> Node:
     last = [html.Li(f"and {more} more")] if more > 0 else []
     return html.Ul([*(html.Li(item) for item in items), *last])
@@ -49,6 +57,12 @@ def how_to_read(items: Iterable[str]) -> Node:
     return html.Details([html.Summary("How to read this"), bullets(items)])
 
 
+def command(text: str) -> Node:
+    """A command, or other lines to take along, with a button that copies them."""
+    copies = html.Button("Copy", className="tool", **{"data-copy": ""})  # what stands before it, by the page's script
+    return html.Div([html.Pre(html.Code(text)), copies], className="command")
+
+
 ROWS_SHOWN = 500
 FEWEST_ALIKE = 3
 """From so many rows on, what they have in common is said once above them."""
@@ -56,13 +70,18 @@ FEWEST_ALIKE = 3
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Column:
-    """A column's header: its title, the unit of all its cells, an explanation, and whether it is a run's setting."""
+    """A column's header; a *setting* says what its row is of: several are one where the page is narrow."""
 
     title: str
     unit: str = ""
     numeric: bool = False
     help: str = ""
     setting: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit of all cells in brackets."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,6 +100,15 @@ Columns = Sequence[Column | str]
 
 def count_cell(count: int) -> Cell:
     return Cell(str(count), sort=count)
+
+
+def setting_columns(names: Sequence[str], of_rows: Sequence[Mapping[str, object]]) -> list[Column]:
+    return [Column(name, numeric=all(is_number(each.get(name)) for each in of_rows), setting=True) for name in names]
+
+
+def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[Cell | str]:
+    values = (settings.get(name, NOT_SET) for name in names)
+    return [Cell(show(value), sort=float(value)) if is_number(value) else show(value) for value in values]
 
 
 def kpi_cell(kpi: KPIDefinition, value: float, *, mark: bool = False) -> Cell:
@@ -106,8 +134,7 @@ class Table:
         found: dict[str, list[object]] = {}
         for place, column in enumerate(self.columns):
             cells = [row[place] for row in self.rows]
-            name = f"{column.title} ({column.unit})" if column.unit else column.title
-            found[name] = [
+            found[column.heading] = [
                 cell.sort if isinstance(cell, Cell) and column.numeric else None if column.numeric else _plain(cell)
                 for cell in cells
             ]
@@ -124,6 +151,12 @@ class Table:
         }
         return found if len(self.rows) >= FEWEST_ALIKE and len(found) < len(self.columns) else {}
 
+    @functools.cached_property
+    def settings(self) -> list[int]:
+        """The places of those settings, where there are several, that a narrow page has in one cell."""
+        found = [at for at, column in enumerate(self.columns) if column.setting and at not in self.constants]
+        return found if len(found) > 1 else []
+
     @property
     def title(self) -> str:
         """The caption with what all rows have in common."""
@@ -138,12 +171,13 @@ class Table:
     def as_html(self) -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
         kept = [place for place in range(len(self.columns)) if place not in self.constants]
-        columns, shown = [self.columns[place] for place in kept], self.rows[: self.limit]
+        shown = self.rows[: self.limit]
         caption = self.title
         if len(self.rows) > self.limit:
             caption = f"{caption} (the first {self.limit} of {len(self.rows)} rows)"
-        head = html.Thead(html.Tr([_header(column) for column in columns]))
-        body = [html.Tr([_cell(row[place], self.columns[place]) for place in kept]) for row in shown]
+        looks = ["setting" if place in self.settings else "" for place in range(len(self.columns))]
+        head = html.Thead(html.Tr([_header(self.columns[place], looks[place]) for place in kept]))
+        body = [html.Tr([_cell(row[place], self.columns[place], looks[place]) for place in kept]) for row in shown]
         made = html.Table([html.Caption(caption), head, html.Tbody(body)], className="sortable")
         return html.Div(made, className="table-scroll", tabIndex="0", role="region", **{"aria-label": caption})
 
@@ -159,15 +193,15 @@ def _plain(cell: Cell | str) -> str:
     return said if isinstance(said, str) else ""
 
 
-def _header(column: Column) -> Component:
+def _header(column: Column, look: str) -> Component:
     unit: list[Node] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
-    kind = "number" if column.numeric else None
-    return html.Th([html.Span(column.title), *unit], scope="col", className=kind, title=column.help or None)
+    look = f"{'number ' if column.numeric else ''}{look}".strip()
+    return html.Th([html.Span(column.title), *unit], scope="col", className=look or None, title=column.help or None)
 
 
-def _cell(cell: Cell | str, column: Column) -> Component:
+def _cell(cell: Cell | str, column: Column, look: str) -> Component:
     if isinstance(cell, str):
         cell = Cell(cell)
-    classes = [name for name, wanted in (("number", column.numeric), ("mark", cell.mark)) if wanted]
+    look = f"{'number ' if column.numeric else ''}{'mark ' if cell.mark else ''}{look}".strip()
     data = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
-    return html.Td(cell.content, className=" ".join(classes) or None, **data)
+    return html.Td(cell.content, className=look or None, **data)

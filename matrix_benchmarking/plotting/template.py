@@ -42,6 +42,8 @@ BAND = 0.17
 """The opacity of a band."""
 TITLE_PX = 12
 """The size of a panel's title: panels may be narrow."""
+PHONE_CHARACTERS = 44
+"""How many characters of a title a figure has room for that is 400 pixels wide."""
 TICKS = 10
 """How many ticks an axis has at most, about."""
 
@@ -103,6 +105,11 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
     kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
     parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
     return "<br>".join(_escaped(part.strip(" ·")) for part in parts)
+
+
+def panel_title(shown: str, columns: int) -> str:
+    """*shown*, which :func:`text` wrote, in lines for one of so many panels beside each other on a phone."""
+    return wrapped(plain(shown), PHONE_CHARACTERS // columns, 3).replace("\u00a0", " ")
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
@@ -168,7 +175,7 @@ class Facets:
         empty = self.rows * self.columns - self.panels
         specs: list[list[dict[str, object] | None]] = [[{}] * self.columns for _ in range(self.rows)]
         specs[-1][self.columns - empty :] = [None] * empty
-        shown = [title.replace(" · ", "<br>") if self.columns > 1 else title for title in titles]
+        shown = [panel_title(title, self.columns) for title in titles]
         self.figure = make_subplots(rows=self.rows, cols=self.columns, specs=specs, subplot_titles=shown, **layout)
         self.figure.update_annotations(font_size=TITLE_PX)
 
@@ -178,8 +185,9 @@ class Facets:
     def label(self, x: str, y: str) -> None:
         """Titles of the axes, below the last panel of each column and beside the first of each row."""
         for panel in range(self.panels - self.columns, self.panels):
-            self.figure.update_xaxes(title=x, showticklabels=True, **self.place(panel))
+            self.figure.update_xaxes(title=panel_title(x, self.columns + 1), showticklabels=True, **self.place(panel))
         self.figure.update_yaxes(title=y, col=1)
+        self.figure.for_each_xaxis(lambda axis: axis.update(title_font_size=TITLE_PX))
 
 
 def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..filters import visible
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, JustifyMethod
     from rich.table import Table
@@ -124,4 +126,4 @@ class Printable:
 
 def printable(text: str) -> str:
     """*text* without what a terminal would obey: control characters are shown, not sent."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return visible(text, "\n".__eq__)

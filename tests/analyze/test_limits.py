@@ -69,10 +69,11 @@ def points(entries: MakeEntries) -> Matrix:
 def test_the_front_has_a_step_wherever_a_wider_limit_is_cheaper(points: Matrix, limited_workload: Workload) -> None:
     (group,) = rank(points, limited_workload).groups
     kpis = limited_workload.kpis
-    steps = limits.staircase(limits.bounded(group, kpis["p95"]), kpis["cost"], kpis["p95"])
+    bounds = limits.bounded(group, kpis["p95"])
+    steps = limits.staircase(bounds, kpis["cost"], kpis["p95"])
     assert [(step.limit, step.point.value) for step in steps] == [(10e3, 40.0), (50e3, 30.0), (200e3, 20.0)]
-    found = {limit: limits.winner(steps, kpis["p95"], limit * 1e3) for limit in (9, 10, 49, 50, 199, 10_000)}
-    values = {limit: step and step.point.value for limit, step in found.items()}
+    found = {limit: limits.within(group, bounds, kpis["p95"], limit * 1e3) for limit in (9, 10, 49, 50, 199, 10_000)}
+    values = {limit: inside and inside.best.value for limit, inside in found.items()}
     assert values == {9: None, 10: 40.0, 49: 40.0, 50: 30.0, 199: 30.0, 10_000: 20.0}
 
 
@@ -85,7 +86,7 @@ def test_a_step_is_what_a_search_of_all_points_finds(rows: list[tuple[int, int]]
     found = limits.bounded(group, models["p95"])
     steps = limits.staircase(found, models["cost"], models["p95"])
     assert [each.limit for each in steps] == sorted({each.limit for each in steps})
-    step = limits.winner(steps, models["p95"], limit)
+    step = next((step for step in reversed(steps) if step.limit <= limit), None)
     prices = [price for price, wait in rows if wait <= limit]
     assert (step.point.value if step else None) == min(prices, default=None)
     inside = limits.within(group, found, models["p95"], limit)

@@ -124,10 +124,11 @@ def test_the_sentence_above_the_bars_follows_the_slider(encoder_bench: Workload)
     figure, _ = plots.plot("Did we try enough VUs?").do_plot(*plots.arguments())
     said = [step.args[1]["annotations[0].text"] for step in figure.layout.sliders[0].steps]
     assert said == [
-        "Up to 1 virtual users: the highest mean of 2 of 3 series was still to come:<br>"
-        "cpu-1, batch size 8 (55.6 %); cpu-1, batch size 16 (60.0 %).",
-        "Up to 2 virtual users: the highest mean of 1 of 3 series was still to come:<br>cpu-1, batch size 16 (70.0 %).",
-        "Up to 4 virtual users, the most that were tried.",
+        "Up to 1 virtual users: the highest mean of 2<br>of 3 series was still to come:<br>"
+        "cpu-1, batch size 8 (55.6 %); cpu-1, batch<br>size 16 (60.0 %).",
+        "Up to 2 virtual users: the highest mean of 1<br>of 3 series was still to come:<br>"
+        "cpu-1, batch size 16 (70.0 %).",
+        "Up to 4 virtual users, the most that were<br>tried.",
     ]
     assert figure.layout.annotations[0].text == said[-1]
 

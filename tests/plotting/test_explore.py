@@ -105,7 +105,7 @@ def test_what_is_not_shown_is_counted_and_nothing_is_a_sentence(toy: Workload) -
 
 def test_a_view_is_a_page_and_the_block_on_the_page_makes_it(toy: Workload, tmp_path: Path) -> None:
     _, said = drawn(study(toy), y="speed", x="vus", colour="image", panels="none")
-    block = said.split("Keep this view as a page</summary><pre><code>")[1].split("</code>")[0]
+    block = said.split("Keep this view as a page</summary>")[1].split("<pre><code>")[1].split("</code>")[0]
     (tmp_path / "config.yaml").write_text(block)
     loaded = config.load(tmp_path / "config.yaml").all_views
     assert loaded == yaml.safe_load(block)["matbench"]["views"]

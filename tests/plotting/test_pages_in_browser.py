@@ -78,7 +78,7 @@ def test_a_click_on_a_header_sorts_by_value_and_again_the_other_way(browser: Any
         for direction in ("ascending", "descending"):
             header.locator("button").press("Enter")
             assert header.get_attribute("aria-sort") == direction
-            shown = [text.split(" ")[0] for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
+            shown = [text.split(" ")[0] for text in table.locator("tbody td:nth-child(5)").all_inner_texts()]
             assert len(shown) == 3
             assert shown == sorted(shown, key=float, reverse=direction == "descending")
 
@@ -122,6 +122,20 @@ def test_every_figure_of_the_sample_is_drawn_each_section_has_an_address_and_not
         assert len(ids) == len(set(ids))
         drawn[path.name] = figures.count()
     assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"], drawn["runs.html"]) == (3, 2, 3)
+
+
+def test_at_400_pixels_a_table_shows_its_value_first_and_its_command_is_copied(browser: Any, real_pages: Path) -> None:
+    seen = """() => [...document.querySelectorAll(".joined + td.mark")].map(value =>
+        [value.previousSibling.textContent, value.getBoundingClientRect().right <= innerWidth])"""
+    with Visit(browser, real_pages / "best-configuration.html", viewport={"width": 400, "height": 800}) as visit:
+        assert visit.page.evaluate(seen) == [
+            ["cpu-1 · onnx-int8 · batch_size 32, vus 32", True],
+            ["cpu-1 · onnx-int8 · batch_size 32 · vus 32", True],
+        ]
+        visit.page.locator("#repeat-the-best ~ .command button").first.click()
+        visit.page.get_by_role("button", name="Copied").wait_for()
+        assert visit.page.evaluate("getSelection().toString()").startswith("matbench benchmark ")
+        assert visit.complaints == []
 
 
 def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_pages: Path) -> None:

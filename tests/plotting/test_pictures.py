@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -113,3 +115,10 @@ def test_a_title_stands_above_the_legend_and_is_no_markup() -> None:
     layout = pictures.titled(go.Figure(go.Bar(x=["a"], y=[1])), "<b>A & B")["layout"]
     assert layout["title"]["text"] == "&lt;b&gt;A &amp; B"
     assert layout["paper_bgcolor"] == "#ffffff"
+
+
+def test_the_screenshots_script_says_what_it_does(repository: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(repository / "docs" / "screenshots.py"), "--help"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "every page of every sample" in said
+    assert [*tmp_path.iterdir()] == []

@@ -78,7 +78,7 @@ def test_a_link_of_the_table_leads_to_its_chart_and_the_table_sorts(browser: Any
         header = visit.page.locator("th", has_text="Change").first
         header.locator("button").press("Enter")
         assert header.get_attribute("aria-sort") == "ascending"
-        sizes = visit.page.locator("table").first.locator("tbody td:nth-child(4)").all_inner_texts()
+        sizes = visit.page.locator("table").first.locator("tbody td:nth-child(5)").all_inner_texts()
         assert sizes[0].startswith("−")
         assert visit.complaints == []
 

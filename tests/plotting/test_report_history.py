@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
-from matrix_benchmarking.plotting import Arguments, plot_history, series_chart
+from matrix_benchmarking.plotting import Arguments, clicks, plot_history, series_chart
 from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_history import KPIHistory
@@ -307,3 +307,14 @@ def test_a_comparison_key_of_nothing_is_said_on_the_page(toy: Workload) -> None:
     misspelt = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=("version", "drive")))
     shown = page(catalogue(misspelt, runs(["1", "2"], {"a": 1.0})))
     assert "has a comparison key that is neither a label of its model nor a setting of any of 6 runs" in shown
+
+
+def test_a_run_of_a_history_is_named_by_what_tells_it_from_others_and_has_its_id_behind_that(toy: Workload) -> None:
+    entries = [run(version, "onnx", 1.0, number) for version in ("1.2", "1.3") for number in range(2)]
+    for number, one in enumerate(entries):
+        one.kept_in, one.test_uuid = "sqlite:///x.db", f"id-{number}"
+        one.name, one.facts = f"id-{number}", Facts(1_700_000_000_000_000, None)
+    plot = catalogue_of(Study(Matrix(entries), toy)).plot(KPIHistory.name)
+    shown = StaticHTML().render(plot.link(entries[3]))
+    assert shown == '<span title="id-3 in sqlite:///x.db">version 1.3 · repeat 1 · 2023-11-14 22:13 UTC</span>'
+    assert "2 runs: 2023-11-14 22:13 UTC id-2 · 2023" in clicks.hover(entries[2:]).replace("\u00a0", " ")

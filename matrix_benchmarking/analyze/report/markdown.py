@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from ...filters import JOINER
+from ...filters import visible
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import is_or_are, percent, plural, probability
@@ -279,14 +279,5 @@ def one_line(text: str, limit: int = 300) -> str:
     White space of any kind is one blank; control characters, those that turn the direction of writing and halves of
     surrogate pairs are shown as ``\\x1b`` and not sent.
     """
-    start = text[: 4 * limit]
-    if not start.isprintable():
-        start = "".join(_shown(char) for char in start)
-    line = " ".join(start.split())
+    line = " ".join(visible(text[: 4 * limit]).split())
     return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1].rstrip()}…"
-
-
-def _shown(char: str) -> str:
-    if char.isspace():
-        return " "
-    return char if char.isprintable() or char == JOINER else ascii(char)[1:-1]

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ...filters import exact, show
 from ...history.records import digest, moment
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, typed
+from ...matrix import NOT_SET, Entry, Facts, typed
 from ...workload import Workload
 from ..intervals import Sample, summarise
 from ..words import value_label
@@ -303,9 +303,9 @@ def _step_texts(steps: Sequence[Labels], axis: str | None) -> list[str]:
     return texts
 
 
-def time_text(point: SeriesPoint) -> str:
-    """When the newest run of a point ended; empty where that isn't at hand."""
-    return "" if point.time_us is None else moment(point.time_us).strftime("%Y-%m-%d %H:%M UTC")
+def time_text(of: SeriesPoint | Facts | None) -> str:
+    """When a run, or the newest one of a point, ended; empty where that isn't at hand."""
+    return "" if of is None or of.time_us is None else moment(of.time_us).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def value_text(kpi: KPIDefinition, point: SeriesPoint) -> str:

@@ -20,7 +20,7 @@ from ..words import count_of, difference, is_or_are, percent, plural, tuning_lab
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
-_FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
+FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,14 +176,13 @@ def _edge(group: Group, kpi: KPIDefinition) -> str:
     highest = group.highest(group.best)
     if not highest:
         return ""
-    start = (
-        f"More may be better: the highest {' and '.join(highest)} that {'was' if len(highest) == 1 else 'were'} tried"
-    )
-    below = group.step_below(group.best, highest[0]) if len(highest) == 1 else None
-    if below is None or group.scale is not Scale.RATIO or abs(below.difference) >= _FLAT:
-        return f"{start} {'wins' if len(highest) == 1 else 'win'}."
-    apart = difference_label(below.difference, group.scale, kpi)
-    return f"{start} wins, but {short_label(below.point, group)} came near it ({apart}): the last step brought little."
+    wins = f"that {'was' if len(highest) == 1 else 'were'} tried {'wins' if len(highest) == 1 else 'win'}"
+    start = f"More may be better: the highest {' and '.join(highest)} {wins}"
+    below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
+    if group.scale is not Scale.RATIO or len(below) < len(highest) or any(abs(one.difference) >= FLAT for one in below):
+        return f"{start}."
+    near = [f"{short_label(one.point, group)} ({difference_label(one.difference, group.scale, kpi)})" for one in below]
+    return f"{start}, but {' and '.join(near)} came near: the last step brought little."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:

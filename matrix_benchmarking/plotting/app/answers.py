@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
@@ -291,8 +292,13 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     # A workload's own report may have the name of the page that lists what is odd about the runs.
     checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
-    found = check_line(catalogue.study.findings, AnswerKind.BEST, address, is_part=bool(current.filters))
-    is_about_it = not current.run and snapshot.slugs.get(current.show or snapshot.opening) == BestReport.name
+    name = "" if current.run else snapshot.slugs.get(current.show or snapshot.opening, "")
+    page = catalogue.reports.get(name) or catalogue.plots.get(name)
+    answers = AnswerKind.BEST if page is None else page.answers
+    found = check_line(catalogue.study.findings, answers, address, is_part=bool(current.filters))
+    if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
+        return html.Div(found, className="provenance")
+    is_about_it = name == BestReport.name
     return problems.guarded(lambda: verdict_box(study, is_brief=not is_about_it, check=found), "The verdict")
 
 
@@ -302,7 +308,7 @@ def tabs(snapshot: Snapshot, current: View) -> Node:
     shown = "" if current.run else current.show or snapshot.opening
     rows: list[Node] = [_row("Reports", reports, current, shown)]
     if plots:
-        is_open = shown in dict(plots)
+        is_open = bool(shown) and shown not in dict(reports)  # an unknown page is answered with the list of all
         title = html.Summary(f"{len(plots)} single {plural(len(plots), 'plot')}")
         more = html.Details([title, _row("Plots", plots, current, shown)], open=is_open, className="pages-more")
         rows.append(more)
@@ -328,11 +334,11 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
     study = limited(catalogue.study, current.cfg)
     if current.run:
-        title, elements = run_page.elements(snapshot, study, current, data.source.roots)
+        title, elements = run_page.elements(snapshot, study, current, data.source.roots, catalogue.name)
         return Content(title, convert(elements, None), Deferred(), ())
     slug = current.show or snapshot.opening
     if slug not in snapshot.slugs:
-        raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
+        return Content("", no_page(snapshot, current), Deferred(), ())
     name = snapshot.slugs[slug]
     deferred = Deferred(wanted, key_of(snapshot, current))
     href = run_page.addresses(snapshot, current)
@@ -345,6 +351,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*view))
         elements = convert(made, deferred)
         plots = [control for plot in report.drawn for control in plot.offered()]
+        complaints += read(plots, current.cfg)[1]
         heading = [html.H1(title_of(name))]
         heading += [html.P(report.description, className="description")] if report.description else []
         # A report may offer other values, now that it knows what was chosen.
@@ -353,20 +360,32 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         plot = shown.plot(name)
         elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
         heading, found = [html.H1(name)], [*limit, *plot.offered()]
-        complaints = read(limit, current.cfg)[1]
-    boxes = [*problems.complaining(list(dict.fromkeys(complaints))), *_unknown(shown, found, current.cfg)]
+        complaints = read(found, current.cfg)[1]
+    said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]
+    boxes = map(problems.box, [*said, *_unknown(shown, found, current)])
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 
 
-def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Node]:
-    """A box for what an address says of a control that no page has; those of this page were *found*."""
-    names = {control.name for control in found}
-    if names.issuperset(texts):
-        return []
-    pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
-    names.update(control.name for page in pages for control in page.offered())
-    return [
-        problems.box(sentence(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}"))
-        for name in texts
-        if name not in names
-    ]
+def no_page(snapshot: Snapshot, current: View) -> Node:
+    """That there is no such page, with a link to the nearest, and to the list of all."""
+    (slug,) = difflib.get_close_matches(current.show, snapshot.slugs, n=1, cutoff=0.0)
+    nearest = html.A(title_of(snapshot.slugs[slug]), href=view.write(current.on_page(slug)))
+    every = html.A(f"All {len(snapshot.slugs)} pages", href="#tabs")
+    said = [f"There is no page '{current.show}'. Did you mean ", nearest, "? ", every, " are listed above."]
+    return html.Div(html.P(said), className="problem", role="alert")
+
+
+def _unknown(catalogue: Catalogue, found: Sequence[Control], current: View) -> list[str]:
+    """What an address says that no page can use: orders, and choices; those of this page were *found*."""
+    settings, texts = catalogue.study.read.entries.names(), current.cfg
+    said = [f"There is no setting '{name}' to order by: {did_you_mean(name, settings)}"
+            for name in current.order if name not in settings]  # fmt: skip
+    others = [name for name in texts if all(control.name != name for control in found)]
+    if others:
+        pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
+        every = [*found, *(control for page in pages for control in page.offered())]
+        for name in others:  # what one page can read is for that page
+            read_by = [read([control], texts)[1] for control in every if control.name == name]
+            known = f"No page has a choice 'cfg.{name}': {did_you_mean(name, {control.name for control in every})}"
+            said += [known] if not read_by else read_by[0] if all(read_by) else []
+    return [sentence(one) for one in said]

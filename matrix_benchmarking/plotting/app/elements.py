@@ -20,16 +20,20 @@ FIGURE_HEIGHT_PX = 440
 SHORT_ROWS = 12
 """Up to so many rows a grid is as high as they are; a longer one scrolls."""
 HEIGHT_PX = 520
-HEADER_PX, ROW_PX = 42, 36
+HEADER_PX, ROW_PX, LINE_PX = 42, 36, 17
 """The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
+TITLE_CHARACTERS = 14
+"""A longer title is broken into lines, up to this width: what was measured is seen without scrolling."""
 WRAPPED_ROWS = 200
 """Beyond, no text is broken into lines: the height of each row would have to be measured."""
 PINNED = 2
 """So many columns stay in view at most, where there are many."""
 FEW_COLUMNS = 4
-"""So few columns share the width; more are as wide as what they hold, and scroll."""
+"""So few columns share the width by what they hold; more are as wide as that, and scroll."""
+JOINED_PX = 150
+"""The column with all settings, which the page's script shows in their place where it is narrow."""
 CHARACTER_PX, PADDING_PX = 7.7, 38
-LEAST_WIDTH_PX, MOST_WIDTH_PX, MEASURED_ROWS = 70, 520, 500
+LEAST_WIDTH_PX, LEAST_SHARED_PX, MOST_WIDTH_PX, MEASURED_ROWS = 70, 160, 520, 500
 THEME = (
     "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
     "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
@@ -125,13 +129,31 @@ def _graph(graph: Any, identity: str) -> Node:
 def height_px(table: Table) -> int:
     """About what the grid of *table* takes, without making its rows."""
     is_short = not table.is_lazy and len(table.rows) <= SHORT_ROWS
-    return HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
+    return _header_px(table) + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
+
+
+def _header_px(table: Table) -> int:
+    lines = max(-(-len(column.heading) // TITLE_CHARACTERS) for column in table.columns)
+    return HEADER_PX + (LINE_PX * (lines - 1) if len(table.columns) > FEW_COLUMNS else 0)
 
 
 def grid(table: Table, identity: str) -> Node:
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     shown = [place for place in range(len(table.columns)) if place not in table.constants]
+    wrapped = len(table.rows) <= WRAPPED_ROWS
+    joined = {
+        "colId": "joined",
+        "headerName": "Settings"
+        if table.settings[2:]
+        else " · ".join(table.columns[at].title for at in table.settings),
+        "valueGetter": {"function": "matbenchJoined(params)"},
+        "hide": True,
+        "pinned": "left",
+        "width": JOINED_PX,
+        "wrapText": wrapped,
+        "autoHeight": wrapped,
+    }
     pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
     rows = [_row(row, table.columns, number) for number, row in enumerate(table.rows)]
     described = dash_ag_grid.AgGrid(
@@ -139,15 +161,17 @@ def grid(table: Table, identity: str) -> Node:
         columnDefs=[
             {
                 **_definition(column, place, is_short, wraps),
-                "width": _width_px(column, f"c{place}", rows) if many else None,
+                **({"width": width} if many else {"flex": width, "minWidth": min(width, LEAST_SHARED_PX)}),
                 "hide": place in table.constants,
                 "pinned": "left" if many and place in pinned else None,
+                "context": {"setting": place in table.settings, "pinned": many and place in pinned},
             }
             for place, column in enumerate(table.columns)
-        ],
+            for width in (_width_px(column, f"c{place}", rows),)
+        ]
+        + ([joined] if table.settings else []),
         rowData=rows,
         getRowId="params.data.id",
-        columnSize=None if many else "responsiveSizeToFit",
         className="grid",
         style={"height": None if is_short else f"{HEIGHT_PX}px"},
         dashGridOptions={
@@ -160,6 +184,7 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowDelay": 300,
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
+            "headerHeight": _header_px(table),
             "alwaysShowHorizontalScroll": many,
         },
         csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
@@ -177,21 +202,17 @@ def grid(table: Table, identity: str) -> Node:
     return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
 
 
-def _title(column: Column) -> str:
-    return f"{column.title} ({column.unit})" if column.unit else column.title
-
-
 def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> int:
     """About as wide as what stands in the column: to measure it in the browser takes longer than to draw it."""
     texts = (_text(row[f"{name}p"]) if f"{name}p" in row else str(row[name] or "") for row in rows[:MEASURED_ROWS])
-    longest = max([len(_title(column)), *map(len, texts)])
+    longest = max([min(len(column.heading), TITLE_CHARACTERS), *map(len, texts)])
     return min(max(LEAST_WIDTH_PX, round(longest * CHARACTER_PX) + PADDING_PX), MOST_WIDTH_PX)
 
 
 def _definition(column: Column, place: int, is_short: bool, wraps: bool) -> dict[str, object]:
     definition: dict[str, object] = {
         "field": f"c{place}",
-        "headerName": _title(column),
+        "headerName": column.heading,
         "headerTooltip": column.help or None,
         "cellRenderer": "MatbenchCell",
         "filter": not is_short and ("agNumberColumnFilter" if column.numeric else "agTextColumnFilter"),
@@ -199,7 +220,7 @@ def _definition(column: Column, place: int, is_short: bool, wraps: bool) -> dict
         "suppressHeaderFilterButton": True,
         "resizable": True,
         "sortable": True,
-        "minWidth": LEAST_WIDTH_PX,
+        "wrapHeaderText": True,
         "tooltipField": f"c{place}" if not column.numeric else None,
         "wrapText": wraps,
         "autoHeight": wraps,

@@ -18,7 +18,7 @@ from ...recorded import Environment
 from .. import problems
 from ..controls import find_run
 from ..environments import circumstances, recorded
-from ..tables import Cell, Column, Node, Row, html, kpi_cell, table
+from ..tables import Cell, Column, Node, Row, command, html, kpi_cell, table
 from . import artifacts, view
 from .data import Snapshot
 from .sidebar import typed_field
@@ -40,40 +40,42 @@ def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
     return address
 
 
-def elements(snapshot: Snapshot, study: Study, current: View, roots: Sequence[Path]) -> tuple[str, list[Node]]:
+def elements(
+    snapshot: Snapshot, study: Study, current: View, roots: Sequence[Path], name_of: Callable[[Entry], str]
+) -> tuple[str, list[Node]]:
     """The page's title and its parts; *roots* are the directories whose files may be shown."""
     entry = find_run(snapshot.study.runs, current.run)
+    title = name_of(entry)
     if current.beside:
         other = find_run(snapshot.study.runs, current.beside)
-        return f"{entry.name} beside {other.name}", _side_by_side(snapshot, study, current, entry, other)
+        both = [dataclasses.replace(one, name=name_of(one)) for one in (entry, other)]
+        return f"{title} beside {name_of(other)}", _side_by_side(snapshot, study, current, *both)
     if current.artifact:
-        return entry.name, _artifact_page(snapshot, current, entry, roots)
+        return title, _artifact_page(snapshot, current, entry, roots)
     point = {name: typed(value) for name, value in entry.settings.items()}
     runs = snapshot.study.runs
     same = [other for other in runs if {name: typed(value) for name, value in other.settings.items()} == point]
     repeats = sorted(same, key=lambda each: (each.repeat, each.name))
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
-    parts: list[Node] = [html.P(back), html.H1(entry.name), *_state(entry)]
+    parts: list[Node] = [html.P(back), html.H1(title), *_state(entry)]
     settings = [*entry.settings.items(), ("repeat", entry.repeat)]
     parts += [html.H2("Settings"), _facts((name, html.Span(show(value))) for name, value in settings)]
     parts += [html.H2("KPIs"), _kpis(study, entry, repeats)]
     unknown = len(entry.missing_kpis)
     if unknown:
-        title = html.Summary(f"{unknown} {'KPI is' if unknown == 1 else 'KPIs are'} unknown: why?")
-        parts.append(html.Details([title, _facts(entry.missing_kpis.items())]))
-    parts += _beside(snapshot, study, current, entry, repeats)
+        summary = html.Summary(f"{unknown} {'KPI is' if unknown == 1 else 'KPIs are'} unknown: why?")
+        parts.append(html.Details([summary, _facts(entry.missing_kpis.items())]))
+    best = [(group.best.runs[0], f"the best: {name_of(group.best.runs[0])}") for group in study.best.groups]
+    parts += _beside(snapshot, current, entry, repeats, best)
     environment = entry.environment
     measured = "Where this run took place was not recorded."
     if environment != Environment():
         measured = f"Measured on {circumstances([environment])}."
     parts += [html.H2("Environment"), html.P(measured)]
     if environment.command:
-        copy = {"data-copy": environment.command}
-        button = html.Button("Copy", className="tool", title="Copy the command", **copy)
-        box = html.Div([html.Pre(html.Code(environment.command)), button], className="command")
-        parts += [html.H2("Repeat it"), box]
+        parts += [html.H2("Repeat it"), command(environment.command)]
     parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, roots), "The artifacts")]
-    return entry.name, parts
+    return title, parts
 
 
 def _state(entry: Entry) -> list[Node]:
@@ -114,10 +116,11 @@ def _value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
 
 
-def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Node]:
-    best = [group.best.runs[0] for group in study.best.groups]
+def _beside(
+    snapshot: Snapshot, current: View, entry: Entry, repeats: Sequence[Entry], best: Sequence[tuple[Entry, str]]
+) -> list[Node]:
     named = [(other, f"repeat {other.repeat}") for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
-    named += [(other, f"the best: {other.name}") for other in best if other.name != entry.name]
+    named += [(other, text) for other, text in best if other.name != entry.name]
     ids = snapshot.short_ids
     links: list[Node] = [
         html.Li(html.A(text, href=view.write(dataclasses.replace(current, beside=ids[other.test_uuid]))))

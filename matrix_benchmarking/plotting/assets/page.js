@@ -121,6 +121,19 @@
     }
   }
 
+  // Where it is narrow, one cell has all settings of a row: what was measured is seen without scrolling.
+  function joinSettings(table) {
+    const names = [...table.tHead.querySelectorAll(".setting")].map((header) => header.textContent);
+    for (const row of names.length ? table.rows : []) {
+      const settings = [...row.querySelectorAll(".setting")];
+      const cell = row.cells[0].cloneNode();
+      const said = settings.map(({ textContent: text }, at) => (/^[\d.]*$/.test(text) ? `${names[at]} ${text}` : text));
+      cell.textContent = cell.tagName === "TH" && names.length > 2 ? "Settings" : said.join(" · ");
+      cell.className = "joined";
+      settings.at(-1).after(cell);
+    }
+  }
+
   function print(printing) {
     document.documentElement.classList.toggle("printing", printing);
     for (const details of document.querySelectorAll("details")) {
@@ -132,8 +145,16 @@
     for (const element of figures.keys()) Plotly.Plots.resize(element);
   }
 
+  document.addEventListener("click", ({ target }) => {
+    if (target.dataset.copy === undefined) return;
+    getSelection().selectAllChildren(target.previousElementSibling);
+    document.execCommand("copy"); // the clipboard's own interface is there for secure addresses alone
+    target.textContent = "Copied";
+  });
+
   readFigures();
   drawFirst();
+  document.querySelectorAll("table.sortable").forEach(joinSettings);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => print(true));

@@ -167,7 +167,7 @@ def test_a_doubt_says_whose_it_is_and_once(workload: Workload, entries: MakeEntr
         ((4.0, 2.0, 1.0), "More may be better: the highest vus that was tried wins."),
         (
             (4.0, 1.01, 1.0),
-            "the highest vus that was tried wins, but vus 4 came near it (+1.0 %): the last step brought little.",
+            "the highest vus that was tried wins, but vus 4 (+1.0 %) came near: the last step brought little.",
         ),
     ],
 )

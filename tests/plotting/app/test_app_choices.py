@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from plotting_support.app_support import texts
+import pytest
+from plotting_support.app_support import elements, texts
 
 from matrix_benchmarking.plotting.app.answers import Pages
 
@@ -33,3 +34,12 @@ def test_a_choice_that_no_page_has_is_a_mistake(pages: Pages) -> None:
     known = text_of(pages, "?show=compare&cfg.setting=vus&cfg.old=foo")
     assert "foo is no value of vus; there are 1, 4, 8, 16, 32." in known
     assert "No page has" not in text_of(pages, "?show=compare&cfg.minimum_vus=8")
+
+
+@pytest.mark.parametrize("page", ["best-configuration", "compare", "latency-against-throughput"])
+def test_an_address_that_says_nonsense_is_told_so_on_each_page(pages: Pages, page: str) -> None:
+    content, _, _ = pages.page(f"?show={page}&order=vuss,vus&cfg.latency=foo", [])
+    said = [texts(box) for box in elements(content, "Div") if getattr(box, "role", "") == "alert"]
+    assert len(said) == 2
+    assert "latency: there is no 'foo': known: avg_latency, p95_latency." in " ".join(said)
+    assert "There is no setting 'vuss' to order by: did you mean 'vus'?" in " ".join(said)

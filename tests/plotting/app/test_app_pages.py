@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -121,7 +122,8 @@ def test_two_runs_side_by_side_say_what_differs(pages: Pages) -> None:
 @pytest.mark.parametrize(
     ("query", "sentence"),
     [
-        ("?show=cost-analisys", "there is no report or plot 'cost-analisys': did you mean 'cost-analysis'?"),
+        ("?show=cost-analisys", "There is no page 'cost-analisys'. Did you mean  Cost analysis ?"),
+        ("?show=nope", "All 28 pages  are listed above."),
         ("?run=zzz", "there is no run 'zzz' among the 153"),
         ("?filters=vuss=1", "no test has a setting 'vuss' to filter by: did you mean 'vus'?"),
         ("?filters=vus", "is not of the form"),
@@ -132,7 +134,23 @@ def test_a_wrong_address_is_answered_with_a_sentence(pages: Pages, query: str, s
     content, _, _ = pages.page(query, [])
     assert sentence in texts(content)
     assert elements(content, "Div")[0].role == "alert"
-    pages.frame(query)
+    _, _, tabs = pages.frame(query)
+    assert elements(tabs, "Details")[0].open == ("show" in query)  # there the list of pages is what is asked for
+
+
+def test_on_a_page_about_what_changed_nothing_stands_above_it(pages: Pages) -> None:
+    for page, is_about_the_best in (("kpi-overview", True), ("compare", False), ("kpi-history-2", False)):
+        said = texts(pages.frame(f"?show={page}")[1])
+        assert ("Cheapest" in said) == is_about_the_best
+        assert "Check: 3 findings, none of which changes an answer." in said
+
+
+def test_the_check_lists_the_runs_that_are_left_out_and_all_that_it_is_about(pages: Pages) -> None:
+    page, _, _ = pages.page("?show=check", list(range(3)))
+    said = texts(page)
+    assert "none of which changes an answer. 45 runs can't take part (45 × fidelity below 0.9900)." in said
+    assert len(set(re.findall(r"cpu-1/onnx-int8-per-tensor/\S+repeat_\d", said))) == 45
+    assert len({link.href for link in elements(page, "A") if "cpu-2/" in texts(link)}) == 18
 
 
 def test_a_configuration_that_can_not_be_read_is_said_and_the_default_used(pages: Pages) -> None:

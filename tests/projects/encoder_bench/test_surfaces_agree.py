@@ -165,6 +165,15 @@ def test_means_of_a_comparison_are_named_where_they_differ_from_those_of_the_bes
     assert "Means of positive values are geometric here" in compared
 
 
+def test_whether_more_may_be_better_has_one_answer(matrix: Matrix, workload: Workload) -> None:
+    catalogue = catalogue_of(Study(matrix, workload))
+    (verdict,) = ranking.verdict(catalogue.study.best)
+    _, said = catalogue.plot("Did we try enough VUs?").do_plot(*catalogue.arguments())
+    assert said[0] == verdict.edge
+    assert "More may do better in 2 of them" in said[1]
+    assert "cpu-1 · onnx-int8, batch size 32 (340.0 inputs/s at 32" in said[1]
+
+
 def test_under_a_limit_every_surface_names_the_same_choice(
     limited: Limited, pages: Pages, matrix: Matrix, workload: Workload
 ) -> None:
@@ -173,13 +182,9 @@ def test_under_a_limit_every_surface_names_the_same_choice(
     assert verdict.lead in text
     catalogue = catalogue_of(Study(matrix, workload))
     figure, _ = catalogue.plot("Best under a limit").do_plot(*catalogue.arguments())
-    step = limits.winner(
-        limits.staircase(
-            limits.bounded(catalogue.study.best.groups[0], limited.kpi), workload.kpis["1B_cost"], limited.kpi
-        ),
-        limited.kpi,
-        limited.limit,
-    )
+    known = limits.bounded(catalogue.study.best.groups[0], limited.kpi)
+    steps = limits.staircase(known, workload.kpis["1B_cost"], limited.kpi)
+    step = next((one for one in reversed(steps) if limits.keeps(limited.kpi, one.limit, limited.limit)), None)
     assert step is not None
     assert step.point.settings == limited.best.groups[0].best.settings
     (line,) = [trace for trace in figure.data if trace.mode == "lines"]

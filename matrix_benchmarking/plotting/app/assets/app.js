@@ -107,6 +107,7 @@
     for (const part of document.querySelectorAll("#content .part")) {
       if (part.querySelector(":scope > .waiting")) seen.observe(part);
     }
+    for (const grid of document.querySelectorAll(".grid")) if (!fitted.has(grid)) fit(grid);
   });
 
   // -- links, keys, fields, drags -------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);
-    if (button.dataset.copy) copy(button);
+    if (button.dataset.copy !== undefined) copy(button);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -207,12 +208,14 @@
       return noFormula(isPlain ? value : text); // a share is exported as it is shown, and so is what has no number
     };
     const processHeaderCallback = ({ column }) => noFormula(column.getColDef().headerName);
-    const handlers = { processCellCallback, processHeaderCallback };
-    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv`, ...handlers });
+    const api = window.dash_ag_grid.getApi(id);
+    const columnKeys = api.getColumns().filter((column) => column.getColId() !== "joined");
+    api.exportDataAsCsv({ fileName: `${id}.csv`, columnKeys, processCellCallback, processHeaderCallback });
   }
 
-  async function copy(button) {
-    await navigator.clipboard.writeText(button.dataset.copy);
+  function copy(button) {
+    getSelection().selectAllChildren(button.previousElementSibling);
+    document.execCommand("copy"); // the clipboard's own interface is there for secure addresses alone
     const label = button.textContent;
     button.textContent = "Copied";
     setTimeout(() => { button.textContent = label; }, 1500);
@@ -241,6 +244,32 @@
     if (other === null || other === undefined) return -1;
     return typeof one === "number" && typeof other === "number" ? one - other : order.compare(String(one), String(other));
   };
+
+  functions.matbenchJoined = ({ api, data }) => {
+    const said = (definition) => {
+      const parts = [data[`${definition.field}p`] ?? data[definition.field]].flat();
+      const text = parts.map((part) => part?.text ?? part).join("");
+      return /^[\d.]*$/.test(text) ? `${definition.headerName} ${text}` : text;
+    };
+    return settingsOf(api).map((column) => said(column.getColDef())).join(" · ");
+  };
+  const which = (api, what) => api.getColumns().filter((column) => column.getColDef().context?.[what]);
+  const settingsOf = (api) => which(api, "setting");
+  const narrow = matchMedia("(max-width: 40rem)");
+  const fitted = new WeakSet();
+
+  // Where it is narrow, settings are one column, and one column stays in view.
+  function fit(grid) {
+    fitted.add(grid);
+    window.dash_ag_grid.getApiAsync(grid.id).then((api) => {
+      const [settings, pinned] = [settingsOf(api), which(api, "pinned")];
+      api.setColumnsVisible(settings, !narrow.matches);
+      api.setColumnsVisible(["joined"], narrow.matches && settings.length > 0);
+      const kept = settings.length ? [] : pinned.splice(0, 1);
+      api.setColumnsPinned(pinned, narrow.matches ? null : "left");
+      if (narrow.matches) api.setColumnWidths(kept.map((key) => ({ key, newWidth: Math.min(160, key.getActualWidth()) })));
+    });
+  }
 
   // -- print ----------------------------------------------------------------------------------------------------------
 
@@ -287,15 +316,16 @@
 
   function start() {
     watch.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-time"] });
-    const narrow = matchMedia("(max-width: 60rem)");
+    const isFolded = matchMedia("(max-width: 60rem)");
     const fold = new MutationObserver(() => {
       const details = document.getElementById("sidebar-details");
       if (!details) return;
       fold.disconnect();
-      details.open = !narrow.matches;
-      narrow.addEventListener("change", () => { details.open = !narrow.matches; });
+      details.open = !isFolded.matches;
+      isFolded.addEventListener("change", () => { details.open = !isFolded.matches; });
     });
     fold.observe(document.body, { childList: true, subtree: true });
+    narrow.addEventListener("change", () => document.querySelectorAll(".grid").forEach(fit));
   }
   if (document.body) start();
   else document.addEventListener("DOMContentLoaded", start);

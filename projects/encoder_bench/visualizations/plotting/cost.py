@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
 
 
-HEIGHT_OF_A_ROW = 300
+HEIGHT_OF_A_ROW, TITLE_PX = 240, 60
 COLUMNS = 2
 
 
@@ -83,7 +83,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
         symbol=BATCH_SIZE,
         facet_col=VARIANT,
         facet_col_wrap=columns,
-        facet_row_spacing=min(0.12, 0.4 / rows),
+        facet_row_spacing=TITLE_PX / (HEIGHT_OF_A_ROW * rows),
         facet_col_spacing=0.04,
         error_y=f"{kpi.name} above",
         error_y_minus=f"{kpi.name} below",
@@ -97,7 +97,8 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
         symbol_map=template.symbols_of(all_sizes or sizes),
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
-    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{VARIANT}=")))
+    for note in figure.layout.annotations:
+        note.update(text=template.panel_title(note.text.removeprefix(f"{VARIANT}="), columns), font_size=12)
     figure.update_xaxes(**template.log_axis(list(frame[VUS])))
     figure.update_yaxes(rangemode="tozero")
     return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)

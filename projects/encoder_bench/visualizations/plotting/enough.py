@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, View, clicks, template
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
 
 
-STILL_RISING = 0.03
-"""By how much the last step has to gain for a series to count as rising still; repeats differ by more than less."""
 LISTED = 2
 """How many series the sentence above the bars names."""
 
@@ -51,7 +50,7 @@ class Peak:
     @property
     def is_open(self) -> bool:
         """True if more users might have done better: the highest point is the last, and was still rising."""
-        return self.highest_vus == self.last_vus and (self.gain is None or self.gain > STILL_RISING)
+        return self.highest_vus == self.last_vus and (self.gain is None or self.gain >= ranking.FLAT)
 
 
 class EnoughVUs(Plot):
@@ -71,7 +70,9 @@ class EnoughVUs(Plot):
         frame = points_frame(view.newest, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
+        groups = ranking.verdict(self.study.best)
         said = [
+            *(one.edge for one in groups if one.edge and len(groups) == 1),
             *peaks_conclusion(peaks(frame, kpi), kpi),
             *not_shown(view.runs, frame, [kpi], why_unranked(self.study)),
         ]
@@ -105,7 +106,8 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
     by_limit = [_highest_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
     final = by_limit[-1][kpi.name]
-    said = [missed(found[kpi.name], final, limit, users[-1]) for limit, found in zip(users, by_limit, strict=True)]
+    at_each = [missed(found[kpi.name], final, limit, users[-1]) for limit, found in zip(users, by_limit, strict=True)]
+    said = ["<br>".join(template.panel_title(line, 1) for line in one.split("<br>")) for one in at_each]
     figure = go.Figure()
     for limit, found in zip(users, by_limit, strict=True):
         highest = found[kpi.name]
@@ -119,6 +121,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
             text=[as_percent(highest[line] / final[line]) if final[line] else "" for line in present],
             textposition="outside",
+            cliponaxis=False,
             hovertext=list(found.loc[present, "hover"]),
             hovertemplate=f"highest up to {limit:g} virtual users (%{{text}} of what was found in the end):<br>"
             "%{hovertext}<extra></extra>",
@@ -128,7 +131,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
         sliders=[
             {
                 "active": len(users) - 1,
-                "currentvalue": {"prefix": "If we had stopped at ", "suffix": " virtual users"},
+                "currentvalue": {"prefix": "If stopped at ", "suffix": " virtual users"},
                 "pad": {"t": 45},
                 "steps": [
                     {
@@ -145,12 +148,21 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
         ]
     )
     figure.add_annotation(
-        text=said[-1], x=0, y=1, xref="paper", yref="paper", yanchor="bottom", align="left", showarrow=False
+        text=said[-1],
+        x=1,
+        y=1,
+        xref="paper",
+        yref="paper",
+        xanchor="right",
+        yanchor="bottom",
+        align="right",
+        showarrow=False,
     )
-    figure.update_xaxes(title=f"highest mean {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.12])
-    figure.update_yaxes(categoryorder="array", categoryarray=order)
-    figure.update_layout(margin_t=75)
-    return template.apply(figure, height=260 + 26 * len(order))
+    figure.update_xaxes(title=f"{kpi.name} ({kpi.unit})", rangemode="tozero", nticks=5, tickangle=0)
+    names = [template.wrapped(template.plain(line), 22, 3) for line in order]
+    figure.update_yaxes(categoryorder="array", categoryarray=order, tickvals=order, ticktext=names)
+    figure.update_layout(margin={"t": 85, "r": 50})
+    return template.apply(figure, height=270 + 46 * len(order))
 
 
 def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: float, last: float) -> str:
@@ -184,7 +196,7 @@ def peaks_conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     flat = f"{len(last)} of {len(found)} series have their highest mean at the most users that were tried"
     if not still:
         return [
-            f"{flat}, and the last step gained less than {as_percent(STILL_RISING)} in each: they have levelled off."
+            f"{flat}, and the last step gained less than {as_percent(ranking.FLAT)} in each: they have levelled off."
         ]
     rising = sum(peak.rises for peak in still)
     shown = "; ".join(_open(peak, kpi) for peak in sorted(still, key=lambda peak: -(peak.gain or 1))[:5])

@@ -126,7 +126,8 @@ def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[floa
 def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Group]) -> go.Figure:
     """One map a variant, all with one scale of colours: real points, and those of which one is the *best* there."""
     shown = sorted(set(frame[VARIANT]))
-    facets = template.Facets(shown, COLUMNS, shared_xaxes=True)
+    titles = [f"{variant} · {kpi.show(best[variant].best.value)}" for variant in shown]
+    facets = template.Facets(titles, COLUMNS, shared_xaxes=True)
     figure = facets.figure
     levels = _levels(list(frame[kpi.name]))
     for number, variant in enumerate(shown):
@@ -179,9 +180,8 @@ def _draw(
     *,
     with_legend: bool,
 ) -> None:
-    has_surface = _draw_surface(figure, frame, kpi, levels, place)
-    users = list(frame[VUS])
-    mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers+text", "showlegend": with_legend}
+    _draw_surface(figure, frame, kpi, levels, place)
+    mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers", "showlegend": with_legend}
     white = {"width": 1, "color": "white"}
     undecided = _rows(frame, [one.point for one in best.undecided])
     for rows, name, style in (
@@ -194,10 +194,7 @@ def _draw(
             y=[float(size) for size in rows[BATCH_SIZE]],
             hovertext=list(rows["hover"]),
             customdata=clicks.marks(rows[FIRST_RUN]),
-            text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
-            textposition="bottom left" if len(rows) and float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
             cliponaxis=False,
-            textfont={"color": "#ffffff" if has_surface else STAR, "size": 13},
             marker=style,
             name=name,
             legendgroup=name,
@@ -212,14 +209,14 @@ def _draw_surface(
     kpi: KPIDefinition,
     levels: list[float],
     place: dict[str, int],
-) -> bool:
-    """What lies between the points of *frame*, if they are enough for that; gives whether they are."""
+) -> None:
+    """What lies between the points of *frame*, if they are enough for that."""
     import numpy
 
     users, sizes = list(frame[VUS]), [float(size) for size in frame[BATCH_SIZE]]
     grid = surface(users, sizes, list(frame[kpi.name]))
     if grid is None:
-        return False
+        return
     steps = numpy.interp(numpy.log(grid), numpy.log(levels), range(len(levels)))
     figure.add_contour(
         x=list(numpy.geomspace(min(users), max(users), GRID)),
@@ -238,12 +235,6 @@ def _draw_surface(
         hoverinfo="skip",
         **place,
     )
-    return True
-
-
-def _middle(users: Sequence[float]) -> float:
-    """The number of users in the middle of a logarithmic axis."""
-    return math.sqrt(min(users) * max(users))
 
 
 def _levels(costs: Sequence[float]) -> list[float]:

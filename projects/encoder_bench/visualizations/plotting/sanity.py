@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.intervals import summarise
@@ -46,13 +46,13 @@ class FailedRequests(Plot):
         return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
     def draw(self, view: View) -> Drawn:
-        frame = failed_frame(view.runs)
+        frame = failed_frame(view.runs, self.catalogue.name)
         known = frame.dropna(subset=[FAILED])
         figure = failed_requests(known) if known[FAILED].gt(0).any() else None
         return figure, failed_conclusion(frame)
 
 
-def failed_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
+def failed_frame(entries: Iterable[Entry], name_of: Callable[[Entry], str] = lambda run: run.name) -> pandas.DataFrame:
     """One row a run: its ``run`` and id (``first run``), ``requests``, ``failed requests`` and ``hover``.
 
     NaN where unknown. Failed requests are all requests minus those that were answered rightly.
@@ -64,7 +64,7 @@ def failed_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
         results = getattr(entry.lts, "results", None)
         rows.append(
             {
-                RUN: template.text(entry.name),
+                RUN: template.text(name_of(entry)),
                 FIRST_RUN: entry.test_uuid,
                 TOTAL: getattr(results, "requests", None),
                 FAILED: (failed := getattr(results, "failed_requests", None)),

@@ -79,7 +79,7 @@ class HighestLoad(Plot):
         rows = highest_loads(self.study.of_all.groups, limits, load, wanted, names_of_variants(runs, self.workload))
         if not rows:
             return None, [*which, f"No point can be ranked, so none has a load and {limits[0][0].name}."]
-        return None, [*which, limits_conclusion(rows, limits, load), self.table(rows, load, limits)]
+        return None, [limits_conclusion(rows, limits, load), *which, self.table(rows, load, limits)]
 
     def table(self, rows: Sequence[Kept], load: KPIDefinition, limits: Sequence[tuple[KPIDefinition, float]]) -> Any:
         columns: Columns = [

@@ -102,7 +102,7 @@ class ParetoFront(_Trade):
         prices = prices_of(run for spot in there for run in spot.runs) if y.name == PER_GPU else {}
         figure = pareto_figure(fronts, there, x, y, all_variants(spots), prices)
         missing = not_shown(view.runs, there, lambda run: f"without {x.name} or {y.name}, or of other prompts")
-        return figure, [*which, front_conclusion(fronts, x, y), *filter(None, [on_repeats(there)]), *missing]
+        return figure, [front_conclusion(fronts, x, y), *which, *filter(None, [on_repeats(there)]), *missing]
 
 
 def pareto_figure(
@@ -299,7 +299,7 @@ class AtAUsersSpeed(_Trade):
             values = sorted(point.x for points in fronts.values() for point in points)
             speed = next(iter(round_values(values[len(values) // 2], values[-1])), values[len(values) // 2]) / x.divisor
         rows = at_speed(fronts, speed * x.divisor, y.name == PER_GPU)
-        said = [*which, speed_conclusion(rows, speed * x.divisor, x, y), on_repeats(there)]
+        said = [speed_conclusion(rows, speed * x.divisor, x, y), *which, on_repeats(there)]
         return None, [*filter(None, said), self.table(rows, x, y)]
 
     def table(self, rows: Sequence[AtSpeed], x: KPIDefinition, y: KPIDefinition) -> Any:

@@ -125,7 +125,7 @@ class PriceDial(Plot):
         missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
         untold += clicks.not_shown(of_group, runs, lambda run: "of other versions")
-        said = [*which, dial_conclusion(found, hardware, prices), mix, on_repeats(shown), *untold]
+        said = [dial_conclusion(found, hardware, prices), *which, mix, on_repeats(shown), *untold]
         return figure, [*filter(None, said), self.table(found, prices)]
 
     def table(self, found: Sequence[Priced], prices: Mapping[str, float]) -> Any:
@@ -206,21 +206,27 @@ def dial_figure(
         steps.append({"label": f"{usd:.4g}", "method": "update", "args": [changes, layout]})
     bars = _bars(ranking(found, prices) or ranking(found, {hardware: dial[active]}), colours)
     figure = go.Figure(
-        go.Bar(**bars, orientation="h", textposition="outside", hovertemplate="%{hovertext}<extra></extra>")
+        go.Bar(
+            **bars,
+            orientation="h",
+            textposition="outside",
+            cliponaxis=False,
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
     )
     figure.update_yaxes(categoryorder="array", categoryarray=bars["y"], automargin=True)
-    figure.update_xaxes(title="USD a million tokens of the mix", rangemode="tozero")
-    title = {"prefix": f"{template.text(hardware)} at ", "suffix": " USD an hour and GPU", "font": {"size": 12}}
+    figure.update_xaxes(title="USD a million tokens", rangemode="tozero")
+    title = {"prefix": f"{template.text(hardware)} at ", "suffix": " USD/h a GPU", "font": {"size": 12}}
     figure.update_layout(sliders=[{"steps": steps, "active": active, "currentvalue": title, "pad": {"t": 60}}])
-    figure.update_layout(margin_b=130)
-    return template.apply(figure, height=260 + 34 * max(1, len(found)))
+    figure.update_layout(margin={"b": 130, "r": 60})
+    return template.apply(figure, height=260 + 50 * max(1, len(found)))
 
 
 def _bars(order: Sequence[tuple[Priced, float]], colours: Mapping[str, str]) -> dict[str, Any]:
     reversed_order = order[::-1]  # plotly draws from below
     return {
         "x": [cost for _, cost in reversed_order],
-        "y": [template.wrapped(one.label, 60) for one, _ in reversed_order],
+        "y": [template.wrapped(one.label, 22, 5) for one, _ in reversed_order],
         "text": [f"{cost:,.3g}" for _, cost in reversed_order],
         "hovertext": [
             clicks.hover(one.spot.runs, template.text(one.label), f"{cost:,.4g} USD a million tokens")

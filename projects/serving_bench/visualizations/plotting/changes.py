@@ -212,7 +212,7 @@ def change_map(made: Sequence[Change]) -> go.Figure:
     figure = go.Figure(
         go.Heatmap(
             x=[str(place) for place in places],
-            y=[template.wrapped(change.new.label, 34, 2) for change in made],
+            y=[template.wrapped(change.new.label, 18, 4) for change in made],
             z=values,
             text=[["" if one is None else _cell_text(one) for one in row] for row in shown],
             texttemplate="%{text}",

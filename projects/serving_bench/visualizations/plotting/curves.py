@@ -124,8 +124,9 @@ def throughput_curves(
         figure.update_xaxes(type="log", **template.log_axis(list(frame[PLACE])), row=1, col=column)
     _draw_maxima(figure, maxima, frames)
     rates = [rate for frame in frames for rate in frame[RATE]]
-    figure.update_xaxes(title="concurrency (clients)", row=1, col=1)
-    figure.update_xaxes(title="batch size (requests)", row=1, col=2)
+    figure.update_annotations(font_size=template.TITLE_PX)
+    for column, title in enumerate(("concurrency (clients)", "batch size (requests)"), start=1):
+        figure.update_xaxes(title=template.panel_title(title, 3), row=1, col=column)
     figure.update_yaxes(title="throughput (requests/s)", row=1, col=1)
     if is_logarithmic and all(rate > 0 for rate in rates):
         ticks = one_two_five([*rates, *maxima])
@@ -154,12 +155,11 @@ def _draw_maxima(
         figure.add_scatter(
             x=ends,
             y=[peak, peak],
-            mode="lines+text",
+            mode="lines",
             line={"color": template.COLOURS[6], "dash": "dash", "width": 1.5},
-            text=[f"{name}: {peak:,.0f}" if column == 1 else "", ""],
-            textposition="top right",
-            cliponaxis=False,
-            showlegend=False,
+            name=f"{name}: {peak:,.0f}",
+            legendgroup=name,
+            showlegend=column == 1,
             hovertext=f"{name}: {peak:,.0f} requests/s<br>{template.text(source)}",
             hovertemplate="%{hovertext}<extra></extra>",
             row=1,
@@ -224,7 +224,7 @@ def limits(step: Step, saturated: float) -> dict[int, Bottleneck]:
 
 def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
     """A panel for each of *steps*: loads in percent over concurrency."""
-    titles = [template.wrapped(step.label, 36) for step in steps]
+    titles = [template.text(step.label) for step in steps]
     facets = template.Facets(titles, COLUMNS, shared_yaxes=True, shared_xaxes=True, horizontal_spacing=0.03)
     figure = facets.figure
     for index, step in enumerate(steps):
