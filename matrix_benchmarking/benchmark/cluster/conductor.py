@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MOST_DEATHS = 3
 """So often a point may take its worker with it."""
-PAUSE_S, LOOK_S, RENEW_S, END_S = 0.1, 1.0, 30.0, 90.0
+PAUSE_S, LOOK_S, RENEW_S, END_S = 0.1, 1.0, 10.0, 90.0
 
 
 @dataclasses.dataclass(slots=True)
@@ -155,9 +155,9 @@ class Conductor:
         report = next((event["report"] for event in events if "report" in event), None)
         if result["problem"] is not None or report is None or report["interrupted"]:
             reason = result["problem"] or "its job was interrupted"
-            if result["problem"] not in (None, "cancelled"):
+            if result["problem"] is not None and not result["ends"]:
                 self._crew.put_out(running.host, reason)
-            self._lost(running, reason, is_death=False)
+            self._lost(running, reason, is_death=result["ends"])
             return
         self.report.searches += report["searches"]
         self.report.left_behind += report["left_behind"]
@@ -183,13 +183,17 @@ class Conductor:
         if self._draft.root is not None:
             self._find(running)
         lost = running.at if running.at not in running.ended else None
+        if lost is None and is_death:  # it ended before it said what it is at
+            lost = next((str(self._plan.path_of(point)) for point in self._left(running)), None)
         self._listener.note(f"{running.host.name}: {reason}{f'; {lost} is measured again' if lost else ''}")
         if is_death and lost is not None:
             self._deaths[lost] += 1
             if self._deaths[lost] >= MOST_DEATHS:
                 running.ended.add(lost)
                 self._count_out(1, 1)
-                self._listener.note(f"{lost} is left out: it took {MOST_DEATHS} workers with it")
+                slurm = self._crew.cluster.named.slurm
+                hint = f"; if it takes longer than a job's walltime ({slurm.walltime}), raise that" if slurm else ""
+                self._listener.note(f"{lost} is left out: it took {MOST_DEATHS} workers with it{hint}")
         self._put_back(running)
 
     def _find(self, running: Running) -> None:

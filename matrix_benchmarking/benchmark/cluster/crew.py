@@ -63,7 +63,7 @@ class Crew:
             if (idle := workers - self._draft.points_per_host) > 0:
                 said.append(
                     f"{name} has {workers} workers, of which {idle} will have nothing to do, as points don't share a "
-                    "host: with Slurm, ask for whole nodes (directives: [--exclusive])"
+                    "host (points_per_host): with Slurm, ask for whole nodes (directives: [--exclusive])"
                 )
         return said
 

@@ -49,7 +49,7 @@ def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> 
     """The hosts of *named*, all of them fit to measure *plan*; ClusterError, before anything is begun, says why not."""
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(connected(named, plan.root / LOGS))
-        cluster.wait(listener.note, listener.tick)
+        cluster.wait(listener.note, lambda: listener.standing(0, 0.0))
         is_shared = named.results == "share"
         question = stack.enter_context(token_in(plan.root / OWN_DIRECTORY)) if is_shared else Question()
         crew = Crew(cluster, question, draft)
