@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PosixPath
 from typing import Any
 
 from .errors import MatbenchError, OutputError, needing, os_reason
@@ -32,6 +34,51 @@ def errors() -> tuple[type[Exception], ...]:
     return OSError, botocore.BotoCoreError, botocore.ClientError
 
 
+class BucketPath(PosixPath):
+    """``s3://bucket/prefix``, where a user may name a directory; no call of the system finds anything there."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return BEGINNING + text[4:] if text.startswith("s3:/") else text
+
+
+@contextlib.contextmanager
+def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[Any]:
+    """What reads and writes objects, whose errors are *kind*: cannot *verb* *place*, and why."""
+    files = connect(kind)
+    try:
+        yield files
+    except errors() as error:
+        raise kind(f"cannot {verb} {place}: {reason(error)}") from error
+    finally:
+        close(files)
+
+
+def listed(files: Any, place: BucketPath) -> dict[str, tuple[int, str]]:
+    """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*."""
+    beginning = f"{place}/".removeprefix(BEGINNING)
+    found = files.find(beginning, detail=True)
+    return {
+        name.removeprefix(beginning): (entry["size"], entry["ETag"])
+        for name, entry in found.items()
+        if name.startswith(beginning) and not name.endswith("/")
+    }
+
+
+def fetch(files: Any, place: BucketPath, wanted: Mapping[str, Path]) -> list[str]:
+    """Write the objects of these names below *place* to files; gives the names of those that are gone."""
+    names = {str(place / name).removeprefix(BEGINNING): name for name in wanted}
+    try:
+        files.get([*names], [str(wanted[name]) for name in names.values()])
+    except FileNotFoundError:
+        gone = [each for each in names if not files.exists(each)]
+        if not gone:
+            raise
+        left = {name: local for each, name in names.items() if each not in gone for local in [wanted[name]]}
+        return [*(names[each] for each in gone), *fetch(files, place, left)]
+    return []
+
+
 def put(local: Path, address: str) -> None:
     """Write the file *local* as the object at *address*, which is there as a whole, or as before.
 
@@ -39,13 +86,8 @@ def put(local: Path, address: str) -> None:
         OutputError: it can't be written.
     """
     check(address, OutputError)
-    files = connect(OutputError)
-    try:
+    with opened(address, OutputError, "write") as files:
         files.put_file(str(local), address.removeprefix(BEGINNING))
-    except errors() as error:
-        raise OutputError(f"cannot write {address}: {reason(error)}") from error
-    finally:
-        close(files)
 
 
 def check(address: str, kind: type[MatbenchError]) -> None:

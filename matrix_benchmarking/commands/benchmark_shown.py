@@ -53,10 +53,11 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
         click.echo("Everything is done.")
 
 
-def print_shares(named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
+def print_shares(plan: Plan, named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
     """What each host of a cluster would measure."""
     at_a_time = "one point" if named.points_per_host == 1 else f"{named.points_per_host} points"
     where = "to the shared results directory" if named.results == "share" else "back to this machine"
+    where = where if plan.bucket is None else f"to {plan.bucket}"
     click.echo(f"\nOn {named}, {at_a_time} at a time on a host; runs go {where}:")
     for host, pieces in shares.items():
         points = sum(len(piece.points) for piece in pieces)

@@ -112,7 +112,7 @@ class Conductor:
             self._listener.starts(f"{event['starts']} on {host}")
         elif "note" in event:
             self._listener.note(f"{host}: {event['note']}")
-        elif "ended" in event and self._draft.root is not None:
+        elif "ended" in event and not self._draft.returns:
             self._ended(running, event["ended"], Outcome(**event["outcome"]))
 
     def _ended(self, running: Running, path: str, outcome: Outcome) -> None:
@@ -317,7 +317,7 @@ class Conductor:
                 with contextlib.suppress(Exception):  # a worker that ended meanwhile has ended its job, too
                     future.result(timeout=END_S)
         if self.report.searches:
-            write_searches(self._plan.root, self.report)
+            write_searches(self._plan, self.report)
         for sentence in [*slow_hosts(self._measured), *(f"{n}: {r}" for n, r in self._crew.out.items())]:
             self._listener.note(sentence)
 

@@ -78,7 +78,7 @@ def measure(text: str, topic: str) -> Event:
         elif "problem" in ended:
             problem = ended["problem"]
         set_aside(own, place)
-        if job.root is None:
+        if job.returns:
             runs = dict(_packed(own, [event["ended"] for event in said if "ended" in event]))
     except _Cancelled:
         set_aside(own, place)
@@ -88,7 +88,7 @@ def measure(text: str, topic: str) -> Event:
     except MatbenchError as error:
         problem = str(error)
     finally:
-        for each in [place, *([own / path for path in runs] if job.root is None else [])]:
+        for each in [place, *(own / path for path in runs)]:
             shutil.rmtree(each, ignore_errors=True)
     return {"events": said, "problem": problem, "ends": ends, "runs": runs}
 

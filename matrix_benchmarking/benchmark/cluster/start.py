@@ -26,7 +26,11 @@ LOGS = f"{OWN_DIRECTORY}/workers"
 
 def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Job:
     """What all jobs of *plan* have in common. ConfigError: it can't be measured on a cluster."""
-    is_shared = named.results == "share"
+    is_shared = named.results == "share" and plan.bucket is None
+    if named.results == "return" and plan.bucket is not None:
+        raise ConfigError(
+            f"cluster: {{results: return}}, but {plan.bucket} gets each run from who measured it: leave it out"
+        )
     if plan.target is not None and plan.target.is_paid and not is_shared:
         raise ConfigError(
             "a paid target on a cluster needs a results directory that all machines share: there lies the lease by "
@@ -38,6 +42,7 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
         base=plan.base,
         directory=Path.cwd(),
         root=plan.root if is_shared else None,
+        bucket=None if plan.bucket is None else str(plan.bucket),
         digest=workload_digest(plan.file.workload),
         prices=dict(prices),
         points_per_host=named.points_per_host,
@@ -50,7 +55,7 @@ def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> 
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(connected(named, plan.root / LOGS))
         cluster.wait(listener.note, lambda: listener.standing(0, 0.0))
-        is_shared = named.results == "share"
+        is_shared = draft.root is not None
         question = stack.enter_context(token_in(plan.root / OWN_DIRECTORY)) if is_shared else Question()
         crew = Crew(cluster, question, draft)
         crew.require()
