@@ -41,6 +41,12 @@ class BucketPath(PosixPath):
         text = super().__str__()
         return BEGINNING + text[4:] if text.startswith("s3:/") else text
 
+    def absolute(self) -> BucketPath:
+        return self
+
+    def as_uri(self) -> str:
+        return str(self)
+
 
 @contextlib.contextmanager
 def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[Any]:
