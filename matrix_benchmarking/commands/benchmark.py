@@ -216,8 +216,8 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
         if chosen["cluster"] is not None:
             from ..benchmark.cluster import start  # what one machine doesn't need
 
-            common_there = {**common, "max_usd": chosen["max_usd"], "prices": _prices(chosen)}
-            elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], listener=listener, **common_there)
+            there = {**common, "listener": listener, "prices": _prices(chosen)}
+            elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], **there)
         report = campaign.run(plan, listener, **limits, **common, elsewhere=elsewhere)
     _conclude(plan, report, shlex.join(_again(path, chosen)))
 

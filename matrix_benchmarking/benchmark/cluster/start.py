@@ -79,7 +79,6 @@ def carry_out(
     limits: Limits,
     listener: Listener,
     *,
-    max_usd: float | None,
     stop_on_error: bool,
     repeat: Sequence[str],
     prices: Mapping[str, float],
@@ -93,7 +92,7 @@ def carry_out(
     with crew_of(plan, named, draft, listener) as crew:
         for sentence in crew.oddities():
             listener.note(sentence)
-        return Conductor(plan, crew, draft, limits, max_usd, listener).run()
+        return Conductor(plan, crew, draft, limits, listener).run()
 
 
 def _unmet(plan: Plan, crew: Crew) -> list[str]:
