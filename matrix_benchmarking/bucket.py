@@ -8,6 +8,7 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 from .errors import MatbenchError, OutputError, needing, os_reason
+from .files import unsafe
 
 BEGINNING = "s3://"
 _VARIABLES = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
@@ -60,15 +61,25 @@ def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read
         close(files)
 
 
-def listed(files: Any, place: BucketPath) -> dict[str, tuple[int, str]]:
-    """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*."""
+def listed(files: Any, place: BucketPath) -> tuple[dict[str, tuple[int, str]], list[str]]:
+    """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*.
+
+    And a sentence on each that is left out, since its name can't be a file's.
+    """
     beginning = f"{place}/".removeprefix(BEGINNING)
     found = files.find(beginning, detail=True)
-    return {
+    objects = {
         name.removeprefix(beginning): (entry["size"], entry["ETag"])
-        for name, entry in found.items()
+        for name, entry in sorted(found.items())
         if name.startswith(beginning) and not name.endswith("/")
     }
+    above = set[str]()
+    for name in objects:
+        while (name := name.rpartition("/")[0]) and name not in above:
+            above.add(name)
+    odd = {name: "there is a directory of that name" if name in above else unsafe(name) for name in objects}
+    said = [f"{name!r}: left out, {reason}" for name, reason in odd.items() if reason is not None]
+    return {name: each for name, each in objects.items() if odd[name] is None}, said
 
 
 def fetch(files: Any, place: BucketPath, wanted: Mapping[str, Path]) -> list[str]:

@@ -155,8 +155,7 @@ def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | 
         chosen["max_duration"] = files.seconds(chosen["max_duration"])
     if chosen["results_dirname"] is None and path is not None:
         chosen["results_dirname"] = f"results/{path.stem}"
-    if not isinstance(chosen["results_dirname"], Path):
-        chosen["results_dirname"] = PLACE.convert(chosen["results_dirname"], None, None)
+    chosen["results_dirname"] = PLACE.convert(chosen["results_dirname"], None, None)
     return chosen
 
 

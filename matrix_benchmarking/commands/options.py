@@ -32,14 +32,8 @@ class _Place(click.Path):
     """A directory, or a place in a bucket."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
-        if not isinstance(value, str) or not value.startswith(bucket.BEGINNING):
-            return found
-        try:
-            bucket.check(value, ConfigError)
-        except ConfigError as error:
-            self.fail(str(error), param, ctx)
-        return bucket.BucketPath(value)
+        is_bucket = isinstance(value, str) and value.startswith(bucket.BEGINNING) and value != bucket.BEGINNING
+        return bucket.BucketPath(value) if is_bucket else super().convert(value, param, ctx)
 
 
 PLACE = _Place(path_type=Path)

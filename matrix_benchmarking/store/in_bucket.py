@@ -50,46 +50,38 @@ class BucketTree:
             raise MatbenchError(f"cannot read {self.root}: {bucket.reason(error)}") from error
 
     @functools.cached_property
-    def _listed(self) -> Objects:
+    def _listed(self) -> tuple[Objects, list[str]]:
         with self.reading() as files:
-            return dict(sorted(bucket.listed(files, self.root).items()))
+            return bucket.listed(files, self.root)
 
     @functools.cached_property
     def _names(self) -> Sequence[str]:
-        return [*self._listed]
+        return [*self._listed[0]]
 
     @functools.cached_property
     def _directories(self) -> Mapping[str, tuple[set[str], set[str]]]:
-        """The names of files and of directories in each directory; what can be no file's name is left out."""
+        """The names of the files and of the directories in each directory."""
         found: dict[str, tuple[set[str], set[str]]] = {"": (set(), set())}
-        for name in self._listed:
-            if not {"", ".", ".."}.isdisjoint(name.split("/")) or "\0" in name:
-                continue
+        for name in self._names:
             directory, _, base = name.rpartition("/")
-            below = None
-            while below != "":
-                is_known = directory in found
-                files, directories = found.setdefault(directory, (set(), set()))
-                (files if below is None else directories).add(base)
-                if is_known:
-                    break
-                below, (directory, _, base) = directory, directory.rpartition("/")
+            kind = 0
+            while directory not in found:
+                found[directory] = set(), set()
+                found[directory][kind].add(base)
+                kind, (directory, _, base) = 1, directory.rpartition("/")
+            found[directory][kind].add(base)
         return found
 
     def find(self, workload: Workload) -> Found:
         """As :func:`find_tests`. MatbenchError: the bucket can't be read."""
         found = find_tests(self.root, workload, self._look)
-        odd = len(self._listed) - sum(len(files) for files, _ in self._directories.values())
-        return dataclasses.replace(
-            found,
-            notes=[*found.notes, *([f"{odd} objects left out, whose names can't be those of files"] if odd else [])],
-        )
+        return dataclasses.replace(found, notes=[*found.notes, *self._listed[1]])
 
     def _look(self, directory: Path) -> tuple[Hashable, Listing, list[str]]:
         name = self._name(directory)
-        files, below = self._directories[name]
-        seen = frozenset(each for each in files - below if not is_index(each))
-        return name, Listing(directory, seen, frozenset(each for each in below if not each.startswith("."))), []
+        files, directories = self._directories[name]
+        seen = frozenset(each for each in files if not is_index(each))
+        return name, Listing(directory, seen, frozenset(each for each in directories if not each.startswith("."))), []
 
     def _name(self, path: Path) -> str:
         return "" if path == self.root else str(path)[len(str(self.root)) + 1 :]
@@ -108,7 +100,7 @@ class BucketTree:
                 end = bisect.bisect_left(names, f"{name}0") if name else len(names)  # 0 comes after /
                 wanted |= dict.fromkeys(names[start:end])
             wanted |= dict.fromkeys(self.describing(test, workload))
-        return {name: self._listed[name] for name in wanted if name in self._listed}
+        return {name: self._listed[0][name] for name in wanted if name in self._listed[0]}
 
     def describing(self, test: Candidate, workload: Workload) -> Iterator[str]:
         """The files that are read of *test* even where a cache is fresh."""

@@ -43,15 +43,9 @@ class IndexedTree:
     written: dt.datetime
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(msgspec.Struct):
     """What an index holds of a tree: its tests, unfinished ones among them, and notes."""
 
-    tests: Columns
-    notes: list[str]
-
-
-class _Tree(msgspec.Struct):
     tests: Columns
     notes: list[str]
 
@@ -65,7 +59,7 @@ class _Index(msgspec.Struct):
 
 def encode(contents: Contents) -> bytes:
     """*contents* as bytes, the same for the same contents."""
-    return codec.pack_struct((), _Tree(contents.tests, contents.notes))
+    return codec.pack_struct((), contents)
 
 
 def decode(content: bytes, layouts: int) -> Contents:
@@ -74,12 +68,12 @@ def decode(content: bytes, layouts: int) -> Contents:
     Raises BrokenCache: *content* is no index.
     """
     try:
-        tree = codec.unpack_struct(content, (), _Tree)
+        tree = codec.unpack_struct(content, (), Contents)
         assert tree is not None
         tree.tests.check(layouts)
     except (ValueError, KeyError, TypeError) as error:
         raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
-    return Contents(tree.tests, tree.notes)
+    return tree
 
 
 def read_index(

@@ -145,7 +145,7 @@ def test_an_object_that_goes_away_while_the_tree_is_read_is_missing_and_said(
 
     def and_then_it_goes(files: Any, place: Any) -> Any:
         found = listed(files, place)
-        gone = next(name for name in found if name.endswith("/speed.txt"))
+        gone = next(name for name in found[0] if name.endswith("/speed.txt"))
         s3.delete_object(Bucket="results", Key=f"tree/{gone}")
         return found
 
@@ -153,6 +153,20 @@ def test_an_object_that_goes_away_while_the_tree_is_read_is_missing_and_said(
     assert main(["parse", "--results-dirname=s3://results/tree", f"--workload={repository}/{MINIMAL}"]) == 0
     said = capsys.readouterr().err
     assert "/speed.txt: went away while the tree was read" in said
+
+
+def test_objects_whose_names_lead_out_or_are_directories_are_left_out_and_said(
+    s3: Any, repository: Path, tmp_path: Path, capsys: Capture
+):
+    upload(s3, repository / "data" / "samples" / "openssl_speed")
+    evil = "tree/md5/block_64/repeat_0/../../../../../evil"
+    for key in (evil, "tree/md5"):
+        s3.put_object(Bucket="results", Key=key, Body=b"evil")
+    assert main(["parse", "--results-dirname=s3://results/tree", f"--workload={repository}/{MINIMAL}"]) == 0
+    said = capsys.readouterr().err
+    assert "'md5/block_64/repeat_0/../../../../../evil': left out, its name leads out of the destination" in said
+    assert "'md5': left out, there is a directory of that name" in said
+    assert not list(tmp_path.rglob("evil"))
 
 
 def test_clean_removes_what_was_kept_of_it(s3: Any, repository: Path, capsys: Capture):
