@@ -61,6 +61,15 @@ def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read
         close(files)
 
 
+def require(place: BucketPath, who: str) -> None:
+    """Raise MatbenchError where *who* can't read the bucket of *place*."""
+    try:
+        with opened(place, MatbenchError) as files:
+            files.ls(place.parts[1])
+    except MatbenchError as error:
+        raise MatbenchError(f"{who}: {error}") from error
+
+
 def listed(files: Any, place: BucketPath) -> tuple[dict[str, tuple[int, str]], list[str]]:
     """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*.
 

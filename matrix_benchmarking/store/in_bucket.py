@@ -116,9 +116,8 @@ class BucketTree:
     def at_hand(self, tests: Sequence[Candidate], workload: Workload, objects: Objects | None) -> Iterator[AtHand]:
         """*tests*, of which these are the *objects*, in a directory of this machine, which goes in the end."""
         with tempfile.TemporaryDirectory(prefix="matbench-") as place:
-            yield AtHand(
-                self, Path(place, self.root.name), tests, workload, objects or self.objects_of(tests, workload)
-            )
+            known = self.objects_of(tests, workload) if objects is None else objects
+            yield AtHand(self, Path(place, self.root.name), tests, workload, known)
 
 
 class AtHand:

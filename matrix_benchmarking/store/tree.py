@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import bucket, workload_file
 from .. import workload as workloads
-from .. import workload_file
 from ..bucket import BucketPath
 from ..columns import Columns, Shared, Texts
 from ..download_record import brought_alone
@@ -232,6 +232,10 @@ def _parse_in_worker(spec: str, arguments: Arguments, chunk: Chunk) -> Outcome:
         )
     root = arguments[0]
     tree = _tree(root) if isinstance(root, BucketPath) else None
+    if isinstance(root, BucketPath) and not chunk[0]:
+        from ..cluster.workers import host_name
+
+        bucket.require(root, host_name())
     return _parse_chunk(Context(workload, *arguments, tree), chunk)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,9 @@ def test_a_tree_in_a_bucket_is_parsed_to_the_same_matrix_as_on_a_disk(
     assert not list((tmp_path / "temporary").iterdir()), "something stays"
 
 
-def test_processes_and_the_workers_of_a_cluster_read_it_too(s3: Any, repository: Path, tmp_path: Path, monkeypatch):
+def test_processes_and_the_workers_of_a_cluster_read_it_too(
+    s3: Any, repository: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", "true")
     upload(s3, repository / "data" / "samples" / "openssl_speed")
     workload = f"{repository}/{MINIMAL}"
@@ -91,6 +94,20 @@ def test_processes_and_the_workers_of_a_cluster_read_it_too(s3: Any, repository:
         machines.worker("a", "b", environment={"XDG_CACHE_HOME": str(tmp_path / "theirs")})
         cluster = f"--cluster={machines.address}"
         assert parsed("s3://results/tree", workload, tmp_path / "there.json", cluster) == here
+        machines.worker("c", environment={"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": str(tmp_path)})
+        cluster = f"--cluster={machines.address}"
+        assert main(["parse", "--results-dirname=s3://results/tree", f"--workload={workload}", cluster]) == 2
+        assert "matbench: c: cannot read s3://results/tree: there are no credentials; set " in capsys.readouterr().err
+
+
+def test_settings_are_taken_from_its_names_as_on_a_disk(s3: Any, repository: Path, tmp_path: Path):
+    tree = tmp_path / "results" / "night"
+    shutil.copytree(repository / "data" / "samples" / "openssl_speed", tree)
+    upload(s3, tree, "night")
+    pattern = "--settings-from=night/{hash}"
+    here = parsed(tree, f"{repository}/{MINIMAL}", tmp_path / "here.json", pattern)
+    assert here[0]["settings"]["hash"] == "md5"
+    assert parsed("s3://results/night", f"{repository}/{MINIMAL}", tmp_path / "there.json", pattern) == here
 
 
 def test_what_has_not_changed_is_not_read_again_and_what_has_is(

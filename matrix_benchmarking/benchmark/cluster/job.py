@@ -169,14 +169,6 @@ def measure(job: Job, place: Path, told: Told) -> None:
         told.tell(report=dataclasses.asdict(campaign.run()))
 
 
-def _reach(results: BucketPath) -> None:
-    try:
-        with bucket.opened(results, MatbenchError) as objects:
-            objects.ls(results.parts[1])
-    except MatbenchError as error:
-        raise MatbenchError(f"{host_name()}: {error}") from error
-
-
 def main(arguments: Sequence[str]) -> int:
     place, told = Path(arguments[-1]), Told()
     try:
@@ -185,7 +177,7 @@ def main(arguments: Sequence[str]) -> int:
             plan = plan_of(job, place.with_name("benchmark.yaml"))
             plan.driver(plan, Limits(), told.rate)  # which looks for its programs
             if plan.bucket is not None:
-                _reach(plan.bucket)
+                bucket.require(plan.bucket, host_name())
             told.tell(machine=environment.describe())
         else:
             measure(job, place.parent, told)
