@@ -88,8 +88,8 @@ bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/detector.py
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL, PostgreSQL and OpenSearch, which Maven collects,
-# those of other days faketime, those of load drivers ab, and those of clusters Slurm. Tests whose parts can't be installed are skipped, and say so.
-PARTS = chromium-headless-shell nginx openssl faketime ab:apache2-utils mvn:maven pg_ctlcluster:postgresql slurmctld:slurm-wlm munged:munge
+# those of other days faketime, those of load drivers ab, and those of clusters Slurm and sshd. Tests whose parts can't be installed are skipped, and say so.
+PARTS = chromium-headless-shell nginx openssl faketime ab:apache2-utils mvn:maven pg_ctlcluster:postgresql slurmctld:slurm-wlm munged:munge sshd:openssh-server
 system-packages:
 	@missing=$$(for part in $(PARTS); do command -v $${part%:*} >/dev/null || echo $${part#*:}; done); \
 	[ -z "$$missing" ] || { \

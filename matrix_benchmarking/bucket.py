@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PosixPath
 from typing import Any
 
 from .errors import MatbenchError, OutputError, needing, os_reason
+from .files import unsafe
 
 BEGINNING = "s3://"
 _VARIABLES = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
@@ -32,6 +35,76 @@ def errors() -> tuple[type[Exception], ...]:
     return OSError, botocore.BotoCoreError, botocore.ClientError
 
 
+class BucketPath(PosixPath):
+    """``s3://bucket/prefix``, where a user may name a directory; no call of the system finds anything there."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return BEGINNING + text[4:] if text.startswith("s3:/") else text
+
+    def absolute(self) -> BucketPath:
+        return self
+
+    def as_uri(self) -> str:
+        return str(self)
+
+
+@contextlib.contextmanager
+def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[Any]:
+    """What reads and writes objects, whose errors are *kind*: cannot *verb* *place*, and why."""
+    files = connect(kind)
+    try:
+        yield files
+    except errors() as error:
+        raise kind(f"cannot {verb} {place}: {reason(error)}") from error
+    finally:
+        close(files)
+
+
+def require(place: BucketPath, who: str) -> None:
+    """Raise MatbenchError where *who* can't read the bucket of *place*."""
+    try:
+        with opened(place, MatbenchError) as files:
+            files.ls(place.parts[1])
+    except MatbenchError as error:
+        raise MatbenchError(f"{who}: {error}") from error
+
+
+def listed(files: Any, place: BucketPath) -> tuple[dict[str, tuple[int, str]], list[str]]:
+    """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*.
+
+    And a sentence on each that is left out, since its name can't be a file's.
+    """
+    beginning = f"{place}/".removeprefix(BEGINNING)
+    found = files.find(beginning, detail=True)
+    objects = {
+        name.removeprefix(beginning): (entry["size"], entry["ETag"])
+        for name, entry in sorted(found.items())
+        if name.startswith(beginning) and not name.endswith("/")
+    }
+    above = set[str]()
+    for name in objects:
+        while (name := name.rpartition("/")[0]) and name not in above:
+            above.add(name)
+    odd = {name: "there is a directory of that name" if name in above else unsafe(name) for name in objects}
+    said = [f"{name!r}: left out, {reason}" for name, reason in odd.items() if reason is not None]
+    return {name: each for name, each in objects.items() if odd[name] is None}, said
+
+
+def fetch(files: Any, place: BucketPath, wanted: Mapping[str, Path]) -> list[str]:
+    """Write the objects of these names below *place* to files; gives the names of those that are gone."""
+    names = {str(place / name).removeprefix(BEGINNING): name for name in wanted}
+    try:
+        files.get([*names], [str(wanted[name]) for name in names.values()])
+    except FileNotFoundError:
+        gone = [each for each in names if not files.exists(each)]
+        if not gone:
+            raise
+        left = {name: local for each, name in names.items() if each not in gone for local in [wanted[name]]}
+        return [*(names[each] for each in gone), *fetch(files, place, left)]
+    return []
+
+
 def put(local: Path, address: str) -> None:
     """Write the file *local* as the object at *address*, which is there as a whole, or as before.
 
@@ -39,13 +112,8 @@ def put(local: Path, address: str) -> None:
         OutputError: it can't be written.
     """
     check(address, OutputError)
-    files = connect(OutputError)
-    try:
+    with opened(address, OutputError, "write") as files:
         files.put_file(str(local), address.removeprefix(BEGINNING))
-    except errors() as error:
-        raise OutputError(f"cannot write {address}: {reason(error)}") from error
-    finally:
-        close(files)
 
 
 def check(address: str, kind: type[MatbenchError]) -> None:

@@ -14,6 +14,8 @@ from typing import IO
 
 from .errors import MatbenchError, OutputError, os_reason
 
+MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
+
 
 @contextlib.contextmanager
 def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
@@ -102,3 +104,23 @@ def read_regular(path: str | os.PathLike[str], limit: int = -1) -> bytes:
 
 def _open_without_blocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def unsafe(name: str) -> str | None:
+    """Why the relative *name*, of segments joined by ``/``, may not become a file; None where it may."""
+    segments = name.split("/")
+    if ".." in segments or name.startswith("/"):
+        return "its name leads out of the destination"
+    if "" in segments or "." in segments:
+        return "its name has an empty part"
+    if "\\" in name:
+        return "its name has a backslash"
+    try:
+        lengths = [len(segment.encode("utf-8")) for segment in segments]
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    if any(not char.isprintable() for char in name):
+        return "its name has control characters"
+    if max(lengths) > MAX_SEGMENT_BYTES or sum(lengths) + len(lengths) > MAX_NAME_BYTES:
+        return "its name is too long"
+    return f"it is more than {MAX_DEPTH} directories deep" if len(segments) > MAX_DEPTH else None

@@ -170,7 +170,7 @@ class ParsedTests(Table):
 
     def location(self, place: int) -> Path:
         relative = self.columns.path.raw(place)
-        return Path(f"{str(self.root).rstrip('/')}/{os.fsdecode(relative)}") if relative else self.root
+        return type(self.root)(f"{str(self.root).rstrip('/')}/{os.fsdecode(relative)}") if relative else self.root
 
     def name(self, place: int) -> str:
         path = self.columns.path.raw(place).decode("utf-8", "backslashreplace") or self.root.name

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from .. import bucket
 from ..errors import ConfigError, MatbenchError, OutputError
 from ..files import only_one
 from ..recorded import RecordedBlock
@@ -169,7 +170,7 @@ class Campaign:
             run_directory.write_block(directory, RecordedBlock(self._id, of_round))
             outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
             run_directory.finish(directory, outcome)
-            if self._staged is not None and not run_directory.keep(self._plan.root, Path(path), directory):
+            if not self._keep(Path(path), directory):
                 self._listener.note(f"{path} was measured elsewhere, too: that run stays, and this one is set aside")
         except BaseException as error:
             reason = str(error) if isinstance(error, MatbenchError) else type(error).__name__
@@ -183,6 +184,12 @@ class Campaign:
         if outcome.exit_code and self._stop_on_error:
             raise Stopped(f"{path} failed")
         return outcome
+
+    def _keep(self, path: Path, run: Path) -> bool:
+        """Bring a finished *run* to its *path* in the results; False where one that succeeded was there before."""
+        if self._plan.bucket is not None:
+            return run_directory.send(self._plan.bucket, path, run)
+        return self._staged is None or run_directory.keep(self._plan.root, path, run)
 
     def _repeat_command(self, point: Point) -> str:
         chosen = [f"--expe-to-run={point.experiment}", f"--filters={self._plan.filter_of(point)}"]
@@ -239,7 +246,8 @@ class Campaign:
     def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
         self._listener.note(f"search: {answer.get('reason') or answer['error']}")
         self.report.searches.append({"experiment": case.experiment, "settings": dict(case.settings), **answer})
-        write_searches(self._staged or self._plan.root, self.report)
+        if self._staged is None:
+            write_searches(self._plan, self.report)
 
     def _give_up(self, points: Sequence[Point], searches: Sequence[SearchCase], reason: str) -> None:
         count = len(points) + len(searches)
@@ -256,8 +264,10 @@ class Campaign:
         self._listener.tick()
 
 
-def write_searches(root: Path, report: Report) -> None:
-    run_directory.write_json(root / SEARCHES_FILE, {"version": 1, "searches": report.searches})
+def write_searches(plan: Plan, report: Report) -> None:
+    run_directory.write_json(plan.root / SEARCHES_FILE, {"version": 1, "searches": report.searches})
+    if plan.bucket is not None:
+        bucket.put(plan.root / SEARCHES_FILE, str(plan.bucket / SEARCHES_FILE))
 
 
 @dataclasses.dataclass(slots=True)

@@ -48,6 +48,11 @@ class Limits:
         """For how long points may still be started; None where nothing limits it."""
         return None if self._deadline is None else max(0.001, self._deadline - time.monotonic())
 
+    @property
+    def left_usd(self) -> float | None:
+        """What may still be spent; None where nothing limits it."""
+        return None if self._max_usd is None else self._max_usd - self.spent_usd
+
     def start_meter(self, usd_per_hour: float | None, of: str = "") -> None:
         """A target of this price begins to cost."""
         self.stop_meter(of)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .. import filters as _filters
+from ..bucket import BucketPath
 from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
@@ -60,6 +61,7 @@ class Plan:
 
     Args:
         root: the results directory, which may not exist yet.
+        results: what the user calls it; a bucket, where finished runs go there.
         filters, experiments: what is selected.
         price_of: from settings to USD per hour, for targets whose price the file doesn't tell.
         keep_failed: failed points count as done.
@@ -80,11 +82,13 @@ class Plan:
         price_of: Callable[[Mapping[str, Scalar]], float | None] = lambda settings: None,
         keep_failed: bool = False,
         found: Mapping[PointKey, FoundRun] | None = None,
+        results: Path | None = None,
     ) -> None:
         self.driver, self.load = measured_by(file)
         check_parts(file, self.driver)
-        # Absolute, since what is started runs in other directories; *results* is how the user calls it.
-        self.file, self.base, self.root, self.results = file, base.absolute(), root.absolute(), root
+        # Absolute, since what is started runs in other directories.
+        self.file, self.base, self.root, self.results = file, base.absolute(), root.absolute(), results or root
+        self.bucket = results if isinstance(results, BucketPath) else None
         self._price_of, self._keep_failed = price_of, keep_failed
         expansion = expand(file, filters or {}, experiments)
         self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
@@ -94,7 +98,9 @@ class Plan:
         searched = [SEARCHABLE] if self._everything.searches else []
         self.template = file.path_tpl or default_template(everything, searched)
         check_distinct(self.template, self.samples())
-        self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root) if found is None else dict(found)
+        if found is None:
+            found = run_directory.scan(self.root) if self.bucket is None else run_directory.scan_bucket(self.bucket)
+        self.found: dict[PointKey, FoundRun] = dict(found)
         self._check_places()
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour

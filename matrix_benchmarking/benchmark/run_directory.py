@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import hashlib
 import json
 import os
+import shutil
 import tempfile
 import time
 import uuid
@@ -18,8 +20,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import yaml
 
+from .. import bucket
+from ..bucket import BucketPath
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
@@ -106,6 +111,45 @@ def scan(root: Path) -> dict[PointKey, FoundRun]:
     return found
 
 
+def place_of(results: Path) -> Path:
+    """The directory *results*; of those in a bucket, one of this machine for what a benchmark keeps beside them."""
+    if not isinstance(results, BucketPath):
+        return results
+    name = hashlib.blake2b(str(results).encode(), digest_size=10).hexdigest()
+    return Path(platformdirs.user_state_dir("matbench")) / "buckets" / name
+
+
+def scan_bucket(results: BucketPath) -> dict[PointKey, FoundRun]:
+    """As :func:`scan`, of runs in a bucket; of each the small files that say which it is are read."""
+    known, own = {SETTINGS_FILE, EXIT_CODE_FILE, OUTCOME_FILE}, f"{OWN_DIRECTORY}/"
+    with tempfile.TemporaryDirectory() as place, bucket.opened(results, MatbenchError) as files:
+        names = [name for name in bucket.listed(files, results)[0] if not name.startswith(own)]
+        bucket.fetch(files, results, {name: Path(place, name) for name in names if name.rpartition("/")[2] in known})
+        found = scan(Path(place))
+    root = place_of(results)
+    return {key: dataclasses.replace(run, path=root / run.path.relative_to(place)) for key, run in found.items()}
+
+
+def send(results: BucketPath, path: Path, run: Path) -> bool:
+    """As :func:`keep`, to a bucket, where the exit code comes last; *run* is here no more then."""
+    place, aside = results / path, results / SET_ASIDE / _name_aside(path)
+    with bucket.opened(results, OutputError, "write") as files:
+        before = [*bucket.listed(files, place)[0]]
+        is_there = EXIT_CODE_FILE in before and files.cat(str(place / EXIT_CODE_FILE)).strip() == b"0"
+        if before and not is_there:
+            old = [str(place / name) for name in before]
+            files.copy(old, [str(aside / name) for name in before])
+            files.rm(old)
+        place = aside if is_there else place
+        names = [
+            str(each.relative_to(run)) for each in run.rglob("*") if each.is_file() and each.name != EXIT_CODE_FILE
+        ]
+        files.put([str(run / name) for name in names], [str(place / name) for name in names])
+        files.put_file(str(run / EXIT_CODE_FILE), str(place / EXIT_CODE_FILE))
+    shutil.rmtree(run, ignore_errors=True)
+    return not is_there
+
+
 def begin(root: Path, path: Path, point: Point) -> Path:
     """Make the test directory *path* for *point*; what is there already is set aside."""
     directory = root / path
@@ -165,15 +209,18 @@ def keep(root: Path, path: Path, staged: Path) -> bool:
 
 def set_aside(root: Path, directory: Path) -> Path:
     """Move *directory* out of the way of the next attempt, and give its new place."""
-    relative = directory.relative_to(root)
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    place = root / SET_ASIDE / f"{'__'.join(relative.parts)[-150:]}__{stamp}_{uuid.uuid4().hex[:6]}"
+    place = root / SET_ASIDE / _name_aside(directory.relative_to(root))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         os.rename(directory, place)
     except OSError as error:
         raise OutputError(f"cannot move {directory} aside: {os_reason(error)}") from error
     return place
+
+
+def _name_aside(path: Path) -> str:
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    return f"{'__'.join(path.parts)[-150:]}__{stamp}_{uuid.uuid4().hex[:6]}"
 
 
 def read_outcome(directory: Path) -> Outcome | None:

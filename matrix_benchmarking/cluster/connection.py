@@ -181,9 +181,11 @@ def _start(named: NamedCluster, logs: Path) -> DaskCluster:
     try:
         if named.slurm is not None:
             return _slurm(named.slurm, logs)
-        return _by_ssh(named.ssh) if named.ssh is not None else _local(named.local or 1)
+        return _by_ssh(named.ssh, named.start_timeout_s) if named.ssh is not None else _local(named.local or 1)
     except Exception as error:  # of three libraries
-        raise ClusterError(f"the workers on {named} can't be started: {_said(error)}") from error
+        said = _said(error)
+        hint = f": is there {sys.executable}, with Dask?" if said.startswith("Worker failed") else ""
+        raise ClusterError(f"the workers on {named} can't be started: {said}{hint}") from error
 
 
 def _local(workers: int) -> DaskCluster:
@@ -243,7 +245,7 @@ def _have_started(cluster: Any, workers: int) -> None:
     cluster.sync(start)
 
 
-def _by_ssh(hosts: list[str]) -> DaskCluster:
+def _by_ssh(hosts: list[str], patience_s: float) -> DaskCluster:
     import dask
     from distributed import Scheduler, Security, SpecCluster
     from distributed.deploy.ssh import Worker
@@ -252,7 +254,9 @@ def _by_ssh(hosts: list[str]) -> DaskCluster:
     dask.config.set({"logging.distributed": "info"})
     # Certificates made for this start would be seen in the command line by which a worker is started.
     encrypted = {"protocol": "tls://", "security": Security()} if Security().tls_scheduler_cert else {}
-    options = {"connect_options": {}, "kwargs": {"nthreads": 1, "memory_limit": 0}}
+    # A worker that comes up after its starter has given up would look for the scheduler for ever.
+    kwargs = {"nthreads": 1, "memory_limit": 0, "death_timeout": patience_s}
+    options = {"connect_options": {}, "kwargs": kwargs}
     workers = {host: {"cls": Worker, "options": {"address": host, **options}} for host in hosts}
     scheduler = {"cls": Scheduler, "options": {**_NO_PAGES, **encrypted}}
     return SpecCluster(workers, scheduler, name="matbench", security=encrypted.get("security"))

@@ -22,10 +22,6 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._cluster = cluster
         self._dask = cluster.client.get_executor(pure=False)
 
-    def submit(self, fn: Callable[..., Any], /, *arguments: Any, **named: Any) -> concurrent.futures.Future[Any]:
-        future: concurrent.futures.Future[Any] = self._dask.submit(fn, *arguments, **named)
-        return future
-
     def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **named: Any) -> Iterator[Any]:
         try:
             yield from self._dask.map(fn, *map(list, iterables), **named)

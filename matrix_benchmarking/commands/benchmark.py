@@ -19,14 +19,16 @@ from ..analyze.words import count_of
 from ..benchmark import campaign
 from ..benchmark import file as files
 from ..benchmark.plan import Plan, describe_point, price_of
+from ..benchmark.run_directory import place_of
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from .benchmark_shown import listening, print_plan, print_shares
 from .options import (
     BY_ENVIRONMENT,
-    DIR,
+    DIR_OR_BUCKET,
     FILE,
     PATH,
     PATH_OR_STDOUT,
+    PLACE,
     Command,
     configuration,
     flag,
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
 @option(
     "--results-dirname",
     config_key="test_directory",
-    **DIR,
-    help="Where the test directories are made; results/<name of the benchmark file> where nothing says it.",
+    **DIR_OR_BUCKET,
+    help="Where the test directories go, also s3://bucket/prefix; results/<name of the benchmark file> unless given.",
 )
 @flag("--run", config_key="", help="Run what is not done yet. Without it the plan is printed.")
 @option(
@@ -119,7 +121,7 @@ def command(
     chosen = _merge(content, options, path)
     if cleanup:
         results = chosen["results_dirname"]
-        click.echo("\n".join(campaign.cleanup(results) or [f"nothing is left behind in {results}"]))
+        click.echo("\n".join(campaign.cleanup(place_of(results)) or [f"nothing is left behind in {results}"]))
         return
     assert content is not None
     assert path is not None
@@ -137,7 +139,7 @@ def command(
 
             with listening(plan) as listener:
                 shares = start.shares(plan, chosen["cluster"], _prices(chosen), listener)
-            print_shares(chosen["cluster"], shares)
+            print_shares(plan, chosen["cluster"], shares)
 
 
 def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | None) -> dict[str, Any]:
@@ -153,7 +155,7 @@ def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | 
         chosen["max_duration"] = files.seconds(chosen["max_duration"])
     if chosen["results_dirname"] is None and path is not None:
         chosen["results_dirname"] = f"results/{path.stem}"
-    chosen["results_dirname"] = Path(chosen["results_dirname"])
+    chosen["results_dirname"] = PLACE.convert(chosen["results_dirname"], None, None)
     return chosen
 
 
@@ -165,11 +167,12 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
     plan = Plan(
         content.model_copy(update=changed),
         path.parent,
-        chosen["results_dirname"],
+        place_of(chosen["results_dirname"]),
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
         price_of=price_of(workload, _prices(chosen)),
         keep_failed=chosen["keep_failed"],
+        results=chosen["results_dirname"],
     )
     warn(plan.notes)
     settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
@@ -212,8 +215,8 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
         if chosen["cluster"] is not None:
             from ..benchmark.cluster import start  # what one machine doesn't need
 
-            common_there = {**common, "max_usd": chosen["max_usd"], "prices": _prices(chosen)}
-            elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], listener=listener, **common_there)
+            there = {**common, "listener": listener, "prices": _prices(chosen)}
+            elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], **there)
         report = campaign.run(plan, listener, **limits, **common, elsewhere=elsewhere)
     _conclude(plan, report, shlex.join(_again(path, chosen)))
 

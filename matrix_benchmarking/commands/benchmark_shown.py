@@ -53,10 +53,11 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
         click.echo("Everything is done.")
 
 
-def print_shares(named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
+def print_shares(plan: Plan, named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
     """What each host of a cluster would measure."""
     at_a_time = "one point" if named.points_per_host == 1 else f"{named.points_per_host} points"
     where = "to the shared results directory" if named.results == "share" else "back to this machine"
+    where = where if plan.bucket is None else f"to {plan.bucket}"
     click.echo(f"\nOn {named}, {at_a_time} at a time on a host; runs go {where}:")
     for host, pieces in shares.items():
         points = sum(len(piece.points) for piece in pieces)
@@ -126,9 +127,8 @@ class Bar(Lines):
         super().__init__(plan)
         self._plan, self._progress = plan, progress
         self._left_s, _ = plan.estimate()
-        self._began = time.monotonic()
+        self._now, self._hosts, self._standing, self._rate = time.monotonic(), 1, "", ""
         self._task = progress.add_task("starting", total=None if plan.searches else self._total, left="")
-        self._rate, self._hosts = "", 1
 
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
@@ -142,6 +142,8 @@ class Bar(Lines):
             super().point_ends(path, outcome, host)
         else:
             self._ended += 1
+        if self._left_s is None:  # a script's duration is known now
+            self._left_s, _ = self._plan.estimate()
         self._show(str(path))
 
     def rate(self, throughput: float) -> None:
@@ -152,19 +154,22 @@ class Bar(Lines):
 
     def standing(self, hosts: int, spent_usd: float) -> None:
         at_work = f"{hosts} {'host' if hosts == 1 else 'hosts'}"
-        self._rate = " · ".join([at_work, *([f"{spent_usd:.2f} USD"] if spent_usd >= 0.005 else [])])
-        self._hosts = max(1, hosts)
+        self._standing = " · ".join([at_work, *([f"{spent_usd:.2f} USD"] if spent_usd >= 0.005 else [])])
+        self._left()  # what was done until now is the work of those who were there
+        self._hosts = hosts
         self.tick()
 
     def _show(self, what: str) -> None:
         self._progress.update(self._task, description=printable(what), completed=self._ended, left=self._left())
 
     def _left(self) -> str:
-        if self._left_s is None:
-            return self._rate
-        done_s = (time.monotonic() - self._began) * self._hosts
-        left_s = max(0.0, self._left_s - done_s) / self._hosts
-        return " · ".join(filter(None, [self._rate, f"{duration(left_s)} left"]))
+        """The standing, and what is left to do in the time of one host, shared by those that are at work."""
+        before, self._now = self._now, time.monotonic()
+        shown = [self._standing or self._rate]
+        if self._left_s is not None:
+            self._left_s = max(0.0, self._left_s - (self._now - before) * self._hosts)
+            shown.append(f"{duration(self._left_s / max(1, self._hosts))} left")
+        return " · ".join(filter(None, shown))
 
 
 @contextlib.contextmanager

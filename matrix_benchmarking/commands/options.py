@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from .. import bucket
 from ..errors import ConfigError
 from . import leaves
 
@@ -25,7 +26,19 @@ BY_FLAG, BY_ENVIRONMENT, BY_FILE = 3, 2, 1
 """How explicitly an option was given. Names that match nothing are errors where a person typed them, by a flag."""
 PATH, PATH_OR_STDOUT = click.Path(path_type=Path), click.Path(path_type=Path, allow_dash=True)
 NO_PROM_WORKLOAD = "it has no effect here, where the parsers of the workload read what Prometheus recorded"
+
+
+class _Place(click.Path):
+    """A directory, or a place in a bucket."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        is_bucket = isinstance(value, str) and value.startswith(bucket.BEGINNING) and value != bucket.BEGINNING
+        return bucket.BucketPath(value) if is_bucket else super().convert(value, param, ctx)
+
+
+PLACE = _Place(path_type=Path)
 DIR: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
+DIR_OR_BUCKET: dict[str, Any] = {"type": PLACE, "metavar": "DIR"}
 FILE: dict[str, Any] = {"type": PATH, "metavar": "FILE"}
 FILE_OR_STDOUT: dict[str, Any] = {"type": PATH_OR_STDOUT, "metavar": "FILE"}
 

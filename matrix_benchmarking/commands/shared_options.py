@@ -15,7 +15,7 @@ import click
 from ..errors import ConfigError
 from ..history import Indices, Location, location
 from ..history.opensearch_location import of_instance
-from .options import DIR, FILE, configuration, flag, gathered, is_typed, option, strength
+from .options import DIR, DIR_OR_BUCKET, FILE, configuration, flag, gathered, is_typed, option, strength
 from .printing import warn
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ workload_option = option(
 against = option(
     "--against",
     config_key="",
-    **DIR,
+    **DIR_OR_BUCKET,
     multiple=True,
     help="Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
     "Can be given several times.",
@@ -164,8 +164,8 @@ selection = gathered(
     option(
         "--results-dirname",
         config_key="test_directory",
-        **DIR,
-        help="The results directory: the tree that holds the test directories.",
+        **DIR_OR_BUCKET,
+        help="The results directory: the tree that holds the test directories, also s3://bucket/prefix.",
     ),
     workload_option,
     option(

@@ -14,9 +14,10 @@ import pydantic
 
 from ..config import Section
 from ..errors import ConfigError, os_reason
+from ..files import unsafe
 from ..yaml_file import BrokenYaml, load_yaml
 from . import hub
-from .source import shown, unsafe
+from .source import shown
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tzst")
 SCHEMES = ("file", "http", "https", "s3", "hf")

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DownloadError, needing, os_reason
-from .source import MAX_ENTRIES, Directory, File, Readable, Source, Trouble, unsafe
+from ..files import unsafe
+from .source import MAX_ENTRIES, Directory, File, Readable, Source, Trouble
 
 MAX_READ_BYTES = 16 << 20
 _SKIP_BYTES = 1 << 20

@@ -18,8 +18,8 @@ from typing import TypeVar
 
 from ..download_record import Held
 from ..errors import DownloadError, NotFetched, OutputError, os_reason
-from ..files import atomic_write
-from .source import LEAST_BYTES, LISTING_S, File, Readable, Source, Trouble, join, shown, unsafe
+from ..files import atomic_write, unsafe
+from .source import LEAST_BYTES, LISTING_S, File, Readable, Source, Trouble, join, shown
 
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}")
 

@@ -26,8 +26,9 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
 
 from ..errors import DownloadError
+from ..files import unsafe
 from .addresses import Address
-from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join, unsafe
+from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
 MAX_LISTING_BYTES, MAX_REDIRECTIONS = 16 << 20, 10
 CONNECT_S, SILENCE_S = 30, 60

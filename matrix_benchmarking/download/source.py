@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..errors import DownloadError, os_reason
+from ..files import unsafe
 
 LISTING_S = 300
 """How long a listing, or what the headers say of a file, may take as a whole."""
@@ -23,7 +24,6 @@ OWN_DIRECTORY = ".matbench"
 
 MAX_ENTRIES = 1_000_000
 """So many files and directories a tree, or an archive, may have."""
-MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,26 +105,6 @@ class Source(Protocol):
     def close(self) -> None:
         """Let go of connections and open files."""
         return
-
-
-def unsafe(name: str) -> str | None:
-    """Why the relative *name*, of segments joined by ``/``, may not become a file; None where it may."""
-    segments = name.split("/")
-    if ".." in segments or name.startswith("/"):
-        return "its name leads out of the destination"
-    if "" in segments or "." in segments:
-        return "its name has an empty part"
-    if "\\" in name:
-        return "its name has a backslash"
-    try:
-        lengths = [len(segment.encode("utf-8")) for segment in segments]
-    except UnicodeEncodeError:
-        return "its name is not UTF-8"
-    if any(not char.isprintable() for char in name):
-        return "its name has control characters"
-    if max(lengths) > MAX_SEGMENT_BYTES or sum(lengths) + len(lengths) > MAX_NAME_BYTES:
-        return "its name is too long"
-    return f"it is more than {MAX_DEPTH} directories deep" if len(segments) > MAX_DEPTH else None
 
 
 def join(directory: str, name: str) -> str:

@@ -15,6 +15,7 @@ from ..analyze.points import by_point
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.words import plural
+from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..files import atomic_write
 from ..matrix import Entry
@@ -167,6 +168,8 @@ def relative_address(entry: Entry, destination: Path) -> str | None:
     if entry.kept_in is not None:
         return None
     target, start = entry.location.absolute(), destination.absolute()
+    if isinstance(target, BucketPath):
+        return target.as_uri()
     try:
         relative = os.path.relpath(os.path.realpath(target), os.path.realpath(start))
     except ValueError:  # another drive

@@ -18,6 +18,7 @@ from .. import filters as filtering
 from .. import lts, store
 from .. import workload as workloads
 from ..analyze.study import Given, Study
+from ..bucket import BucketPath
 from ..errors import ClusterError, ConfigError, MatbenchError, did_you_mean, os_reason
 from ..history import SQLiteLocation, location, open_history
 from ..history import read as histories
@@ -294,7 +295,9 @@ MOST_WATCHED = 500
 
 
 def _state_of(directory: Path) -> object:
-    """When something in *directory*, or in its first few hundred folders, last came or went."""
+    """When something in *directory*, or in its first few hundred folders, last came or went; of a bucket unknown."""
+    if isinstance(directory, BucketPath):
+        return None
     try:
         found = [directory.stat().st_mtime_ns]
         folders = [directory]

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from ..errors import ArtifactError, os_reason
 from ..matrix import Problem
@@ -30,11 +30,18 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)
 
 
+class Need(Protocol):
+    """Has the file at *path*, or all below it, here before it is looked at."""
+
+    def __call__(self, path: str, *, all_below: bool = False) -> None: ...
+
+
 class Recorder:
     """What the parsers of one test read, looked for, and found wrong."""
 
-    def __init__(self, root: str, declared_files: Sequence[str]) -> None:
+    def __init__(self, root: str, declared_files: Sequence[str], need: Need | None = None) -> None:
         self.root = root
+        self.need = need
         self.sightings: dict[str, Sighting] = {}  # how each relative path was when it was first looked for
         self.digests: dict[str, bytes] = {}  # of the files whose content was read as a whole
         self.globs: dict[str, Glob] = {}
@@ -52,6 +59,8 @@ class Recorder:
             return Sighting.of(self.root)
         sighting = self.sightings.get(relative)
         if sighting is None:
+            if self.need is not None:
+                self.need(f"{self.root}/{relative}")
             sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
             is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE) or sighting.is_directory
             if not is_known and not any(fnmatch.fnmatchcase(relative, name) for name in self._declared):
@@ -101,7 +110,10 @@ class ArtifactPath(os.PathLike[str]):
         """The absolute path. Raises ArtifactError: it is a device, a pipe or a socket, which could block for ever."""
         if self._recorder.look(self.relative).is_special:
             raise ArtifactError(self, "is not a regular file")
-        return f"{self._recorder.root}/{self.relative}"
+        path = f"{self._recorder.root}/{self.relative}"
+        if self._recorder.need is not None:
+            self._recorder.need(path, all_below=True)
+        return path
 
     def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
         return ArtifactPath(self._recorder, os.path.normpath(os.path.join(self.relative, other)))
@@ -119,7 +131,10 @@ class ArtifactPath(os.PathLike[str]):
     @property
     def path(self) -> Path:
         """The plain path; using it notes nothing."""
-        return Path(self._recorder.root, self.relative)
+        path = Path(self._recorder.root, self.relative)
+        if self._recorder.need is not None:
+            self._recorder.need(str(path), all_below=True)
+        return path
 
     def open(self, mode: str = "r", **options: Any) -> IO[Any]:
         """Open for reading, as :meth:`pathlib.Path.open`."""
@@ -240,11 +255,12 @@ class TestDirectory(ArtifactPath):
         is_file: bool = False,
         declared: Sequence[str] | None = None,
         part: str | None = None,
+        need: Need | None = None,
     ) -> None:
         root, known = location, [*store.important_files, *store.optional_files] if declared is None else declared
         if is_file:
             root, known = location.parent, [location.name, f"{location.name}/*", *store.optional_files]
-        recorder = Recorder(str(root), known)
+        recorder = Recorder(str(root), known, need)
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}

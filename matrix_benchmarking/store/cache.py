@@ -79,7 +79,7 @@ class Envelope:
         return codec.unpack_struct(body, (__version__, *stamp), form)
 
 
-def in_user_directory(path: Path, workload: Workload, suffix: str) -> Path:
+def in_user_directory(path: str | Path, workload: Workload, suffix: str) -> Path:
     """The file of *path*, a test or a tree, in the user's cache directory."""
     name = hashlib.blake2b(f"{workload.name}\0{path}".encode("utf-8", "surrogateescape"), digest_size=20)
     return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}")
@@ -181,9 +181,9 @@ ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 
 def places(candidate: Candidate, workload: Workload) -> list[Path]:
     """Where the cache of a test may be: in its directory, else (a flat or read-only tree) in the user's directory."""
-    path = candidate.path if candidate.part is None else Path(f"{candidate.path}#{candidate.part}")
-    user = in_user_directory(path, workload, "cache")
-    return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
+    name = candidate.known_as or str(candidate.path)
+    user = in_user_directory(name if candidate.part is None else f"{name}#{candidate.part}", workload, "cache")
+    return [user] if candidate.is_file or candidate.known_as else [candidate.path / workload.store.cache_filename, user]
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:

@@ -10,9 +10,10 @@ import difflib
 import fnmatch
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
+from ..bucket import BucketPath
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..files import read_regular
 from ..jsonable import Document
@@ -197,6 +198,7 @@ class Candidate:
     Attributes:
         lost: what is wrong with a run that lost its settings, a sentence; it is none that finished.
         cache_counts: False where the cache stands alone, and no download brought it so.
+        known_as: what its cache goes by, where that is not its path.
     """
 
     path: Path
@@ -206,6 +208,7 @@ class Candidate:
     lost: str | None = None
     cache_counts: bool = True
     part: str | None = None
+    known_as: str | None = None
 
     @property
     def directory(self) -> str:
@@ -223,7 +226,12 @@ class Found:
 
 
 def check_root(root: str | os.PathLike[str]) -> Path:
-    """The results directory, resolved. Raises MatbenchError: it doesn't exist, is not a directory or can't be read."""
+    """The results directory, resolved. Raises MatbenchError: it doesn't exist, is not a directory or can't be read.
+
+    One in a bucket is as it was named: the walk finds out.
+    """
+    if isinstance(root, BucketPath):
+        return root
     try:
         resolved = Path(root).resolve(strict=True)
         with os.scandir(resolved):
@@ -237,28 +245,46 @@ def check_root(root: str | os.PathLike[str]) -> Path:
         raise MatbenchError(f"results directory '{root}' can't be read: {reason}") from error
 
 
-def find_tests(root: Path, workload: Workload) -> Found:
-    """All tests below *root*, which :func:`check_root` has resolved.
+Look = Callable[[Path], tuple[Hashable, Listing, list[str]]]
+"""What tells a directory from others, what it holds, and which links to directories. OSError: it can't be read."""
+
+
+def _look(directory: Path) -> tuple[Hashable, Listing, list[str]]:
+    status = directory.stat()
+    files, directories, linked = [], [], []
+    with os.scandir(directory) as items:
+        for item in items:
+            if item.is_dir(follow_symlinks=False):
+                if not item.name.startswith("."):
+                    directories.append(item.name)
+            elif item.is_symlink() and os.path.isdir(item.path):
+                linked.append(item.name)
+            elif not is_index(item.name):
+                files.append(item.name)
+    return (status.st_dev, status.st_ino), Listing(directory, frozenset(files), frozenset(directories)), linked
+
+
+def find_tests(root: Path, workload: Workload, look: Look = _look) -> Found:
+    """All tests below *root*, which :func:`check_root` has resolved, by what a *look* into directories shows.
 
     Hidden directories and those that hold a file ``skip`` are passed over, and test directories not searched.
     """
     traces = Traces.of(workload)
     candidates: list[Candidate] = []
     notes: list[str] = []
-    waiting, links, visited = [root], list[Path](), set[tuple[int, int]]()
+    waiting, links, visited = [root], list[Path](), set[Hashable]()
     while waiting or links:
         directory = waiting.pop() if waiting else links.pop()
         if directory.is_symlink() and not _may_follow(directory, root, candidates, notes):
             continue
         try:
-            status = directory.stat()
-            listing, linked = _list(directory)
+            identity, listing, linked = look(directory)
         except OSError as error:
             notes.append(f"{directory.relative_to(root)}: left out, {os_reason(error)}")
             continue
-        if (status.st_dev, status.st_ino) in visited or SKIP_FILE in listing.files:
+        if identity in visited or SKIP_FILE in listing.files:
             continue
-        visited.add((status.st_dev, status.st_ino))
+        visited.add(identity)
         found = _recognise(listing, workload, None if directory == root else traces)
         candidates.extend(found)
         if not any(candidate.path == directory and candidate.finished for candidate in found):
@@ -285,20 +311,6 @@ def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> l
     if trace is not None:
         return [Candidate(listing.path, None, finished=False, lost=_loss(trace, listing))]
     return [Candidate(listing.path, None)] if workload.store.cache_filename in listing.files else []
-
-
-def _list(directory: Path) -> tuple[Listing, list[str]]:
-    files, directories, linked = [], [], []
-    with os.scandir(directory) as items:
-        for item in items:
-            if item.is_dir(follow_symlinks=False):
-                if not item.name.startswith("."):
-                    directories.append(item.name)
-            elif item.is_symlink() and os.path.isdir(item.path):
-                linked.append(item.name)
-            elif not is_index(item.name):
-                files.append(item.name)
-    return Listing(directory, frozenset(files), frozenset(directories)), linked
 
 
 def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: list[str]) -> bool:

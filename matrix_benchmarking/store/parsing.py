@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -28,6 +29,7 @@ from .documents import parse_test_start_end, parse_test_uuid
 from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
 from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
 from .fingerprint import State
+from .in_bucket import AtHand, BucketTree, Objects
 from .readers import ReaderLayout, what_is_wrong
 from .settings_from import PATTERN, settings_from
 
@@ -36,13 +38,39 @@ ALONE = "known from its cache alone: its artifacts are not here"
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """What the parse of each test of a tree needs to know; *code* is the digest of the workload's source."""
+    """What the parse of each test of a tree needs to know.
+
+    Attributes:
+        code: the digest of the workload's source.
+        tree: the tree, where it is in a bucket.
+        near: those of its tests that are at hand, below *root*.
+    """
 
     workload: Workload
     root: Path
     code: bytes
     options: Mapping[str, object]
     ignore_cache: bool = False
+    tree: BucketTree | None = None
+    near: AtHand | None = None
+
+    @contextlib.contextmanager
+    def at_hand(
+        self, tests: Sequence[Candidate], objects: Objects | None = None
+    ) -> Iterator[tuple[Context, Sequence[Candidate]]]:
+        """*tests* where they can be read, and what to know there."""
+        if self.tree is None:
+            yield self, tests
+            return
+        with self.tree.at_hand(tests, self.workload, objects) as near:
+            yield dataclasses.replace(self, root=near.root, tree=None, near=near), near.tests
+
+    def objects_of(self, tests: Sequence[Candidate]) -> Objects:
+        return {} if self.tree is None else self.tree.objects_of(tests, self.workload)
+
+    def found(self, candidate: Candidate) -> Candidate:
+        """*candidate*, which is at hand, where it was found."""
+        return candidate if self.near is None else self.near.found(candidate)
 
     @functools.cached_property
     def declared(self) -> Sequence[str]:
@@ -69,6 +97,7 @@ class Context:
             is_file=candidate.is_file,
             declared=self.declared,
             part=candidate.part,
+            need=None if self.near is None else self.near.need,
         )
 
 
@@ -194,7 +223,7 @@ def _known_test(
             state = cached.freshness(candidate.directory, context.code)
             if candidate.layout is None and cached.has_artifacts and state is not State.ABSENT:
                 raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
-            is_alone = candidate.layout is None or state is State.ABSENT
+            is_alone = candidate.layout is None or (state is State.ABSENT and context.near is None)
             if is_alone or (state is State.SAME and not context.ignore_cache):
                 results = cached.load_results()
                 _refresh_settings(context, candidate, cached)
@@ -352,24 +381,27 @@ class Loader:
 
     def _parse(self, candidate: Candidate) -> ParsedTest:
         """*candidate* again; of a file with several tests those that follow are kept too, as far as there is room."""
-        tests = iter(tests_of(self._context, candidate))
-        found, wanted = next(tests)
-        if isinstance(wanted, SettingsError):
-            raise wanted
-        if found != candidate:
-            raise SettingsError("the file doesn't hold it any more; parse the tree again")
-        self._add(candidate, wanted)
-        room = _KEPT_BYTES - wanted.packed_bytes
-        for each, parsed in tests:
-            if isinstance(parsed, SettingsError) or (room := room - parsed.packed_bytes) < 0:
-                break
-            self._add(each, parsed)
+        with self._context.at_hand([candidate]) as (context, (here,)):
+            tests = iter(tests_of(context, here))
+            found, wanted = next(tests)
+            if isinstance(wanted, SettingsError):
+                raise wanted
+            if found != here:
+                raise SettingsError("the file doesn't hold it any more; parse the tree again")
+            self._add(candidate, wanted)
+            room = _KEPT_BYTES - wanted.packed_bytes
+            for each, parsed in tests:
+                if isinstance(parsed, SettingsError) or (room := room - parsed.packed_bytes) < 0:
+                    break
+                self._add(context.found(each), parsed)
         while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
             self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
         return wanted
 
     def _gone(self, candidate: Candidate) -> str | None:
         """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
+        if self._context.tree is not None:
+            return None
         target = os.path.realpath(candidate.path)
         if not os.path.exists(target):
             return f"'{candidate.path}' is not there any more, it was removed or renamed; parse it again"

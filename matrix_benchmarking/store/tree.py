@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import bucket, workload_file
 from .. import workload as workloads
-from .. import workload_file
+from ..bucket import BucketPath
 from ..columns import Columns, Shared, Texts
 from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError, WorkloadError
@@ -27,7 +28,8 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
-from .find import Candidate, NativeLayout, check_root, find_tests, layouts_of
+from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
+from .in_bucket import BucketTree, Objects
 from .parsing import Context, Loader, NotRecognised, candidate_of, tests_of
 
 if TYPE_CHECKING:
@@ -70,9 +72,9 @@ def parse_tree(
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
     resolved = check_root(root)
-    found = find_tests(resolved, workload)
-    ignores = ignore_cache or cache.is_ignored()
-    context = Context(workload, resolved, workload_file.source_digest(workload.source), dict(options or {}), ignores)
+    tree, found = _find(resolved, workload)
+    ignores, code = ignore_cache or cache.is_ignored(), workload_file.source_digest(workload.source)
+    context = Context(workload, resolved, code, dict(options or {}), ignores, tree)
     if workload.spec is None:
         executor, cluster, jobs = None, None, 1
     loader = Loader(context)
@@ -82,7 +84,9 @@ def parse_tree(
         for columns, its_notes in _settle(context, _parse_all(context, found.tests, chosen, progress, loader), loader):
             parts.append(columns)
             notes.extend(its_notes)
-    parts.append(_columns(context, [(_unfinished(context, each), None) for each in found.unfinished]))
+    if found.unfinished:
+        with context.at_hand(found.unfinished) as (here, unfinished):
+            parts.append(_columns(here, [(_unfinished(here, each), None) for each in unfinished]))
     tests = Columns.joined(parts)
     parts.clear()  # of a big tree they are large
     if not len(tests):
@@ -95,6 +99,11 @@ def parse_tree(
     return tree_index.matrix_of(loader.tests(tests), sentences)
 
 
+def _find(root: Path, workload: Workload) -> tuple[BucketTree | None, Found]:
+    tree = BucketTree(root) if isinstance(root, BucketPath) else None
+    return tree, find_tests(root, workload) if tree is None else tree.find(workload)
+
+
 def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
     """Remove the caches of all tests below *root*, unfinished ones too, and the tree's index; how many tests had one.
 
@@ -102,9 +111,9 @@ def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
     """
     resolved = check_root(root)
     cache.remove(tree_index.places(resolved, workload))
-    found = find_tests(resolved, workload)
+    tree, found = _find(resolved, workload)
     candidates = [test for test in (*found.tests, *found.unfinished) if test.layout is not None]
-    again = [test for test in candidates if not cache.stands_alone(test, workload)]
+    again = [test for test in candidates if tree is not None or not cache.stands_alone(test, workload)]
     return sum(cache.remove(cache.places(test, workload)) for test in again)
 
 
@@ -130,8 +139,11 @@ def _executor(
     if cluster is not None:
         from ..cluster.executor import executor  # Dask is of an extra, and takes a second
 
-        files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in tests[:SEEN]]
-        return executor(cluster, context.root, files, functools.partial(_parse_in_worker, *_for_worker(context), []))
+        seen = tests[:SEEN] if context.tree is None else []
+        files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in seen]
+        return executor(
+            cluster, context.root, files, functools.partial(_parse_in_worker, *_for_worker(context), ([], {}))
+        )
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
     if given is not None or jobs <= 1:
@@ -163,6 +175,8 @@ def _process_context() -> multiprocessing.context.BaseContext:
 Note = tuple[str, str]
 Outcome = tuple[Columns, list[Note]]
 """Some tests, and what was noticed of them."""
+Chunk = tuple[Sequence[Candidate], Objects]
+"""Some tests that are to be parsed, and of a tree in a bucket what there is of them."""
 
 
 def _parse_all(
@@ -175,7 +189,8 @@ def _parse_all(
     """The outcomes of the candidates, in their order, some at a time; a file may hold several tests, or none."""
     processes, total = len(os.sched_getaffinity(0)), len(candidates)
     size = _CHUNK if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
-    chunks = [candidates[start : start + size] for start in range(0, total, size)]
+    shares = [candidates[start : start + size] for start in range(0, total, size)]
+    chunks: list[Chunk] = [(each, context.objects_of(each)) for each in shares]
     done = 0
 
     def report(count: int) -> None:
@@ -190,7 +205,7 @@ def _parse_all(
             outcomes = executor.map(functools.partial(_parse_in_worker, *_for_worker(context)), chunks)
         for chunk, some in zip(chunks, outcomes, strict=True):
             if executor is not None:
-                report(len(chunk))
+                report(len(chunk[0]))
             yield some
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
@@ -206,7 +221,7 @@ def _for_worker(context: Context) -> tuple[str, Arguments]:
     return spec, (context.root, context.code, dict(context.options), context.ignore_cache)
 
 
-def _parse_in_worker(spec: str, arguments: Arguments, chunk: Sequence[Candidate]) -> Outcome:
+def _parse_in_worker(spec: str, arguments: Arguments, chunk: Chunk) -> Outcome:
     workload, code = _workload(spec)
     if code != arguments[1]:
         from ..cluster.workers import host_name
@@ -216,7 +231,19 @@ def _parse_in_worker(spec: str, arguments: Arguments, chunk: Sequence[Candidate]
             f"digest {code.hex()[:12]}, and that of the starter {arguments[1].hex()[:12]}: bring both to the same "
             "state, and start the worker anew"
         )
-    return _parse_chunk(Context(workload, *arguments), chunk)
+    root = arguments[0]
+    tree = _tree(root) if isinstance(root, BucketPath) else None
+    if isinstance(root, BucketPath) and not chunk[0]:
+        from ..cluster.workers import host_name
+
+        bucket.require(root, host_name())
+    return _parse_chunk(Context(workload, *arguments, tree), chunk)
+
+
+@functools.lru_cache(maxsize=4)
+def _tree(root: BucketPath) -> BucketTree:
+    """The tree at *root*, to which a worker connects once."""
+    return BucketTree(root)
 
 
 @functools.lru_cache(maxsize=4)
@@ -228,18 +255,20 @@ def _workload(spec: str) -> tuple[Workload, bytes]:
 
 def _parse_chunk(
     context: Context,
-    chunk: Sequence[Candidate],
+    chunk: Chunk,
     loader: Loader | None = None,
     report: Callable[[int], None] = lambda count: None,
 ) -> Outcome:
     tests: list[Test] = []
     notes: list[Note] = []
-    for candidate in chunk:
-        found, its_notes = _parse_candidate(context, candidate, loader)
-        tests += found
-        notes += its_notes
-        report(1)
-    return _columns(context, tests), notes
+    with context.at_hand(*chunk) as (here, candidates):
+        for candidate in candidates:
+            found, its_notes = _parse_candidate(here, candidate, loader)
+            tests += found
+            notes += its_notes
+            report(1)
+        notes += [(name, "went away while the tree was read") for name in (here.near.gone if here.near else ())]
+        return _columns(here, tests), notes
 
 
 Test = tuple[Entry, Candidate | None]
@@ -260,7 +289,7 @@ def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | No
                 tests.append((_unreadable(context, each, parsed), None))
                 continue
             if loader is not None:
-                loader.keep(each, parsed)
+                loader.keep(context.found(each), parsed)
             tests.append((parsed.entry, each))
             notes += [(parsed.entry.name, note) for note in parsed.notes]
     except NotRecognised as error:

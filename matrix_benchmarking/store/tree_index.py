@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from .. import workload_file
+from ..bucket import BucketPath
 from ..columns import Columns
 from ..files import read_regular
 from ..matrix import Matrix
@@ -27,6 +28,7 @@ from .cache import Envelope
 from .codec import BrokenCache
 from .find import check_root, layouts_of
 from .fingerprint import digest
+from .in_bucket import BucketTree
 from .parsing import Context, Loader
 
 ENVELOPE = Envelope(b"matbench-index", 8, "matbench index")
@@ -41,15 +43,9 @@ class IndexedTree:
     written: dt.datetime
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(msgspec.Struct):
     """What an index holds of a tree: its tests, unfinished ones among them, and notes."""
 
-    tests: Columns
-    notes: list[str]
-
-
-class _Tree(msgspec.Struct):
     tests: Columns
     notes: list[str]
 
@@ -63,7 +59,7 @@ class _Index(msgspec.Struct):
 
 def encode(contents: Contents) -> bytes:
     """*contents* as bytes, the same for the same contents."""
-    return codec.pack_struct((), _Tree(contents.tests, contents.notes))
+    return codec.pack_struct((), contents)
 
 
 def decode(content: bytes, layouts: int) -> Contents:
@@ -72,12 +68,12 @@ def decode(content: bytes, layouts: int) -> Contents:
     Raises BrokenCache: *content* is no index.
     """
     try:
-        tree = codec.unpack_struct(content, (), _Tree)
+        tree = codec.unpack_struct(content, (), Contents)
         assert tree is not None
         tree.tests.check(layouts)
     except (ValueError, KeyError, TypeError) as error:
         raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
-    return Contents(tree.tests, tree.notes)
+    return tree
 
 
 def read_index(
@@ -94,7 +90,9 @@ def read_index(
     resolved = check_root(root)
     if cache.is_ignored():
         return None
-    context = Context(workload, resolved, workload_file.source_digest(workload.source), dict(options or {}))
+    tree = BucketTree(resolved) if isinstance(resolved, BucketPath) else None
+    code = workload_file.source_digest(workload.source)
+    context = Context(workload, resolved, code, dict(options or {}), tree=tree)
     try:
         latest = _latest(context)
         if latest is None:
@@ -125,9 +123,9 @@ def save(context: Context, contents: Contents) -> list[str]:
         notes.append(f"the index of the tree is ignored: {broken}")
     except codec.CodecError as error:
         return [f"no index of the tree is kept: the tests hold {error}"]
-    beside, user = places(root, context.workload)
+    *beside, user = places(root, context.workload)
     content = ENVELOPE.seal(_stamp(context), _Index(dt.datetime.now(dt.UTC), tree))
-    paths = [beside, user] if _may_be_beside(contents, root) else [user]
+    paths = [*beside, user] if _may_be_beside(contents, root) else [user]
     return [*notes, *cache.write_first(paths, content, "index of the tree")]
 
 
@@ -145,12 +143,13 @@ def _may_be_beside(contents: Contents, root: Path) -> bool:
     )
 
 
-def places(root: Path, workload: Workload) -> tuple[Path, Path]:
-    """Where the index of the tree at *root* may be: beside its tests, and in the user's cache directory."""
+def places(root: Path, workload: Workload) -> list[Path]:
+    """Where the index of the tree at *root* may be: beside its tests, if that is no bucket, and in the user's cache."""
     name = workload.name
     if not _PLAIN_NAME.fullmatch(name):
         name = digest(name.encode("utf-8", "surrogatepass")).hex()
-    return root / f"{INDEX_PREFIX}{name}", cache.in_user_directory(root, workload, "index")
+    beside = [] if isinstance(root, BucketPath) else [root / f"{INDEX_PREFIX}{name}"]
+    return [*beside, cache.in_user_directory(root, workload, "index")]
 
 
 def _latest(context: Context) -> _Index | None:

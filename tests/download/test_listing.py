@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.download.http import parse_html
-from matrix_benchmarking.download.source import unsafe
+from matrix_benchmarking.files import unsafe
 
 URL = "https://host/runs/"
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from download_support.bucket import s3_server
+from download_support.bucket import emptied, s3_server
 from download_support.web import Answer, nasty_server
-from requirements import missing
 
 Capture = pytest.CaptureFixture[str]
 
@@ -23,34 +22,13 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def endpoint(log: Path) -> Iterator[str]:
-    for library in ("moto", "s3fs", "boto3"):
-        try:
-            __import__(library)
-        except ImportError:
-            missing(f"{library}; run `make test`, which installs it")
     with s3_server(log) as url:
         yield url
 
 
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> Any:
-    """A client of an empty server, with the environment that matbench needs to reach it."""
-    import urllib.request
-
-    import boto3
-
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/moto-api/reset", method="POST")).close()
-    for name, value in {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "sesame",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="results")
-    return client
+    return emptied(endpoint, monkeypatch)
 
 
 def upload(s3: Any, tree: Path, prefix: str = "nightly/") -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from download_support.bucket import s3_server
-from requirements import missing
+from download_support.bucket import emptied, s3_server
 
 import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
@@ -18,12 +16,6 @@ from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.history import SQLiteLocation, open_history
 
 RELEASES = Path("data/samples/encoder_history/history.jsonl.gz")
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "testing",
-    "AWS_SECRET_ACCESS_KEY": "sesame",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
 Capture = pytest.CaptureFixture[str]
 
 
@@ -42,11 +34,6 @@ def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    for library in ("moto", "s3fs", "boto3"):
-        try:
-            __import__(library)
-        except ImportError:
-            missing(f"{library}; run `make test`, which installs it")
     with s3_server(tmp_path_factory.mktemp("moto") / "log") as url:
         yield url
 
@@ -54,14 +41,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A client of a server with one empty bucket."""
-    import boto3
-
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/moto-api/reset", method="POST")).close()
-    for name, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": endpoint}.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.client("s3")
-    client.create_bucket(Bucket="perf")
-    return client
+    return emptied(endpoint, monkeypatch, "perf")
 
 
 def answers(place: str) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...cluster import Cluster, Host, Question
 from ...cluster import check as look_at
@@ -13,6 +14,10 @@ from ...errors import ClusterError
 from . import on_worker
 from .job import Job
 
+if TYPE_CHECKING:
+    from distributed import Future
+
+LOOK_S, RENEW_S = 1.0, 10.0
 CHECK_S = 180.0
 """How long a worker may take to load the workload and to look for the programs that measure."""
 
@@ -26,6 +31,7 @@ class Crew:
         self.machines: dict[str, str] = {}  # by the host's name, its hardware
         self.out: dict[str, str] = {}  # by the host's name, why it can't go on
         self._refused: set[str] = set()
+        self._looked, self._renewed, self._alone = 0.0, time.monotonic(), time.monotonic()
 
     def require(self) -> None:
         """Take in all workers that are there; ClusterError names each that isn't fit, before anything is begun."""
@@ -34,19 +40,34 @@ class Crew:
             raise ClusterError("\n".join(refused))
 
     def update(self, say: Callable[[str], None]) -> set[str]:
-        """Take in workers that came, and give the addresses of those that are gone."""
-        known = self.cluster.workers()
+        """Take in workers that came, once a second, and give the addresses of those that are gone.
+
+        Lost ones are replaced where we started them. ClusterError: none is left, and none came in time.
+        """
+        now, named = time.monotonic(), self.cluster.named
+        if now - self._looked < LOOK_S:
+            return set()
+        self._looked, known = now, self.cluster.workers()
         gone = self.hosts.keys() - known.keys()
         for address in gone:
             del self.hosts[address]
         new = [each for each in known if each not in self.hosts and each not in self._refused]
         for sentence in self._take_in(new):
             say(f"a worker that came later is left out: {sentence}")
+        if len(self.hosts) < (named.wanted or 0) and now - self._renewed > RENEW_S:
+            self._renewed = now
+            self.cluster.renew()
+        if self.hosts:
+            self._alone = now
+        elif now - self._alone > named.start_timeout_s:
+            raise ClusterError("no worker is left")
         return gone
 
-    def put_out(self, host: Host, reason: str) -> None:
-        """Deal nothing more to *host*."""
-        self.out[host.name] = reason
+    def ask(self, address: str, function: Any, *arguments: Any, needs: Mapping[str, float] = {}) -> Future[Any]:
+        """Have the worker at *address* call *function*, where what the call *needs* is free."""
+        resources = {"resources": needs} if needs else {}
+        where = {"workers": [address], "allow_other_workers": False, **resources}
+        return self.cluster.client.submit(function, *arguments, pure=False, retries=0, **where)
 
     def fit_for(self, wanted: Mapping[str, float]) -> set[str]:
         """The names of the hosts that have what is *wanted*."""
@@ -63,14 +84,13 @@ class Crew:
             if (idle := workers - self._draft.points_per_host) > 0:
                 said.append(
                     f"{name} has {workers} workers, of which {idle} will have nothing to do, as points don't share a "
-                    "host: with Slurm, ask for whole nodes (directives: [--exclusive])"
+                    "host (points_per_host): with Slurm, ask for whole nodes (directives: [--exclusive])"
                 )
         return said
 
     def _take_in(self, addresses: Iterable[str]) -> list[str]:
         fit, refused = look_at(self.cluster, self._question, addresses)
-        submit, text = self.cluster.client.submit, self._draft.model_dump_json()
-        asked = [(host, submit(on_worker.check, text, workers=[host.address], pure=False, retries=0)) for host in fit]
+        asked = [(host, self.ask(host.address, on_worker.check, self._draft.model_dump_json())) for host in fit]
         for host, future in asked:
             try:
                 found: Mapping[str, Any] = future.result(timeout=CHECK_S)

@@ -56,6 +56,7 @@ class Deck:
         for group in groups:
             rounds.setdefault(group.round, []).append(group)
         self._begun: dict[int | None, set[str]] = {number: set() for number in rounds}
+        self._tried: dict[str, set[str]] = {}  # by target, the hosts that could not start it
         self._pieces: dict[int | None, list[Piece]] = {}
         for number, of_round in rounds.items():
             shares = math.ceil(math.ceil(hosts / len(rounds)) / len(of_round))
@@ -65,17 +66,11 @@ class Deck:
         for pieces in self._pieces.values():
             yield from pieces
 
-    def deal(
-        self,
-        host: str,
-        resources: Mapping[str, float],
-        busy: Collection[str | None] = (),
-        avoided: Collection[str] = (),
-    ) -> Piece | None:
+    def deal(self, host: str, resources: Mapping[str, float], busy: Collection[str | None] = ()) -> Piece | None:
         """The next piece for *host*; None where none is fit for it.
 
         It goes on with a round that it has begun, else begins one that nobody has, else helps with that of which most
-        is left. *busy* are the exclusive targets that others load, *avoided* those that it could not start.
+        is left. *busy* are the exclusive targets that others load.
         """
 
         def rank(number: int | None) -> tuple[int, int, int]:
@@ -87,7 +82,7 @@ class Deck:
             for piece in self._pieces[number]:
                 is_fit = all(resources.get(name, 0.0) >= count for name, count in piece.requires.items())
                 is_taken = piece.exclusive is not None and piece.exclusive in busy
-                if is_fit and not is_taken and piece.group.key not in avoided:
+                if is_fit and not is_taken and host not in self._tried.get(piece.group.key, ()):
                     self._pieces[number].remove(piece)
                     self._begun[number].add(host)
                     return piece
@@ -98,6 +93,12 @@ class Deck:
         if points or searches:
             left = dataclasses.replace(piece, points=points, searches=searches)
             self._pieces[piece.group.round].insert(0, left)
+
+    def avoid(self, host: str, piece: Piece) -> set[str]:
+        """*host* could not start the target of *piece*, and gets none of it any more; gives all such hosts."""
+        tried = self._tried.setdefault(piece.group.key, set())
+        tried.add(host)
+        return tried
 
     def remove(self, piece: Piece) -> None:
         self._pieces[piece.group.round].remove(piece)

@@ -20,7 +20,9 @@ from typing import Any
 import pydantic
 import yaml
 
+from ... import bucket
 from ... import workload as workloads
+from ...bucket import BucketPath
 from ...cluster.workers import host_name
 from ...errors import MatbenchError, OutputError, WorkloadError
 from ...files import atomic_write
@@ -44,7 +46,8 @@ class Job(pydantic.BaseModel):
     Attributes:
         file: the benchmark file, as it would be written, the values given on the command line put in.
         base, directory: what its paths are relative to, and where the command was called.
-        root: the results directory; None where runs return to the starter, and the host chooses one of its own.
+        root: the results directory; None where the host chooses one of its own, from which runs go to the *bucket* or
+            return to the starter.
         digest: of the workload's source; None where the file names none.
         prices: in USD per hour, as they were given.
         campaign: the id of this start on this host, a block.
@@ -59,6 +62,7 @@ class Job(pydantic.BaseModel):
     base: Path
     directory: Path
     root: Path | None
+    bucket: str | None
     digest: str | None
     prices: dict[str, float]
     campaign: str = ""
@@ -71,6 +75,11 @@ class Job(pydantic.BaseModel):
     max_usd: float | None = None
     max_duration_s: float | None = None
     points_per_host: int = 1
+
+    @property
+    def returns(self) -> bool:
+        """Whether runs come back to the starter."""
+        return self.root is None and self.bucket is None
 
 
 def written(plan: Plan) -> dict[str, Any]:
@@ -101,8 +110,9 @@ def plan_of(job: Job, beside: Path) -> Plan:
         stream.write(yaml.safe_dump(job.file, sort_keys=False, allow_unicode=True).encode())
     found = {Point("", run.settings, run.repeat).key: run for run in job.found}
     price = price_of(None if name is None else workloads.load(name), job.prices)
+    root, results = job.root or beside.parent, BucketPath(job.bucket) if job.bucket is not None else None
     try:
-        return Plan(files.read(beside), job.base, job.root or beside.parent, price_of=price, found=found)
+        return Plan(files.read(beside), job.base, root, price_of=price, found=found, results=results)
     except MatbenchError as error:
         raise MatbenchError(f"{host} can't measure it: {error}") from error
 
@@ -166,6 +176,8 @@ def main(arguments: Sequence[str]) -> int:
         if "--check" in arguments:
             plan = plan_of(job, place.with_name("benchmark.yaml"))
             plan.driver(plan, Limits(), told.rate)  # which looks for its programs
+            if plan.bucket is not None:
+                bucket.require(plan.bucket, host_name())
             told.tell(machine=environment.describe())
         else:
             measure(job, place.parent, told)

@@ -59,15 +59,15 @@ def measure(text: str, topic: str) -> Event:
     """Measure the job *text*; events go to *topic* as they come.
 
     Returns:
-        ``events``, all of them; ``problem``, why the host can't go on, if so; ``runs``, where they return, the finished
-        ones by path, each a tar archive.
+        ``events``, all of them; ``problem``, why the host can't go on, if so; ``ends``, whether that is because the
+        worker ends; ``runs``, where they return, the finished ones by path, each a tar archive.
     """
     from distributed import get_worker
 
     job, worker = Job.model_validate_json(text), get_worker()
     own = job.root or _own_root(job.campaign)
     place = own / JOBS / job.name
-    problem, said, runs = None, list[Event](), dict[str, bytes]()
+    problem, ends, said, runs = None, False, list[Event](), dict[str, bytes]()
     try:
         place.mkdir(parents=True)
         here = job.model_copy(update={"root": own})
@@ -78,19 +78,19 @@ def measure(text: str, topic: str) -> Event:
         elif "problem" in ended:
             problem = ended["problem"]
         set_aside(own, place)
-        if job.root is None:
+        if job.returns:
             runs = dict(_packed(own, [event["ended"] for event in said if "ended" in event]))
     except _Cancelled:
         set_aside(own, place)
-        problem = "cancelled"
+        problem, ends = "its worker ends", True
     except OSError as error:
         problem = f"{error.filename or own}: {os_reason(error)}"
     except MatbenchError as error:
         problem = str(error)
     finally:
-        for each in [place, *([own / path for path in runs] if job.root is None else [])]:
+        for each in [place, *(own / path for path in runs)]:
             shutil.rmtree(each, ignore_errors=True)
-    return {"events": said, "problem": problem, "runs": runs}
+    return {"events": said, "problem": problem, "ends": ends, "runs": runs}
 
 
 def forget(campaign: str) -> None:

@@ -26,7 +26,11 @@ LOGS = f"{OWN_DIRECTORY}/workers"
 
 def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Job:
     """What all jobs of *plan* have in common. ConfigError: it can't be measured on a cluster."""
-    is_shared = named.results == "share"
+    is_shared = named.results == "share" and plan.bucket is None
+    if named.results == "return" and plan.bucket is not None:
+        raise ConfigError(
+            f"cluster: {{results: return}}, but {plan.bucket} gets each run from who measured it: leave it out"
+        )
     if plan.target is not None and plan.target.is_paid and not is_shared:
         raise ConfigError(
             "a paid target on a cluster needs a results directory that all machines share: there lies the lease by "
@@ -38,6 +42,7 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
         base=plan.base,
         directory=Path.cwd(),
         root=plan.root if is_shared else None,
+        bucket=None if plan.bucket is None else str(plan.bucket),
         digest=workload_digest(plan.file.workload),
         prices=dict(prices),
         points_per_host=named.points_per_host,
@@ -49,8 +54,8 @@ def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> 
     """The hosts of *named*, all of them fit to measure *plan*; ClusterError, before anything is begun, says why not."""
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(connected(named, plan.root / LOGS))
-        cluster.wait(listener.note, listener.tick)
-        is_shared = named.results == "share"
+        cluster.wait(listener.note, lambda: listener.standing(0, 0.0))
+        is_shared = draft.root is not None
         question = stack.enter_context(token_in(plan.root / OWN_DIRECTORY)) if is_shared else Question()
         crew = Crew(cluster, question, draft)
         crew.require()
@@ -74,7 +79,6 @@ def carry_out(
     limits: Limits,
     listener: Listener,
     *,
-    max_usd: float | None,
     stop_on_error: bool,
     repeat: Sequence[str],
     prices: Mapping[str, float],
@@ -88,7 +92,7 @@ def carry_out(
     with crew_of(plan, named, draft, listener) as crew:
         for sentence in crew.oddities():
             listener.note(sentence)
-        return Conductor(plan, crew, draft, limits, max_usd, listener).run()
+        return Conductor(plan, crew, draft, limits, listener).run()
 
 
 def _unmet(plan: Plan, crew: Crew) -> list[str]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ...analyze.study import Study
 from ...analyze.words import percent
+from ...bucket import BucketPath
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
@@ -87,8 +88,10 @@ def _state(entry: Entry) -> list[Node]:
     if entry.missing_files:
         lines.append(html.P(f"Missing: {', '.join(entry.missing_files)}.", className="warning"))
     box = [html.Div(lines, className="verdict")] if lines else []
-    nearby = os.path.relpath(entry.location)  # a path as one would type it here
-    nearby = str(entry.location) if nearby.startswith(os.pardir) else nearby
+    nearby = str(entry.location)
+    if not isinstance(entry.location, BucketPath):
+        near = os.path.relpath(nearby)  # a path as one would type it here
+        nearby = nearby if near.startswith(os.pardir) else near
     what = "Test directory: " if entry.kept_in is None else "History: "
     said = [what, html.Code(entry.kept_in or nearby), f" · id {entry.test_uuid}"]
     return [*box, html.P(said, className="provenance")]

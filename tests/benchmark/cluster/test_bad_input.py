@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchmark_support.machines import Machines
+from benchmark_support.machines import REPOSITORY, Machines
 from download_support.web import directory_server
 from requirements import missing
 
@@ -70,8 +70,8 @@ def test_workers_are_refused_by_name_each_for_its_own_reason(
         (place / f"v{version}" / "mine.py").write_text(WORKLOAD.format(version=version))
     monkeypatch.syspath_prepend(str(place / "v1"))
     machines.worker("lacks")
-    machines.worker("other", environment={"PYTHONPATH": str(place / "v2")})
-    machines.worker("fit", environment={"PYTHONPATH": str(place / "v1")})
+    machines.worker("other", environment={"PYTHONPATH": f"{place}/v2:{REPOSITORY}"})
+    machines.worker("fit", environment={"PYTHONPATH": f"{place}/v1:{REPOSITORY}"})
     lines = refused(machines.address, capsys, workload="mine").splitlines()
     assert len(lines) == 2
     assert any("lacks hasn't the workload" in line for line in lines)

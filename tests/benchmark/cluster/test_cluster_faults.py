@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from benchmark_support.fake_hf_api import TOKEN, FakeApi
-from benchmark_support.machines import Machines, started_on, starter, wait_until
+from benchmark_support.machines import REPOSITORY, Machines, started_on, starter, wait_until
 
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.settings import read_settings_file
@@ -164,7 +164,7 @@ def test_a_paid_target_is_torn_down_by_its_lease_from_anywhere(machines, place, 
     """All is gone but a paid target."""
     (place / "site").mkdir()
     (place / "site" / "sitecustomize.py").write_text(PATCH.format(url=api.url))
-    machines.worker("a", environment={"PYTHONPATH": str(place / "site"), "HF_TOKEN": TOKEN})
+    machines.worker("a", environment={"PYTHONPATH": f"{place}/site:{REPOSITORY}", "HF_TOKEN": TOKEN})
     endpoint = {"repository": "a/b", "instance_type": "nvidia-l4"}
     write(WAITS_FOR_GO, target={"hf_endpoint": endpoint, "usd_per_hour": 0.8})
     with starter(*words(machines), directory=place) as process:
@@ -176,7 +176,7 @@ def test_a_paid_target_is_torn_down_by_its_lease_from_anywhere(machines, place, 
     assert "deleted endpoint" in capsys.readouterr().out
     assert api.endpoints == {}
     (place / "go").touch()
-    machines.worker("b", environment={"PYTHONPATH": str(place / "site"), "HF_TOKEN": TOKEN})
+    machines.worker("b", environment={"PYTHONPATH": f"{place}/site:{REPOSITORY}", "HF_TOKEN": TOKEN})
     assert main(words(machines)) == 0
     assert measured() == [1, 2, 3, 4]
     assert api.endpoints == {}

@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 import yaml
-from benchmark_support.machines import REPOSITORY
+from benchmark_support.machines import REPOSITORY, starter, wait_until
 from benchmark_support.slurm import slurm
 
 from matrix_benchmarking.recorded import read_block
@@ -76,3 +77,46 @@ def refused(place: Path, account: dict[str, str], **slurm: str) -> str:
     output = said("matbench benchmark b.yaml --results-dirname=r --run", place, account, status=2)
     assert not list((place / "r").glob("**/settings.yaml"))
     return output
+
+
+def test_a_job_whose_walltime_ends_in_a_point(account: dict[str, str], tmp_path: Path):
+    """A job's walltime ends in a point."""
+    with waiting(tmp_path, account, n=[1, 2]) as process:
+        wait_until(lambda: jobs_at(tmp_path), "the first point begins")
+        said(f"scontrol update JobId={jobs_at(tmp_path)[0]} EndTime=now+1", tmp_path, account)
+        wait_until(lambda: len(jobs_at(tmp_path)) == 2, "another job measures it again", 120)
+        (tmp_path / "go").touch()
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    assert "its worker is gone; a/n_1__repeat_0 is measured again" in output
+    assert "r: 2 points measured" in output
+    assert len(list(tmp_path.glob("at-*"))) == 3
+    assert len(list((tmp_path / "r" / "a").glob("*/exit_code"))) == 2
+
+
+def test_a_point_that_takes_longer_than_any_job_is_left_out_with_what_to_do(account: dict[str, str], tmp_path: Path):
+    with waiting(tmp_path, account, n=[1]) as process:
+        for number in range(1, 4):
+            wait_until(lambda number=number: len(jobs_at(tmp_path)) == number, "a job measures it")
+            said(f"scancel {jobs_at(tmp_path)[-1]}", tmp_path, account)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, output
+    assert "a/repeat_0 is left out: it took 3 workers with it; if it takes longer than a job's walltime " in output
+    assert "(00:05:00), raise that" in output
+
+
+def waiting(place: Path, account: dict[str, str], n: list[int]) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A benchmark on one job of Slurm at a time, whose points wait for ``go``."""
+    command = f"touch {place}/at-{{n}}-$SLURM_JOB_ID; until [ -e {place}/go ]; do sleep 0.1; done"
+    script = {"shell": True, "command": command}
+    cluster = {"slurm": {"memory": "1GB", "walltime": "00:05:00"}}
+    file = {"expe": {"a": {"n": n}}, "script_tpl": script, "unused_settings": ["n"], "cluster": cluster}
+    (place / "b.yaml").write_text(yaml.safe_dump(file))
+    soon = {"DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT": "1s"}
+    words = ["benchmark", "b.yaml", "--results-dirname=r", "--run"]
+    return starter(*words, directory=place, environment={**account, **soon})
+
+
+def jobs_at(place: Path) -> list[int]:
+    """The jobs that have begun the first point."""
+    return sorted(int(path.name.rpartition("-")[2]) for path in place.glob("at-1-*"))

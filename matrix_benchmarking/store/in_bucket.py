@@ -1,0 +1,187 @@
+"""A tree in a bucket: listed once; some of its tests at a time are at hand in a directory of this machine.
+
+Each object stands there as a hole of its size until it is read. Its time is made of its ETag, so that fingerprints tell
+what has changed, and caches are as good as those of a tree on a disk.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import dataclasses
+import fnmatch
+import functools
+import hashlib
+import os
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import bucket
+from ..bucket import BucketPath
+from ..errors import MatbenchError
+from ..recorded import BLOCK_FILE
+from ..settings import EXIT_CODE_FILE
+from ..workload import Listing, Workload, is_index
+from . import cache
+from .artifacts import TEST_UUID_FILE
+from .find import Candidate, Found, NativeLayout, declared_files, find_tests, layouts_of
+
+Objects = Mapping[str, tuple[int, str]]
+"""Sizes in bytes and ETags, by names relative to the tree."""
+
+
+class BucketTree:
+    """The tree at *root*, seen from this process."""
+
+    def __init__(self, root: BucketPath) -> None:
+        self.root = root
+
+    @functools.cached_property
+    def files(self) -> Any:
+        return bucket.connect(MatbenchError)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Any]:
+        try:
+            yield self.files
+        except bucket.errors() as error:
+            raise MatbenchError(f"cannot read {self.root}: {bucket.reason(error)}") from error
+
+    @functools.cached_property
+    def _listed(self) -> tuple[Objects, list[str]]:
+        with self.reading() as files:
+            return bucket.listed(files, self.root)
+
+    @functools.cached_property
+    def _names(self) -> Sequence[str]:
+        return [*self._listed[0]]
+
+    @functools.cached_property
+    def _directories(self) -> Mapping[str, tuple[set[str], set[str]]]:
+        """The names of the files and of the directories in each directory."""
+        found: dict[str, tuple[set[str], set[str]]] = {"": (set(), set())}
+        for name in self._names:
+            directory, _, base = name.rpartition("/")
+            kind = 0
+            while directory not in found:
+                found[directory] = set(), set()
+                found[directory][kind].add(base)
+                kind, (directory, _, base) = 1, directory.rpartition("/")
+            found[directory][kind].add(base)
+        return found
+
+    def find(self, workload: Workload) -> Found:
+        """As :func:`find_tests`. MatbenchError: the bucket can't be read."""
+        found = find_tests(self.root, workload, self._look)
+        return dataclasses.replace(found, notes=[*found.notes, *self._listed[1]])
+
+    def _look(self, directory: Path) -> tuple[Hashable, Listing, list[str]]:
+        name = self._name(directory)
+        files, directories = self._directories[name]
+        seen = frozenset(each for each in files if not is_index(each))
+        return name, Listing(directory, seen, frozenset(each for each in directories if not each.startswith("."))), []
+
+    def _name(self, path: Path) -> str:
+        return "" if path == self.root else str(path)[len(str(self.root)) + 1 :]
+
+    def objects_of(self, tests: Iterable[Candidate], workload: Workload) -> Objects:
+        """What is below the *tests*, beside those that are files, and says something of them above."""
+        wanted: dict[str, None] = {}
+        names = self._names
+        for test in tests:
+            name = self._name(test.path)
+            if test.is_file:
+                above = name.rpartition("/")[0]
+                wanted |= dict.fromkeys(f"{above}/{each}".lstrip("/") for each in self._directories[above][0])
+            else:
+                start = bisect.bisect_left(names, f"{name}/" if name else "")
+                end = bisect.bisect_left(names, f"{name}0") if name else len(names)  # 0 comes after /
+                wanted |= dict.fromkeys(names[start:end])
+            wanted |= dict.fromkeys(self.describing(test, workload))
+        return {name: self._listed[0][name] for name in wanted if name in self._listed[0]}
+
+    def describing(self, test: Candidate, workload: Workload) -> Iterator[str]:
+        """The files that are read of *test* even where a cache is fresh."""
+        layout = layouts_of(workload)[test.layout or 0]
+        yield from (self._name(path) for path in map(BucketPath, layout.settings_files(test.path, self.root)))
+        for above in (test.path, *test.path.parents):
+            yield from (self._name(above / name) for name in (EXIT_CODE_FILE, BLOCK_FILE))
+            if above == self.root or not test.is_file:
+                break
+        yield self._name(test.path if test.is_file else test.path / TEST_UUID_FILE)
+
+    @contextlib.contextmanager
+    def at_hand(self, tests: Sequence[Candidate], workload: Workload, objects: Objects | None) -> Iterator[AtHand]:
+        """*tests*, of which these are the *objects*, in a directory of this machine, which goes in the end."""
+        with tempfile.TemporaryDirectory(prefix="matbench-") as place:
+            known = self.objects_of(tests, workload) if objects is None else objects
+            yield AtHand(self, Path(place, self.root.name), tests, workload, known)
+
+
+class AtHand:
+    """Some tests of *tree* below *root*, a directory of this machine; a file is there once it was asked for.
+
+    Attributes:
+        tests: the tests as they are here.
+        gone: the names of the objects that went away since the tree was listed.
+    """
+
+    def __init__(
+        self, tree: BucketTree, root: Path, tests: Sequence[Candidate], workload: Workload, objects: Objects
+    ) -> None:
+        self.tree, self.root, self.gone = tree, root, list[str]()
+        self._objects, self._holes = objects, dict.fromkeys(objects)
+        self.tests = [
+            dataclasses.replace(test, path=root / test.path.relative_to(tree.root), known_as=str(test.path))
+            for test in tests
+        ]
+        root.mkdir()
+        for name, (size, _) in objects.items():
+            path = root / name
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+            with path.open("wb") as stream:
+                stream.truncate(size)
+            self._stamp(name)
+        first = [name for test in tests for name in tree.describing(test, workload)]
+        declared = declared_files(workload)
+        for there, here in zip(tests, self.tests, strict=True):
+            is_kept = any(path.exists() for path in cache.places(here, workload))
+            if not here.is_file and not (is_kept and isinstance(layouts_of(workload)[here.layout or 0], NativeLayout)):
+                start = f"{tree._name(there.path)}/".lstrip("/")
+                below = (name for name in objects if name.startswith(start))
+                first += [n for n in below if any(fnmatch.fnmatchcase(n[len(start) :], each) for each in declared)]
+        self._fetch(first)
+
+    def need(self, path: str, *, all_below: bool = False) -> None:
+        """Have the file at *path* here; or all files below it. MatbenchError: it can't be read."""
+        name = os.path.relpath(path, self.root)
+        self._fetch([name])
+        if all_below:
+            start = "" if name == "." else f"{name}/"
+            self._fetch([each for each in self._holes if each.startswith(start)])
+
+    def found(self, test: Candidate) -> Candidate:
+        """*test*, which is here, as it was found in the bucket."""
+        return dataclasses.replace(test, path=self.tree.root / test.path.relative_to(self.root), known_as=None)
+
+    def _fetch(self, names: Iterable[str]) -> None:
+        wanted = [name for name in dict.fromkeys(names) if name in self._holes]
+        if not wanted:
+            return
+        with self.tree.reading() as files:
+            gone = bucket.fetch(files, self.tree.root, {name: self.root / name for name in wanted})
+        for name in wanted:
+            del self._holes[name]
+            if name not in gone:
+                self._stamp(name)
+        for name in gone:
+            (self.root / name).unlink(missing_ok=True)
+        self.gone += gone
+
+    def _stamp(self, name: str) -> None:
+        etag = self._objects[name][1]
+        time_ns = int.from_bytes(hashlib.blake2b(etag.encode(), digest_size=7).digest())
+        os.utime(self.root / name, ns=(time_ns, time_ns))

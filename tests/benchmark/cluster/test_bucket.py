@@ -1,0 +1,95 @@
+"""Results that go to a bucket, from this machine and from several, on a real S3 server of our own (moto's)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from benchmark_support.machines import Machines
+from download_support.bucket import emptied, s3_server
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.xdist_group("load")
+
+RESULTS = "s3://results/night"
+
+
+@pytest.fixture(scope="module")
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with s3_server(tmp_path_factory.mktemp("moto") / "log") as url:
+        yield url
+
+
+@pytest.fixture
+def s3(endpoint: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
+    return emptied(endpoint, monkeypatch)
+
+
+def words(command: str, *more: str, results: str = RESULTS) -> list[str]:
+    file = {"expe": {"a": {"n": [1, 2, 3]}}, "script_tpl": {"shell": True, "command": command}}
+    Path("b.yaml").write_text(yaml.safe_dump({**file, "unused_settings": ["n"]}))
+    return ["benchmark", "b.yaml", f"--results-dirname={results}", "--run", *more]
+
+
+def objects(s3: Any) -> dict[str, bytes]:
+    """What is in the bucket, by name."""
+    listed = s3.list_objects_v2(Bucket="results").get("Contents", [])
+    return {each["Key"]: s3.get_object(Bucket="results", Key=each["Key"])["Body"].read() for each in listed}
+
+
+def exit_codes(s3: Any) -> dict[str, bytes]:
+    """Of the runs that are in their places."""
+    found = objects(s3).items()
+    return {name: text for name, text in found if name.endswith("/exit_code") and "/.matbench/" not in name}
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_runs_go_to_the_bucket_which_says_what_is_done(
+    s3: Any, machines: Machines, place: Path, capsys: Capture, elsewhere: bool
+):
+    if elsewhere:
+        machines.worker("a", "b")
+    more = [f"--cluster={machines.address}"] if elsewhere else []
+    again = words(f"echo of {{n}}; [ {{n}} != 3 ] || [ -e {place}/go ]", *more)
+    assert main(again) == 1
+    assert f"{RESULTS}: 2 points measured, 1 failed" in capsys.readouterr().out
+    runs = {f"night/a/n_{n}__repeat_0/": text for n, text in ((1, b"0\n"), (2, b"0\n"), (3, b"1\n"))}
+    assert exit_codes(s3) == {f"{run}exit_code": text for run, text in runs.items()}
+    assert {f"{run}settings.yaml" for run in runs} < objects(s3).keys()
+    assert objects(s3)["night/a/n_2__repeat_0/000__script/stdout.log"] == b"of 2\n"
+    (place / "go").touch()
+    assert main(again) == 0
+    assert f"{RESULTS}: 1 point measured" in capsys.readouterr().out
+    assert set(exit_codes(s3).values()) == {b"0\n"}
+    aside = [name for name in objects(s3) if name.startswith("night/.matbench/set_aside/a__n_3__repeat_0__")]
+    assert len([name for name in aside if name.endswith("/exit_code")]) == 1
+    assert main(again) == 0
+    assert f"{RESULTS}: 0 points measured" in capsys.readouterr().out
+    assert not list((place / "state").rglob("exit_code")), "a run is here and in the bucket"
+
+
+def test_a_bucket_that_cannot_be_used_is_said_before_anything_is_measured(
+    s3: Any, machines: Machines, place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    command = f"touch {place}/begun"
+    assert main(words(command, results="s3://nowhere/night")) == 2
+    assert "matbench: cannot read s3://nowhere/night: there is no such bucket or prefix" in capsys.readouterr().err
+    no_keys = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
+    machines.worker("a", environment={**no_keys, "HOME": str(place)})
+    assert main(words(command, f"--cluster={machines.address}")) == 2
+    assert "matbench: a: cannot read s3://results/night: there are no credentials; set " in capsys.readouterr().err
+    assert main(words(command, f"--cluster={{scheduler: '{machines.address}', results: return}}")) == 2
+    assert "gets each run from who measured it: leave it out" in capsys.readouterr().err
+    monkeypatch.setenv("HOME", str(place))
+    for name in no_keys:
+        monkeypatch.delenv(name)
+    assert main(words(command)) == 2
+    assert "matbench: cannot read s3://results/night: there are no credentials; set " in capsys.readouterr().err
+    assert not (place / "begun").exists()
+    assert not objects(s3)
