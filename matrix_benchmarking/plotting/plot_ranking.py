@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import better_than, bounded, staircase
-from ..analyze.points import Bounded, Key, key, varying
+from ..analyze.points import Bounded, keys, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -113,10 +113,9 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
     differing = set(varying(one.point.settings for one in rows))
     variant = [name for name in group.variant_names if name in differing]
     tuning = [name for name in group.tuning_names if name in differing]
-    of_variant: dict[object, set[Key]] = {}
-    for one in group.standings:
-        of_variant.setdefault(key(one.point.settings, variant), set()).add(key(one.point.settings, tuning))
-    if variant and max(map(len, of_variant.values())) == 1:
+    settings_of_all = [one.point.settings for one in group.standings]
+    variants = keys(settings_of_all, variant)
+    if variant and len({*variants}) == len({*zip(variants, keys(settings_of_all, tuning), strict=True)}):
         tuning = []  # the variant says it already
     labels = []
     for one in rows:

@@ -84,9 +84,11 @@ class BestReport(Report):
 def limits(study: Study) -> Sequence[Control]:
     """The limit that the best has to keep, on all pages; none where no point has a value of a limited KPI."""
     kpi = study.workload.limited
+    if kpi is None:
+        return ()
     points = (one.point for group in study.of_all.groups for one in group.standings)
-    values = [] if kpi is None else [run.kpis[kpi.name] for one in points for run in one.runs if kpi.name in run.kpis]
-    if kpi is None or not values:
+    values = [value for point in points for value in point.values_of(kpi.name) if value is not None]
+    if not values:
         return ()
     bound = "at most" if kpi.lower_better else "at least"
     least = 0.0 if min(values) >= 0 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -204,6 +205,7 @@ def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour
     }
 
 
+@functools.cache  # a figure takes a copy
 def template() -> go.layout.Template:
     import plotly.graph_objects as go
 
