@@ -29,9 +29,9 @@ COLOURS = 128
 MATBENCH = [sys.executable, "-m", "matrix_benchmarking"]
 WAIT_MS, LONGEST_MS = 3000, 120_000
 PAGES = {
-    "app-best-configuration": ("", "light", 1200, 820),
+    "app-best-configuration": ("", "light", 1200, 980),
     "app-filtered": ("?show=cost-analysis&filters=image=onnx-fp32:onnx-int8,hw_type=cpu-1", "dark", 1200, 1180),
-    "app-limit": ("?cfg.limit=20", "light", 1200, 760),
+    "app-limit": ("?cfg.limit=20", "light", 1200, 980),
     "app-compare": ("?show=compare&cfg.setting=image&cfg.old=onnx-fp32&cfg.new=onnx-int8", "light", 1200, 860),
     "app-run": ("RUN", "light", 1200, 1250),
     "app-two-runs": ("BESIDE", "light", 1200, 900),

@@ -65,6 +65,10 @@ class OfAGroup(Plot):
     def parts_of(self, group: Group) -> list[Node]:
         return self.shown(*self.of(group))
 
+    def below_the_verdict(self, group: Group) -> list[Node]:
+        """The figure before what it says: what is best is said above it already."""
+        return self.parts_of(group)[::-1]
+
 
 class Ranking(OfAGroup):
     name: ClassVar[str] = "Ranking"
@@ -91,7 +95,7 @@ def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
     drawn: list[tuple[OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
     drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and drawn]
     height = 0 if is_first else LEAST_PX
-    made = [html.Div(Part(plot.name, functools.partial(plot.parts_of, each), height)) for plot, each in drawn]
+    made = [html.Div(Part(plot.name, functools.partial(plot.below_the_verdict, each), height)) for plot, each in drawn]
     return html.Div(made, className="pictures")
 
 
