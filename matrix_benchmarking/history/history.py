@@ -12,7 +12,7 @@ from ..errors import HistoryError, UnavailableError
 from ..jsonable import Document
 from ..lts.read import KPIs, digest_of
 from . import alarms, plan
-from .alarms import AlarmEvent
+from .alarms import Action, AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write
 from .port import EVERYTHING, Event, Progress, Query, Reader, Storage, batched
 from .records import URLS_LABEL, KeptRun, Record, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
@@ -177,15 +177,30 @@ class History(contextlib.AbstractContextManager["History"]):
         return events
 
     def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
-        """Keep *events*; one that is there already is not kept twice. How many were new."""
+        """Keep *events*; one that is there already is not kept twice, nor is an alarm raised twice. How many were new.
+
+        On OpenSearch, which has no transactions, two that come at the same moment may both raise one.
+        """
         wanted: dict[str, Event] = {}
+        raised: dict[str, str] = {}  # by id the alarm
         for each in events:
             text = alarms.encode(each)  # before its id, which has to be one
             wanted[each.id] = Event(each.id, each.subject.workload, each.at_us, text)
+            if each.action is Action.RAISED:
+                raised[each.id] = each.alarm
         with self._storage.sentences(), self._storage.writing():
-            added = self._storage.add_events(list(wanted.values()))
+            known = self._raised() if raised else set()
+            left = [event for name, event in wanted.items() if raised.get(name) not in known]
+            added = self._storage.add_events(left)
         self._settle()
         return added
+
+    def _raised(self) -> set[str]:
+        """The alarms that are raised already; none where a damaged event keeps that from being told."""
+        try:
+            return {each.alarm for each in self.alarm_events() if each.action is Action.RAISED}
+        except HistoryError:
+            return set()
 
     def close(self) -> None:
         """Let go of files and connections."""

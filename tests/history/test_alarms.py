@@ -27,6 +27,7 @@ import sys
 from history_support.alarms import event
 from matrix_benchmarking import history
 from matrix_benchmarking.history import location
+from matrix_benchmarking.history.alarms import Action
 
 place, _ = location.parse(sys.argv[1], {})
 with history.open_history(place, writable=True) as kept:
@@ -34,7 +35,7 @@ with history.open_history(place, writable=True) as kept:
     sys.stdin.readline()
     print(kept.record_alarms(event(number) for number in range(int(sys.argv[2]))), flush=True)
     for number in range(10**6 if len(sys.argv) > 3 else 0):
-        kept.record_alarms([event(number), event(number, reason="second")])
+        kept.record_alarms([event(number), event(number, Action.COMMENTED, reason="second")])
         print(number, flush=True)
 """
 
@@ -68,7 +69,7 @@ def test_events_come_back_as_they_were_recorded(kept, place):
 
 
 def test_events_come_oldest_first_and_those_of_one_moment_in_the_order_of_their_ids(kept):
-    recorded = [event(number // 3, reason=str(number)) for number in range(30)]
+    recorded = [event(number // 3, Action.COMMENTED, reason=str(number)) for number in range(30)]
     shuffled = list(recorded)
     random.Random(1).shuffle(shuffled)
     for start in range(0, 30, 10):
@@ -82,6 +83,13 @@ def test_an_event_that_is_there_is_kept_once(kept):
     assert len(kept.alarm_events()) == 3
     other_order = subject(labels={"batch_size": 8, "image": "onnx-fp32"}, old_level=20)
     assert kept.record_alarms([event(1, about=other_order)]) == 0
+
+
+def test_an_alarm_is_raised_once_whoever_says_it_again(kept):
+    assert kept.record_alarms([event(1)]) == 1
+    later = msgspec.structs.replace(event(1), at_us=event(1).at_us + 7)
+    assert kept.record_alarms([later, event(2), msgspec.structs.replace(later, action=Action.REOPENED)]) == 2
+    assert [one.action for one in kept.alarm_events() if one.alarm == later.alarm] == [Action.RAISED, Action.REOPENED]
 
 
 def test_only_events_of_one_workload(kept):
