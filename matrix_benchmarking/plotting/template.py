@@ -103,9 +103,9 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
     """*shown* as plotly shall write it, in a few lines, broken between its parts; what doesn't fit is cut."""
     import textwrap
 
-    if len(shown) <= width and shown.isprintable():
-        return _escaped(shown.strip(" ·"))
     kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
+    if len(shown) <= width and shown.isprintable():
+        return _escaped(" · ".join(kept).strip(" ·"))
     parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
     return "<br>".join(_escaped(part.strip(" ·")) for part in parts)
 

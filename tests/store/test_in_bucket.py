@@ -16,7 +16,7 @@ from download_support.bucket import emptied, s3_server
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 MINIMAL = "examples/minimal_workload.py"
 SAMPLES = {

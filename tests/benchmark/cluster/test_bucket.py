@@ -14,7 +14,7 @@ from download_support.bucket import emptied, s3_server
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 RESULTS = "s3://results/night"
 
