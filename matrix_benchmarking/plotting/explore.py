@@ -60,7 +60,7 @@ class ExploreReport(Report):
         if not kpis:
             return []
         # A view names settings that a filter may leave one value.
-        settings = varying(run.settings for run in self.study.read)
+        settings = varying(self.study.read.entries)
         x, colour, panels = self._suggested(varying(run.settings for run in self._runs))
         headline = self.workload.headline
         y = headline.name if headline is not None and headline.name in kpis else kpis[0]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .tables import Node
 
 GROUP = "group"
-FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 150
+FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 100
 LABEL_WIDTH, LINE_PX, ROW_PX, LEAST_PX, MARGIN_PX = 26, 16, 35, 300, 150
 LEFT_PX, BOTTOM_PX, CHARACTER_PX = 60, 70, 7.0
 BEST, MAY_BE, WORSE, UNKNOWN = "best", "may be the best", "worse", "not known whether worse"

@@ -140,7 +140,7 @@ class KPIReport(Report):
 
     @functools.cached_property
     def _differing(self) -> list[str]:
-        names = varying(entry.settings for entry in self.matrix)
+        names = varying(self.matrix.entries)
         return [name for name in names if name not in self.workload.group_keys]
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:

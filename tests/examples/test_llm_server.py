@@ -164,7 +164,7 @@ def test_under_aiperf_the_release_that_is_slower_is_found(
     content = yaml.safe_load((repository / "examples" / "llm_aiperf.yaml").read_text())
     content["expe"]["releases"] |= {"concurrency": 8, "repeat": 2}
     content["target"]["process"] |= {"directory": str(repository / "examples" / "llm_server"), "cpus": ""}
-    content["load"] |= {"directory": str(repository / "examples"), "cpus": "", "timeout_s": 400}  # others work beside it
+    content["load"] |= {"directory": str(repository / "examples"), "cpus": "", "timeout_s": 400}  # tests run beside it
     (tmp_path / "short.yaml").write_text(yaml.safe_dump(content))
     results = tmp_path / "results"
     assert main(["benchmark", str(tmp_path / "short.yaml"), f"--results-dirname={results}", "--run"]) == 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.points import ExclusionCause, by_point, varying
+from matrix_benchmarking.analyze.points import ExclusionCause, by_point, keys, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.ranking import condition_label
 from matrix_benchmarking.analyze.words import variant_label
@@ -18,6 +18,7 @@ from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.plotting import clicks
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
+from matrix_benchmarking.rows import Rows
 from matrix_benchmarking.workload import Workload
 
 if TYPE_CHECKING:
@@ -51,11 +52,15 @@ def points_frame(
     labels = labels or {}
     columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, POINT, "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
+    good = (entry for entry in entries if not (entry.failed or entry.implausible))
+    points = [runs for runs in by_point(good) if users_of(runs[0]) is not None]
+    firsts = Rows.of([runs[0] for runs in points])
     rows = [
-        _row(runs, kpis, variant_names, has_hover) | {name: label_of(runs[0], names) for name, names in labels.items()}
-        for runs in by_point(entry for entry in entries if not (entry.failed or entry.implausible))
-        if users_of(runs[0]) is not None
+        _row(runs, label, kpis, has_hover) for runs, label in zip(points, labels_of(firsts, variant_names), strict=True)
     ]
+    for name, names in labels.items():
+        for row, label in zip(rows, labels_of(firsts, names), strict=True):
+            row[name] = label
     frame = pandas.DataFrame(rows, columns=columns)
     return frame.sort_values([VARIANT, VUS], kind="stable", ignore_index=True)
 
@@ -89,7 +94,7 @@ def not_shown(
 
 def variant_names(matrix: Matrix, workload: Workload) -> list[str]:
     """The settings by which a plot has to tell variants apart: those that vary in the whole matrix."""
-    differing = varying(entry.settings for entry in matrix)
+    differing = varying(matrix.entries)
     names = [name for name in (*workload.group_keys, *workload.variant_keys) if name in differing]
     return names or ["hw_type"]
 
@@ -100,7 +105,7 @@ def point_of(runs: Sequence[Entry]) -> int:
 
 def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> list[str]:
     """Those of *names* that vary in the whole matrix, behind what must not be compared across, such as the task."""
-    differing = varying(entry.settings for entry in matrix)
+    differing = varying(matrix.entries)
     return [name for name in (*workload.group_keys, *names) if name in differing] or list(names[:1])
 
 
@@ -169,7 +174,7 @@ def _beyond(study: Study) -> set[int]:
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
-    return sorted({label_of(entry, names) for entry in matrix})
+    return sorted({*labels_of(matrix.entries, names)})
 
 
 def batch_sizes(frame: pandas.DataFrame) -> list[str]:
@@ -191,11 +196,17 @@ def label_of(entry: Entry, names: Sequence[str]) -> str:
     return text(variant_label(entry.settings, names))
 
 
-def _row(
-    runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str], has_hover: bool
-) -> dict[str, object]:
+def labels_of(runs: Rows, names: Sequence[str]) -> list[str]:
+    """:func:`label_of` each."""
+    alike, known = keys(runs, names), dict[object, str]()
+    for place, key in enumerate(alike):
+        if key not in known:
+            known[key] = label_of(runs[place], names)
+    return list(map(known.__getitem__, alike))
+
+
+def _row(runs: Sequence[Entry], label: str, kpis: Sequence[KPIDefinition], has_hover: bool) -> dict[str, object]:
     settings = runs[0].settings
-    label = label_of(runs[0], names)
     row: dict[str, object] = {
         VARIANT: label,
         BATCH_SIZE: text(settings.get("batch_size")),

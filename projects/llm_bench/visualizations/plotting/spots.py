@@ -69,7 +69,7 @@ def groups_of(study: Study) -> dict[str, list[Entry]]:
     """The runs that may be compared with each other, by what they have in common: the headline's group first, the
     others by their numbers of runs.
     """
-    differing = varying(entry.settings for entry in study.matrix)
+    differing = varying(study.matrix.entries)
     names = [name for name in study.workload.group_keys if name in differing]
     groups: dict[str, list[Entry]] = {}
     for entry in study.matrix:

@@ -114,7 +114,7 @@ def _with(runs: Iterable[Entry], kpi: str) -> list[Entry]:
 
 def label_names(matrix: Matrix) -> list[str]:
     """The settings that a case's label is made of: the strategy, and what varies besides it and the I/O speed."""
-    others = [name for name in varying(entry.settings for entry in matrix) if name not in (STRATEGY, IO_SPEED)]
+    others = [name for name in varying(matrix.entries) if name not in (STRATEGY, IO_SPEED)]
     return [STRATEGY, *others]
 
 
