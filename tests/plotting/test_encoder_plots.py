@@ -113,8 +113,8 @@ def test_of_many_points_the_cheapest_and_those_on_the_line_are_shown(encoder_ben
     for one in plots.study.matrix.entries:
         one.kpis["p95_latency"] = 1.0 if one.settings["vus"] == 499 else 50.0
     figure, (text,) = plots.plot("Best under a limit").do_plot(*plots.arguments())
-    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers") == 151
-    assert text.endswith("Shown are 151 of 499 points: the 150 best, and those on the line.")
+    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers") == 101
+    assert text.endswith("Shown are 101 of 499 points: the 100 best, and those on the line.")
 
 
 def test_the_sentence_above_the_bars_follows_the_slider(encoder_bench: Workload) -> None:

@@ -59,7 +59,9 @@ class Pages:
         self._writing = threading.Lock()
 
     def frame(self, query: str) -> Frame:
-        return self._once(("frame", query), lambda: self._frame(query))
+        found = self._once(("frame", query), lambda: self._frame(query))
+        self.data.has_answered.set()
+        return found
 
     def page(self, query: str, wanted: list[int], *, is_local: bool = True) -> Opened:
         """The page that *query* asks for; one that asks from elsewhere may not name directories to read."""
@@ -104,7 +106,8 @@ class Pages:
             current = dataclasses.replace(current, filters={})
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
             said = problems.failed("The verdict", error)
-        return sidebar.selectors(snapshot.facets, current), said, tabs(snapshot, current)
+        number = html.Span(hidden=True, **{"data-version": str(snapshot.number)})
+        return sidebar.selectors(snapshot.facets, current), said, [*tabs(snapshot, current), number]
 
     def _page(self, query: str, wanted: list[int], is_local: bool) -> Opened:
         self.data.wait_for_pandas()
@@ -302,7 +305,7 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     return problems.guarded(lambda: verdict_box(study, is_brief=not is_about_it, check=found), "The verdict")
 
 
-def tabs(snapshot: Snapshot, current: View) -> Node:
+def tabs(snapshot: Snapshot, current: View) -> list[Node]:
     reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
     plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
     shown = "" if current.run else current.show or snapshot.opening

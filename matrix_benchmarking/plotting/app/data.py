@@ -32,7 +32,7 @@ from .sidebar import Facets, short_ids
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
 WATCH_S = 3.0
-IMPORTED_WITHIN_S = 60.0
+IMPORTED_WITHIN_S, FIRST_WITHIN_S = 60.0, 1.0
 CHECK_AFTER_S = 3.0
 """After what the index says is shown: the first pages are drawn before the tree itself is read."""
 _COPIES = uuid.UUID("5b0f7c1e-2f4a-4d86-9a0e-6f1f2a6f9c55")
@@ -138,6 +138,8 @@ class Data:
         self._state: object = None
         self.has_pandas = threading.Event()
         """Pandas is imported: what makes figures looks into one that is half there, and would fail."""
+        self.has_answered = threading.Event()
+        """A first verdict is made."""
         self.away = ""
         """Why the data can't be reached now; empty where they can."""
 
@@ -194,6 +196,8 @@ class Data:
         problem = None
         if self.snapshot is None:
             self._show_index()
+            if self.snapshot is not None:
+                self.has_answered.wait(FIRST_WITHIN_S)  # else the first verdict would wait for what it doesn't need
             importlib.import_module("pandas")
             self.has_pandas.set()
             if self.snapshot is not None:

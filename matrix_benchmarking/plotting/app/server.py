@@ -337,7 +337,7 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         State("address", "search"),
         prevent_initial_call=True,
     )(act)
-    app.callback(clock, Input("clock", "n_intervals"), State("version", "data"))(tick)
+    app.callback(clock, Input("clock", "n_intervals"), State("version", "data"), prevent_initial_call=True)(tick)
 
 
 def _of_the_script(app: Any) -> None:

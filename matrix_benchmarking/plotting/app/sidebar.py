@@ -212,7 +212,6 @@ def _option(facet: Facet, option: Option, current: View) -> Node:
     }
     return html.A(
         [
-            html.Span(className="box", **{"aria-hidden": "true"}),
             html.Span(label or "(empty)", className="value"),
             html.Span(f"{option.count:,}", className="count"),
         ],

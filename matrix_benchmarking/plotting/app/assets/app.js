@@ -24,6 +24,11 @@
 
   dash.matbench = {
     request(search, version, before) {
+      // The first request is made before the server was asked for its version, which is then that of what is shown.
+      const shown = document.querySelector("[data-version]");
+      if (before && before.version == null && before.search === (search || "")) {
+        if (shown && shown.dataset.version === String(version)) return noUpdate();
+      }
       const same = before && pageOf(before.search) === pageOf(search || "");
       const parts = same ? [...document.querySelectorAll("#content .part")].filter((part) => inView(part)) : [];
       if (before && !same) scrollToContent();
