@@ -9,7 +9,7 @@ import glob
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -28,6 +28,12 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A sorting key by which ``9__run`` comes before ``10__run``; names that differ at all have different keys."""
     parts = filter(None, _NUMBERS.split(name))
     return tuple((0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)
+
+
+@functools.lru_cache(maxsize=256)
+def _any_of(patterns: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """What says whether a path matches one of *patterns*, as :func:`fnmatch.fnmatchcase` does."""
+    return re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
 
 class Need(Protocol):
@@ -50,7 +56,7 @@ class Recorder:
         self.own_uuid: str | None = None
         self.missing_files: list[str] = []  # important ones
         self.lacks_package = False  # with another package the parsers may make more of it
-        self._declared = declared_files
+        self._is_declared = _any_of(tuple(declared_files))
         self._names: list[str] | None = None
 
     def look(self, relative: str) -> Sighting:
@@ -63,7 +69,7 @@ class Recorder:
                 self.need(f"{self.root}/{relative}")
             sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
             is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE) or sighting.is_directory
-            if not is_known and not any(fnmatch.fnmatchcase(relative, name) for name in self._declared):
+            if not is_known and not self._is_declared(relative):
                 self.notes.append(f"the parsers read '{relative}', which is not one of the workload's important files")
         return sighting
 
@@ -166,8 +172,13 @@ class ArtifactPath(os.PathLike[str]):
         if size is not None and size > MAX_DOCUMENT_BYTES:
             limit = MAX_DOCUMENT_BYTES >> 20
             raise ArtifactError(self, f"is {size >> 20} MiB; documents are read up to {limit} MiB")
-        with self.reading() as stream:
-            content = stream.read()
+        try:
+            with open(self, "rb", buffering=0) as stream:
+                content = stream.read()
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except OSError as error:
+            raise self._unreadable(error) from error
         self._recorder.digests[self.relative] = digest(content)
         return content
 
@@ -180,7 +191,10 @@ class ArtifactPath(os.PathLike[str]):
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError as error:
-            raise ArtifactError(self, f"can't be read: {os_reason(error)}") from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> ArtifactError:
+        return ArtifactError(self, f"can't be read: {os_reason(error)}")
 
     @property
     def size(self) -> int | None:

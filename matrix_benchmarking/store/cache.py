@@ -8,7 +8,7 @@ import functools
 import hashlib
 import os
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -91,7 +91,7 @@ def _user_directory(variable: str | None) -> str:
     return f"{platformdirs.user_cache_dir('matbench')}/tests"
 
 
-def write_first(paths: Sequence[Path], content: bytes, what: str) -> list[str]:
+def write_first(paths: Iterable[Path], content: bytes, what: str) -> list[str]:
     """Write *content* to the first of *paths* that can be written; a sentence that *what* isn't kept if none can."""
     for path in paths:
         try:
@@ -102,7 +102,7 @@ def write_first(paths: Sequence[Path], content: bytes, what: str) -> list[str]:
         else:
             return []
     reason = os_reason(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
-    return [f"no {what} is kept, {paths[-1].parent} can't be written either: {reason}"]
+    return [f"no {what} is kept, {path.parent} can't be written either: {reason}"]
 
 
 def remove(paths: Iterable[Path]) -> int:
@@ -179,11 +179,12 @@ def _is_artifact(source: Source) -> bool:
 ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 
 
-def places(candidate: Candidate, workload: Workload) -> list[Path]:
+def places(candidate: Candidate, workload: Workload) -> Iterator[Path]:
     """Where the cache of a test may be: in its directory, else (a flat or read-only tree) in the user's directory."""
+    if not candidate.is_file and not candidate.known_as:
+        yield Path(f"{candidate.path}/{workload.store.cache_filename}")
     name = candidate.known_as or str(candidate.path)
-    user = in_user_directory(name if candidate.part is None else f"{name}#{candidate.part}", workload, "cache")
-    return [user] if candidate.is_file or candidate.known_as else [candidate.path / workload.store.cache_filename, user]
+    yield in_user_directory(name if candidate.part is None else f"{name}#{candidate.part}", workload, "cache")
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
