@@ -29,8 +29,13 @@ def close(files: Any) -> None:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """What s3fs raises where S3 doesn't do what was asked for; :func:`reason` says why."""
-    import botocore.exceptions as botocore
+    """What s3fs raises where S3 doesn't do what was asked for; :func:`reason` says why.
+
+    Raises:
+        MatbenchError: it isn't installed.
+    """
+    with needing("S3", "remote", MatbenchError):
+        import botocore.exceptions as botocore
 
     return OSError, botocore.BotoCoreError, botocore.ClientError
 

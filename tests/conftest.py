@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 from benchmark_support.fake_hf_api import TOKEN, FakeApi
 from download_support import hub
+from download_support.bucket import s3_server
 from history_support.opensearch_server import OpenSearchServer
 from history_support.postgresql_server import PostgreSQLServer
 from plotting_support import app_process
@@ -111,6 +112,18 @@ def forked_matbench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def application(forked_matbench: Path) -> Callable[..., AbstractContextManager[str]]:
     """``matbench visualize``, which starts at once: a context that gives its address."""
     return functools.partial(app_process.application, matbench=forked_matbench / "matbench")
+
+
+@pytest.fixture(scope="module")
+def s3_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The log of the server of S3: one line a request."""
+    return tmp_path_factory.mktemp("moto") / "log"
+
+
+@pytest.fixture(scope="module")
+def s3_endpoint(s3_log: Path) -> Iterator[str]:
+    with s3_server(s3_log) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

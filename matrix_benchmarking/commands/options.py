@@ -32,8 +32,11 @@ class _Place(click.Path):
     """A directory, or a place in a bucket."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        is_bucket = isinstance(value, str) and value.startswith(bucket.BEGINNING) and value != bucket.BEGINNING
-        return bucket.BucketPath(value) if is_bucket else super().convert(value, param, ctx)
+        if not isinstance(value, str) or not value.startswith(bucket.BEGINNING):
+            return super().convert(value, param, ctx)
+        if not value.removeprefix(bucket.BEGINNING).partition("/")[0]:
+            self.fail(f"'{value}' should be s3://bucket/prefix", param, ctx)
+        return bucket.BucketPath(value)
 
 
 PLACE = _Place(path_type=Path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..analyze.words import plural
+from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
@@ -230,7 +231,8 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, wri
 
     config = configuration()
     opening.validate()
-    for directory in opening.directories:
+    here = [directory for directory in opening.directories if not isinstance(directory, BucketPath)]
+    for directory in here:
         if not directory.exists():
             raise MatbenchError(f"the directory '{directory}' does not exist")
     if opening.directories:
@@ -245,7 +247,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None, wri
     source = Source(
         workload=opening.workload,
         place=opening.place,
-        roots=opening.directories,
+        roots=here,
         read=read,
         read_index=opening.read_index,
         filters=opening.parsed_filters,

@@ -44,8 +44,9 @@ class BucketTree:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
+        files = self.files  # whose own error is that s3fs isn't installed
         try:
-            yield self.files
+            yield files
         except bucket.errors() as error:
             raise MatbenchError(f"cannot read {self.root}: {bucket.reason(error)}") from error
 

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from download_support.bucket import emptied, s3_server
+from download_support.bucket import emptied
 from download_support.web import Answer, nasty_server
 
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of the server: one line a request."""
-    return tmp_path_factory.mktemp("moto") / "log"
-
-
-@pytest.fixture(scope="module")
-def endpoint(log: Path) -> Iterator[str]:
-    with s3_server(log) as url:
-        yield url
-
-
 @pytest.fixture
-def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> Any:
-    return emptied(endpoint, monkeypatch)
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch, directory: Path) -> Any:
+    return emptied(s3_endpoint, monkeypatch)
 
 
 def upload(s3: Any, tree: Path, prefix: str = "nightly/") -> None:
@@ -37,9 +24,9 @@ def upload(s3: Any, tree: Path, prefix: str = "nightly/") -> None:
             s3.put_object(Bucket="results", Key=f"{prefix}{path.relative_to(tree).as_posix()}", Body=path.read_bytes())
 
 
-def object_requests(log: Path, start: int) -> list[str]:
+def object_requests(s3_log: Path, start: int) -> list[str]:
     """The requests for objects since byte *start* of the log: listings and resets are left out."""
-    lines = log.read_text(encoding="utf-8", errors="replace")[start:].splitlines()
+    lines = s3_log.read_text(encoding="utf-8", errors="replace")[start:].splitlines()
     return [line for line in lines if ("GET /results/" in line or "HEAD /results/" in line)]
 
 
@@ -57,16 +44,16 @@ def test_a_whole_bucket_can_be_the_address(s3, tree, download, files) -> None:
     assert len(files("here")) == 3 * 5
 
 
-def test_a_second_call_fetches_no_object_and_a_changed_one_is_fetched_alone(s3, tree, log, download) -> None:
+def test_a_second_call_fetches_no_object_and_a_changed_one_is_fetched_alone(s3, tree, s3_log, download) -> None:
     upload(s3, tree)
     assert download("s3://results/nightly") == 0
-    start = log.stat().st_size
+    start = s3_log.stat().st_size
     assert download("s3://results/nightly") == 0
-    assert object_requests(log, start) == []
+    assert object_requests(s3_log, start) == []
     changed = next(tree.rglob("exit_code")).relative_to(tree).as_posix()
     s3.put_object(Bucket="results", Key=f"nightly/{changed}", Body=b"3\n")
     assert download("s3://results/nightly") == 0
-    assert {line.split('"')[1].split()[1] for line in object_requests(log, start)} == {f"/results/nightly/{changed}"}
+    assert {line.split('"')[1].split()[1] for line in object_requests(s3_log, start)} == {f"/results/nightly/{changed}"}
     assert Path("here", changed).read_text() == "3\n"
 
 
@@ -89,7 +76,7 @@ def test_keys_that_lead_out_are_left_out(s3, directory, download, files, capsys:
     assert "there is a directory of that name" in said
 
 
-def test_an_archive_in_a_bucket_is_fetched_once(s3, tree, log, directory, download, files) -> None:
+def test_an_archive_in_a_bucket_is_fetched_once(s3, tree, s3_log, directory, download, files) -> None:
     with zipfile.ZipFile(directory / "tree.zip", "w") as archive:
         for name in files(tree):
             archive.write(tree / name, name)
@@ -97,9 +84,9 @@ def test_an_archive_in_a_bucket_is_fetched_once(s3, tree, log, directory, downlo
     assert download("s3://results/tree.zip") == 0
     assert len(files("here")) == 3 * 5
     assert not list(Path("here/.matbench").glob("archive*"))
-    start = log.stat().st_size
+    start = s3_log.stat().st_size
     assert download("s3://results/tree.zip") == 0
-    assert not [line for line in object_requests(log, start) if "GET" in line]
+    assert not [line for line in object_requests(s3_log, start) if "GET" in line]
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from download_support.bucket import emptied, s3_server
+from download_support.bucket import emptied
 
 import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
@@ -32,16 +31,10 @@ def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return path
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with s3_server(tmp_path_factory.mktemp("moto") / "log") as url:
-        yield url
-
-
 @pytest.fixture
-def s3(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A client of a server with one empty bucket."""
-    return emptied(endpoint, monkeypatch, "perf")
+    return emptied(s3_endpoint, monkeypatch, "perf")
 
 
 def answers(place: str) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator
+import sys
+import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmark_support.machines import Machines
-from download_support.bucket import emptied, s3_server
+from download_support.bucket import emptied
 
 from matrix_benchmarking.cli import main
 
@@ -28,24 +30,12 @@ SAMPLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of the server: one line a request."""
-    return tmp_path_factory.mktemp("moto") / "log"
-
-
-@pytest.fixture(scope="module")
-def endpoint(log: Path) -> Iterator[str]:
-    with s3_server(log) as url:
-        yield url
-
-
 @pytest.fixture
-def s3(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def s3(s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
-    return emptied(endpoint, monkeypatch)
+    return emptied(s3_endpoint, monkeypatch)
 
 
 def upload(s3: Any, tree: Path, prefix: str = "tree") -> None:
@@ -62,9 +52,9 @@ def parsed(place: str | Path, workload: str, output: Path, *more: str) -> list[A
     return [{**entry, "location": entry["location"].replace(str(place), "PLACE")} for entry in entries]
 
 
-def fetched(log: Path, start: int) -> list[str]:
+def fetched(s3_log: Path, start: int) -> list[str]:
     """The objects that were read since the log had *start* characters."""
-    return re.findall(r"GET /results/tree/(\S+) HTTP", log.read_text()[start:])
+    return re.findall(r"GET /results/tree/(\S+) HTTP", s3_log.read_text()[start:])
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -111,26 +101,26 @@ def test_settings_are_taken_from_its_names_as_on_a_disk(s3: Any, repository: Pat
 
 
 def test_what_has_not_changed_is_not_read_again_and_what_has_is(
-    s3: Any, log: Path, repository: Path, tmp_path: Path, capsys: Capture
+    s3: Any, s3_log: Path, repository: Path, tmp_path: Path, capsys: Capture
 ):
     upload(s3, repository / "data" / "samples" / "openssl_speed")
     words = ["parse", "--results-dirname=s3://results/tree", f"--workload={repository}/{MINIMAL}"]
-    start = len(log.read_text())
+    start = len(s3_log.read_text())
     assert main(words) == 0
     first = capsys.readouterr().out
-    assert any(name.endswith("/speed.txt") for name in fetched(log, start))
-    assert not any(name.endswith("README.md") for name in fetched(log, start)), "nobody asked for it"
-    start = len(log.read_text())
+    assert any(name.endswith("/speed.txt") for name in fetched(s3_log, start))
+    assert not any(name.endswith("README.md") for name in fetched(s3_log, start)), "nobody asked for it"
+    start = len(s3_log.read_text())
     assert main(words) == 0
     assert capsys.readouterr().out == first
-    assert not [name for name in fetched(log, start) if name.endswith("/speed.txt")]
+    assert not [name for name in fetched(s3_log, start) if name.endswith("/speed.txt")]
     listed = s3.list_objects_v2(Bucket="results", Prefix="tree/")["Contents"]
     changed = next(each["Key"] for each in listed if each["Key"].endswith("/speed.txt"))
     body = s3.get_object(Bucket="results", Key=changed)["Body"].read()
     s3.put_object(Bucket="results", Key=changed, Body=body.replace(b"size blocks: ", b"size blocks: 9"))
-    start = len(log.read_text())
+    start = len(s3_log.read_text())
     assert main(words) == 0
-    assert [f"tree/{name}" for name in fetched(log, start) if name.endswith("/speed.txt")] == [changed]
+    assert [f"tree/{name}" for name in fetched(s3_log, start) if name.endswith("/speed.txt")] == [changed]
     assert capsys.readouterr().out != first
 
 
@@ -192,3 +182,41 @@ def test_clean_removes_what_was_kept_of_it(s3: Any, repository: Path, capsys: Ca
     assert main(words) == 0
     assert main([*words, "--clean"]) == 0
     assert re.search(r"removed \d\d cache files of s3://results/tree", capsys.readouterr().err)
+
+
+def test_the_application_shows_a_tree_in_a_bucket(
+    s3: Any, repository: Path, application: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository)
+    upload(s3, repository / "data" / "samples" / "openssl_speed")
+    names = ("selectors.children", "headline.children", "tabs.children")
+    asked = {
+        "output": f"..{'...'.join(names)}..",
+        "outputs": [dict(zip(("id", "property"), name.split("."), strict=True)) for name in names],
+        "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
+    }
+    with application("--results-dirname=s3://results/tree", f"--workload={MINIMAL}", "--port=0") as place:
+        request = urllib.request.Request(
+            f"{place}/_dash-update-component", json.dumps(asked).encode(), {"Content-Type": "application/json"}
+        )
+        deadline, said = time.monotonic() + 60, ""
+        while "Best configuration" not in said and time.monotonic() < deadline:
+            with urllib.request.urlopen(request) as answer:
+                said = answer.read().decode()
+    assert "Highest hash_rate: " in said
+
+
+@pytest.mark.parametrize("address", ["s3://", "s3:///tree"])
+def test_an_address_without_a_bucket_is_a_sentence(address: str, capsys: Capture) -> None:
+    assert main(["parse", f"--results-dirname={address}", f"--workload={MINIMAL}"]) == 2
+    assert f"'{address}' should be s3://bucket/prefix" in capsys.readouterr().err
+
+
+def test_without_what_reads_buckets_each_command_says_what_to_install(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("s3fs", "botocore", "botocore.exceptions"):
+        monkeypatch.setitem(sys.modules, library, None)
+    for words in (["parse"], ["check"], ["visualize", "--generate"]):
+        assert main([*words, "--results-dirname=s3://results/tree", "--workload=encoder_bench"]) == 2
+        assert "matbench: S3 needs s3fs: pip install 'matrix-benchmarking[remote]'" in capsys.readouterr().err

@@ -97,7 +97,7 @@ def content_type(path: Path) -> str:
 def _inside(location: Path, roots: Sequence[Path]) -> Path:
     base = Path(os.path.realpath(location))
     if not any(base.is_relative_to(os.path.realpath(root)) for root in roots):
-        raise NoArtifactError("this run has no files here: it came from a history or from payloads")
+        raise NoArtifactError("this run has no files here: it is of a history, of payloads or in a bucket")
     return base
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from benchmark_support.machines import Machines
-from download_support.bucket import emptied, s3_server
+from download_support.bucket import emptied
 
 from matrix_benchmarking.cli import main
 
@@ -19,16 +18,10 @@ pytestmark = pytest.mark.xdist_group("cluster")
 RESULTS = "s3://results/night"
 
 
-@pytest.fixture(scope="module")
-def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with s3_server(tmp_path_factory.mktemp("moto") / "log") as url:
-        yield url
-
-
 @pytest.fixture
-def s3(endpoint: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def s3(s3_endpoint: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("XDG_STATE_HOME", str(place / "state"))
-    return emptied(endpoint, monkeypatch)
+    return emptied(s3_endpoint, monkeypatch)
 
 
 def words(command: str, *more: str, results: str = RESULTS) -> list[str]:
