@@ -14,12 +14,9 @@ Application: from its start until the verdict and the first page are answered fr
 from __future__ import annotations
 
 import argparse
-import http.client
 import itertools
-import json
 import multiprocessing
 import os
-import re
 import resource
 import subprocess
 import sys
@@ -30,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import large_tree
-from app import FRAME, PAGE
+from app import FRAME, PAGE, answer_of, served
 from parse import read_and_decode
 
 from matrix_benchmarking import store, workload_file
@@ -114,30 +111,14 @@ def measure_answer(tree: Path, count: int) -> None:
 def measure_page(tree: Path, count: int) -> None:
     command = [sys.executable, "-m", "matrix_benchmarking", "visualize", f"--results-dirname={tree}", "--port=0"]
     began = time.perf_counter()
-    with subprocess.Popen([*command, f"--workload={WORKLOAD}"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        host, port = re.search(r"http://(\S+):(\d+)", process.stdout.readline()).groups()  # type: ignore[union-attr]
-        times = []
+    times = []
+    with served([*command, f"--workload={WORKLOAD}"]) as address:
+        host, port = address.removeprefix("http://").split(":")
         for outputs in (FRAME, PAGE):
-            while not answered(host, port, outputs):
+            while len(answer_of(host, port, outputs)) < 1000:  # else it says that it is being read
                 time.sleep(0.05)
             times.append(time.perf_counter() - began)
-        process.terminate()
     print(f"{count:>9,} runs     verdict after {times[0]:5.2f} s, first page after {times[1]:5.2f} s", flush=True)
-
-
-def answered(host: str, port: str, outputs: tuple[tuple[str, str], ...]) -> bool:
-    """Whether there is more than that it is being read."""
-    body = {
-        "output": f"..{'...'.join('.'.join(one) for one in outputs)}..",
-        "outputs": [{"id": name, "property": what} for name, what in outputs],
-        "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
-    }
-    connection = http.client.HTTPConnection(host, int(port), timeout=300)
-    connection.request("POST", "/_dash-update-component", json.dumps(body), {"Content-Type": "application/json"})
-    content = connection.getresponse().read()
-    connection.close()
-    return len(content) > 1000
 
 
 def indexed(known: Path, tree: Path, count: int) -> Path:

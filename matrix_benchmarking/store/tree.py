@@ -6,11 +6,9 @@ import collections
 import concurrent.futures
 import contextlib
 import functools
-import itertools
 import multiprocessing
 import os
 import threading
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,19 +16,20 @@ from typing import TYPE_CHECKING
 from .. import bucket, workload_file
 from .. import workload as workloads
 from ..bucket import BucketPath
-from ..columns import Columns, Shared, Texts
+from ..columns import Columns
 from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError, WorkloadError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
-from ..rows import ParsedTests
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
 from .in_bucket import BucketTree, Objects
-from .parsing import Context, Loader, NotRecognised, candidate_of, tests_of
+from .loader import Loader, candidate_of
+from .parsing import Context, NotRecognised, tests_of
+from .together import Note, make_ids_unique, mark_shared_measurements, mark_without_settings
 
 if TYPE_CHECKING:
     from ..named_cluster import NamedCluster
@@ -91,9 +90,9 @@ def parse_tree(
     parts.clear()  # of a big tree they are large
     if not len(tests):
         raise _nothing_found(workload, root, resolved, [*found.notes, *_summarise(notes)])
-    _mark_without_settings(tests)
-    notes.extend(_make_ids_unique(loader.tests(tests)))
-    _mark_shared_measurements(tests)
+    mark_without_settings(tests)
+    notes.extend(make_ids_unique(loader.tests(tests)))
+    mark_shared_measurements(tests)
     sentences = [*found.notes, *_summarise(notes)]
     sentences += tree_index.save(context, tree_index.Contents(tests, sentences))
     return tree_index.matrix_of(loader.tests(tests), sentences)
@@ -172,7 +171,6 @@ def _process_context() -> multiprocessing.context.BaseContext:
     return multiprocessing.get_context("fork" if threads == 1 else "spawn")
 
 
-Note = tuple[str, str]
 Outcome = tuple[Columns, list[Note]]
 """Some tests, and what was noticed of them."""
 Chunk = tuple[Sequence[Candidate], Objects]
@@ -326,16 +324,6 @@ def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> It
         yield _columns(context, tests), notes
 
 
-def _mark_without_settings(tests: Columns) -> None:
-    """Name a test that has no settings at all as a problem where others have some: where it stands is not known."""
-    named = [bool(names) or not finished for names, finished in zip(tests.names, tests.finished, strict=True)]
-    if not all(named) and any(itertools.compress(tests.names, tests.finished)):
-        reason = "gives no settings, and no file above it does; the other tests have some"
-        problem = Problem(reason, SETTINGS_FILE)
-        pairs = zip(tests.problems, named, strict=True)
-        tests.problems = Shared.of([known if has else (*known, problem) for known, has in pairs])
-
-
 def _unfinished(context: Context, candidate: Candidate) -> Entry:
     """The entry of a test that has none of its own settings, which has those above it, or no exit code."""
     layout = context.layout(candidate) if candidate.lost is None else NativeLayout()
@@ -361,35 +349,6 @@ def _without_results(
         finished=False,
         problems=(problem,),
     )
-
-
-def _make_ids_unique(known: ParsedTests) -> list[Note]:
-    """Tell identical copies apart by their place; two tests that carry the same id stay, and are noted."""
-    tests, notes = known.columns, []
-    counts = collections.Counter(tests.test_uuid)
-    same: dict[str, list[int]] = {}
-    for place, test_uuid in enumerate(tests.test_uuid if len(counts) < len(tests) else ()):
-        if test_uuid is not None and counts[test_uuid] > 1:
-            same.setdefault(test_uuid, []).append(place)
-    ids = list(tests.test_uuid) if same else []
-    for test_uuid, places in same.items():
-        own = [known.name(place) for place in places if tests.has_own_uuid[place]]
-        for place in places:
-            if not tests.has_own_uuid[place]:
-                ids[place] = str(uuid.uuid5(uuid.UUID(test_uuid), known.name(place)))
-        if len(own) > 1:
-            notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
-    if same:
-        tests.test_uuid = Texts.of(ids)
-    return notes
-
-
-def _mark_shared_measurements(tests: Columns) -> None:
-    """Mark the measurements that several tests of the tree have: they read the same files, or are copies."""
-    counts = collections.Counter(tests.measurement)
-    if len(counts) < len(tests):
-        marked = (one if one is None or counts[one] == 1 else f"{one}*" for one in tests.measurement)
-        tests.measurement = Texts.of(marked)
 
 
 def _summarise(notes: Sequence[Note]) -> list[str]:

@@ -29,7 +29,8 @@ from .codec import BrokenCache
 from .find import check_root, layouts_of
 from .fingerprint import digest
 from .in_bucket import BucketTree
-from .parsing import Context, Loader
+from .loader import Loader
+from .parsing import Context
 
 ENVELOPE = Envelope(b"matbench-index", 8, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
