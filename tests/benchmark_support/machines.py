@@ -17,7 +17,7 @@ from benchmark_support.nursery import Fork, fork
 REPOSITORY = str(Path(__file__).parents[2])
 
 
-def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 40.0) -> None:
+def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 120.0) -> None:
     """Wait for something that happens in its own time; that it takes too long is a failure of what is waited for."""
     deadline = time.monotonic() + timeout_s
     while not is_so():

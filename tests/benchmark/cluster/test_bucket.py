@@ -13,7 +13,7 @@ from download_support.bucket import emptied
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = pytest.mark.xdist_group("load")
 
 RESULTS = "s3://results/night"
 

@@ -154,6 +154,7 @@ def test_everything_works_with_the_keyboard(tab: Any, address: str) -> None:
 def test_variables_are_ordered_by_dragging(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
         visit.open()
+        visit.wait_text("#progress", "read at")  # what comes later may move what is dragged
         visit.page.locator("li.facet", has_text="vus").first.locator(".facet-head").drag_to(
             visit.page.locator("li.facet", has_text="hw_type").first.locator(".facet-head")
         )
