@@ -126,6 +126,7 @@ def test_the_next_start_ends_a_server_whose_guard_was_killed_with_the_benchmark(
 ):
     process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), light_file, tmp_path / "r", repository)
     seen, guards = process.children(recursive=True), process.children()
+    process.suspend()  # else it may end a server itself, once its guard is gone and before its own end
     for each in (*guards, process):
         each.kill()
     process.wait()
