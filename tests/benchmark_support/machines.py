@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 from benchmark_support.nursery import Fork, fork
+from interruptible import interruptible
 
 REPOSITORY = str(Path(__file__).parents[2])
 
@@ -140,6 +141,7 @@ def starter(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=interruptible,
     )
     try:
         yield process
