@@ -233,6 +233,7 @@ class Columns(msgspec.Struct):
     has_own_uuid: Shared[bool]
     campaign: Shared[str | None]
     round: Shared[int | None]
+    host: Shared[str | None]
     start_us: Numbers
     end_us: Numbers
     measurement: Texts

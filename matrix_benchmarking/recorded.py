@@ -48,7 +48,7 @@ class Environment:
 def read_environment(location: Path) -> Environment:
     """The environment of the test directory *location*, leniently: it may come from a stranger, or be absent."""
     try:
-        content = json.loads(read_regular(location / ENVIRONMENT_FILE, _LONGEST_ENVIRONMENT))
+        content = json.loads(read_regular(f"{location}/{ENVIRONMENT_FILE}", _LONGEST_ENVIRONMENT))
     except (OSError, ValueError, RecursionError):
         return Environment()
     return parse_environment(content)
@@ -81,14 +81,23 @@ class RecordedBlock:
     Attributes:
         campaign: id of the start of a benchmark, on one host; one that goes on with an interrupted one is another.
         round: which pass over the points of an interleaved campaign, from 1; None where it wasn't interleaved.
+        host: without a campaign, the machine, as far as it was recorded: see :attr:`.Environment.host`.
     """
 
     campaign: str | None = None
     round: int | None = None
+    host: str | None = None
 
 
 def read_block(location: Path) -> tuple[RecordedBlock, str | None]:
     """The block of the test directory *location*, and what is wrong with its record; a run may be without one."""
+    block, wrong = _read_block(location)
+    if block.campaign is None:
+        block = dataclasses.replace(block, host=read_environment(location).host)
+    return block, wrong
+
+
+def _read_block(location: Path) -> tuple[RecordedBlock, str | None]:
     try:
         content = json.loads(read_regular(f"{location}/{BLOCK_FILE}", _LONGEST_BLOCK))
     except (FileNotFoundError, NotADirectoryError):  # a run may be one file

@@ -150,6 +150,8 @@ class ParsedTests(Table):
     def values(self, name: str, places: Iterable[int]) -> list[Any]:
         if name == "kept_in":
             return [None for _ in places]
+        if name == "span_us":
+            return [(self.columns.start_us[place], self.columns.end_us[place]) for place in places]
         column = getattr(self.columns, name)
         if isinstance(column, Shared):
             return list(map(column.distinct.__getitem__, map(column.codes.__getitem__, places)))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from .best_of import Estimates
     from .select.order import Order
 
-MOST_READ = 1_000  # of so many runs the hosts are read, a file each, to find the rounds that none recorded
 # An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
 # than so many times the largest value.
 WIDEST = 100.0
@@ -200,14 +199,10 @@ def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
 
 
 def _rounds(entries: Rows, ranked: Sequence[Rows]) -> Mapping[int, int | None]:
-    """The round of each run by its identity; empty where no point is repeated, or hosts take long to read."""
+    """The round of each run by its place in the table; empty where no point is repeated."""
     if all(len(runs) == 1 for runs in ranked):
         return {}
-    without = entries.where(campaign is None for campaign in entries.values("campaign"))
-    unknown = sum(entry.facts is None for entry in without) if entries.table.has_facts else len(without)
-    if unknown > MOST_READ:
-        return {}
-    return {id(entry): block.round for entry, block in zip(entries, blocks_of(entries), strict=True)}
+    return dict(zip(entries.places, (block.round for block in blocks_of(entries)), strict=True))
 
 
 def _group(
@@ -281,7 +276,7 @@ def _points(
     if any(len(runs) > 1 for runs in points_runs):
         from . import best_of  # as above
 
-        known = [[rounds.get(id(entry)) for entry in runs] for runs in points_runs] if rounds else None
+        known = [[rounds[place] for place in runs.places] for runs in points_runs] if rounds else None
         found = best_of.estimate(values, known)
         assert found is not None
         lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))

@@ -10,10 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..lts.read import host_of_entry, times_of_entry
-from ..matrix import Entry, typed
+from ..matrix import Entry
+from ..rows import Rows
+from .points import keys
 
 LONGEST_PAUSE_S = 30 * 60
 """A pause on a host, in seconds, after which what is measured next is another campaign, where none is recorded.
@@ -32,16 +34,16 @@ class Block:
     round: int | None  # its number, over all campaigns; None for a run that belongs to no round
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)  # frozen ones take three times as long to make
 class _Run:
     place: int  # among those that were given
-    point: Hashable
+    point: int
     start: float  # in seconds since 1970; -inf where unknown
     end: float
     recorded_round: int | None
 
 
-def blocks_of(runs: Sequence[Entry]) -> list[Block]:
+def blocks_of(runs: Iterable[Entry]) -> list[Block]:
     """The block of each run, in the order given. Give all the runs there are: what lies between two of them counts.
 
     A run has the campaign and the round that were recorded with it. Of the others, those of one host are a campaign up
@@ -50,32 +52,31 @@ def blocks_of(runs: Sequence[Entry]) -> list[Block]:
     run; without that, all runs of a host are one campaign without rounds, since nothing says otherwise. Hosts are told
     apart by processor, GPUs and kernel, since their names are not recorded.
     """
-    campaigns = sorted(_campaigns(runs), key=lambda campaign: campaign[0].start)
+    rows = Rows.of(runs)
+    campaigns = sorted(_campaigns(rows), key=lambda campaign: campaign[1][0].start)
     blocks: dict[int, Block] = {}
     numbers: dict[tuple[int, int], int] = {}
-    for number, campaign in enumerate(campaigns):
-        is_recorded = runs[campaign[0].place].campaign is not None
+    for number, (is_recorded, campaign) in enumerate(campaigns):
         rounds = [run.recorded_round for run in campaign] if is_recorded else _inferred_rounds(campaign)
         for run, each in zip(campaign, rounds, strict=True):
             known = None if each is None else numbers.setdefault((number, each), len(numbers))
             blocks[run.place] = Block(number, known)
-    return [blocks[place] for place in range(len(runs))]
+    return [blocks[place] for place in range(len(rows))]
 
 
-def _campaigns(runs: Sequence[Entry]) -> Iterator[list[_Run]]:
-    """The runs of each campaign in the order of their times."""
-    together: dict[tuple[str, str | None], list[_Run]] = {}
-    points: dict[Hashable, int] = {}
-    for place, entry in enumerate(runs):
-        start, end = _times_s(entry)
-        point = frozenset((name, typed(value)) for name, value in entry.settings.items())
-        run = _Run(place, points.setdefault(point, len(points)), start, end, entry.round)
-        key = ("host", host_of_entry(entry)) if entry.campaign is None else ("campaign", entry.campaign)
-        together.setdefault(key, []).append(run)
-    for (kind, _), found in together.items():
+def _campaigns(rows: Rows) -> Iterator[tuple[bool, list[_Run]]]:
+    """The runs of each campaign in the order of their times, and whether it was recorded."""
+    together: dict[tuple[bool, str | None], list[_Run]] = {}
+    points: dict[tuple[int, ...], int] = {}
+    hosts, spans = _hosts_and_times(rows)
+    alike = [points.setdefault(point, len(points)) for point in keys(rows, rows.names())]
+    for place, (campaign, number) in enumerate(zip(rows.values("campaign"), rows.values("round"), strict=True)):
+        key = (False, hosts[place]) if campaign is None else (True, campaign)
+        together.setdefault(key, []).append(_Run(place, alike[place], *spans[place], number))
+    for (is_recorded, _), found in together.items():
         # Of equal times the runs of a point come together, so that no round is made of an order that is not known.
         found.sort(key=lambda run: (run.start, run.point))
-        yield from [found] if kind == "campaign" else _between_pauses(found)
+        yield from ((is_recorded, each) for each in ([found] if is_recorded else _between_pauses(found)))
 
 
 def _between_pauses(runs: Sequence[_Run]) -> Iterator[list[_Run]]:
@@ -96,7 +97,7 @@ def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
     if len(every) == len(runs):  # no point comes again
         return [None] * len(runs)
     rounds: list[int] = []
-    members: list[set[Hashable]] = [set()]
+    members: list[set[int]] = [set()]
     for run in runs:
         if run.point in members[-1]:
             members.append(set())
@@ -107,10 +108,19 @@ def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
     return rounds if sum(count > 1 for count in times.values()) > most else [None] * len(runs)
 
 
-def _times_s(entry: Entry) -> tuple[float, float]:
-    """When *entry* started and ended, in seconds since 1970; -inf where that is not known."""
-    start_us, end_us = times_of_entry(entry)
-    if start_us is None and end_us is None and entry.recorded is not None and entry.recorded[0]:
-        start_us = entry.recorded[1]
+def _hosts_and_times(rows: Rows) -> tuple[Sequence[str | None], Sequence[tuple[float, float]]]:
+    """The host of each of *rows*, and when it started and ended, in seconds since 1970; -inf where not known."""
+    if not rows.table.has_facts:
+        return rows.values("host"), [_seconds(start_us, end_us) for start_us, end_us in rows.values("span_us")]
+    hosts, spans = [host_of_entry(entry) for entry in rows], list[tuple[float, float]]()
+    for entry in rows:
+        start_us, end_us = times_of_entry(entry)
+        if start_us is None and end_us is None and entry.recorded is not None and entry.recorded[0]:
+            start_us = entry.recorded[1]
+        spans.append(_seconds(start_us, end_us))
+    return hosts, spans
+
+
+def _seconds(start_us: int | None, end_us: int | None) -> tuple[float, float]:
     known = [time_us / 1e6 for time_us in (start_us, end_us) if time_us is not None] or [-math.inf]
     return known[0], known[-1]

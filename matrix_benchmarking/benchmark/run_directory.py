@@ -171,7 +171,7 @@ def write_settings(directory: Path, point: Point) -> None:
 
 def write_block(directory: Path, block: RecordedBlock) -> None:
     """Write ``block.json``: which runs the run was measured together with."""
-    write_json(directory / BLOCK_FILE, {"version": VERSION, **dataclasses.asdict(block)})
+    write_json(directory / BLOCK_FILE, {"version": VERSION, "campaign": block.campaign, "round": block.round})
 
 
 def finish(directory: Path, outcome: Outcome) -> None:

@@ -138,8 +138,8 @@ def time_of_entry(entry: Entry) -> int | None:
 
 
 def host_of_entry(entry: Entry) -> str | None:
-    """What identifies the machine that the test ran on, as far as it is recorded; see :attr:`.Environment.host`."""
-    return entry.environment.host if entry.facts is None else entry.facts.host
+    """What tells the machine of a test without a recorded campaign from others; see :attr:`.Environment.host`."""
+    return entry.host if entry.facts is None else entry.facts.host
 
 
 def _labels_to_keep(workload: Workload, entry: Entry) -> Document | None:

@@ -47,7 +47,7 @@ class Slugs:
         return found
 
 
-_TAGS = {
+TAGS = {
     *("a", "abbr", "b", "bdi", "br", "cite", "code", "del", "em", "i", "img", "ins", "kbd", "mark", "q", "s"),
     *("samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
     *("address", "article", "aside", "blockquote", "details", "div", "figcaption", "figure", "footer"),
@@ -120,7 +120,7 @@ class StaticHTML:
         if namespace == "dash_core_components" and kind == "Link":
             kind = "a"
         tag = kind.lower()
-        is_known = tag in _TAGS or "data-copy" in properties
+        is_known = tag in TAGS or "data-copy" in properties
         if not is_known or namespace not in ("dash_html_components", "dash_core_components"):
             if kind not in _HOLDERS:
                 return f'<span class="note">{escape(ONLY_APPLICATION.format(kind))}</span>'

@@ -211,7 +211,14 @@ def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour
 def template() -> go.layout.Template:
     import plotly.graph_objects as go
 
-    axis = {"automargin": True, "zeroline": False, "showline": True, "ticks": "outside", "title": {"standoff": 10}}
+    axis = {
+        "automargin": True,
+        "zeroline": False,
+        "showline": True,
+        "ticks": "outside",
+        "title": {"standoff": 10},
+        "ticklabeloverflow": "allow",
+    }
     return go.layout.Template(
         layout=go.Layout(
             colorway=list(COLOURS),

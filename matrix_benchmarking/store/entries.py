@@ -46,6 +46,7 @@ def entry_of(workload: Workload, root: Path, candidate: Candidate, cached: Cache
         has_own_uuid=cached.own_uuid is not None,
         campaign=block.campaign,
         round=block.round,
+        host=block.host,
         measurement=measurement_digest(cached),
         missing_files=tuple(cached.missing_files),
     )

@@ -21,7 +21,7 @@ from typing import Any
 from .. import bucket
 from ..bucket import BucketPath
 from ..errors import MatbenchError
-from ..recorded import BLOCK_FILE
+from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE
 from ..workload import Listing, Workload, is_index
 from . import cache
@@ -108,7 +108,7 @@ class BucketTree:
         layout = layouts_of(workload)[test.layout or 0]
         yield from (self._name(path) for path in map(BucketPath, layout.settings_files(test.path, self.root)))
         for above in (test.path, *test.path.parents):
-            yield from (self._name(above / name) for name in (EXIT_CODE_FILE, BLOCK_FILE))
+            yield from (self._name(above / name) for name in (EXIT_CODE_FILE, BLOCK_FILE, ENVIRONMENT_FILE))
             if above == self.root or not test.is_file:
                 break
         yield self._name(test.path if test.is_file else test.path / TEST_UUID_FILE)

@@ -202,7 +202,8 @@ def _parse_parts(
         measured = cached.load_results()
         own_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
         cached.exit_code = own_code if isinstance(own_code, int) else exit_code
-        of_block = block if block.campaign else parse_block({"campaign": file_digest if campaign is True else campaign})
+        said = parse_block({"campaign": file_digest if campaign is True else campaign})
+        of_block = said if said.campaign and not block.campaign else block
         yield candidate, _evaluated(context, candidate, cached, of_block, measured, notes)
         notes = []
 

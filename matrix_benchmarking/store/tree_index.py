@@ -32,7 +32,7 @@ from .in_bucket import BucketTree
 from .loader import Loader
 from .parsing import Context
 
-ENVELOPE = Envelope(b"matbench-index", 8, "matbench index")
+ENVELOPE = Envelope(b"matbench-index", 9, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 

@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Interval, Scale
 from matrix_benchmarking.analyze.points import ExclusionCause, key, keys
 from matrix_benchmarking.analyze.wording import ranking
-from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -255,23 +255,20 @@ def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: Ma
     assert (without.rounds, [one.point.settings["vus"] for one in without.undecided]) == (0, [2, 3])
 
 
-@pytest.mark.parametrize(("unknown", "rounds"), [(4, 2), (5, 0)])
-def test_rounds_are_looked_for_unless_the_hosts_of_too_many_runs_have_to_be_read(
-    workload: Workload, entries: MakeEntries, monkeypatch: pytest.MonkeyPatch, unknown: int, rounds: int
+@pytest.mark.parametrize("failed", [0, 3_000])
+def test_rounds_that_none_recorded_are_found_among_however_many_runs(
+    workload: Workload, entries: MakeEntries, failed: int
 ) -> None:
-    assert best.MOST_READ == 1_000
-    monkeypatch.setattr(best, "MOST_READ", 4)
     made = []
-    for vus, factor in ((1, 1.0), (2, 1.05)):
-        for number, run in enumerate(entries({"vus": vus}, 100.0 * factor, 150.2 * factor), 1):
-            run.campaign, run.round = "one night", number
+    for vus, factor in ((1, 1.0), (2, 1.05), (3, 1.4)):
+        for number, run in enumerate(entries({"vus": vus}, 100.0 * factor, 150.2 * factor, 70.1 * factor)):
+            run.span_us = (1 + number * 3 + vus) * 60_000_000, (2 + number * 3 + vus) * 60_000_000
             made.append(run)
-    failed = entries({"vus": 3}, *[1.0] * 16, exit_code=1)
-    for number, run in enumerate(failed):
-        run.facts = None if number < unknown else Facts(number, None)
-        run.campaign = None if number % 2 or number < unknown else "another night"
-    (group,) = rank(Matrix([*made, *failed]), workload).groups
-    assert (group.rounds, group.estimates is None) == (rounds, False)
+    others = entries({"vus": 4}, *[1.0] * failed, exit_code=1) if failed else []
+    for run in others:
+        run.host = "another machine"
+    (group,) = rank(Matrix([*made, *others]), workload).groups
+    assert (group.rounds, [one.point.settings["vus"] for one in group.undecided]) == (3, [])
 
 
 def test_without_repeats_there_are_no_rounds(workload: Workload, entries: MakeEntries) -> None:

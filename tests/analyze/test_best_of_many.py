@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze import best, intervals
+from matrix_benchmarking.analyze import intervals
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.points import by_point, key, keys, ranks, sorting_key, varying
 from matrix_benchmarking.analyze.study import Study
@@ -127,9 +127,8 @@ def test_ranking_takes_steps_in_proportion_to_the_entries(workload: Workload) ->
 
 
 def test_of_a_parsed_tree_the_ranking_makes_an_entry_a_point_and_the_findings_those_that_they_name(
-    workload: Workload, monkeypatch: pytest.MonkeyPatch
+    workload: Workload,
 ) -> None:
-    monkeypatch.setattr(best, "MOST_READ", 100)  # of more runs no host is read
     given, root = synthetic(300), Path("/r")
     columns = Columns.of(given, [(None, False)] * len(given), root)
     table = ParsedTests(columns, root, lambda place: SimpleNamespace(), lambda entry: SimpleNamespace())

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import speed_files, speed_workload, write_test
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import history, store, workload
-from matrix_benchmarking.analyze import blocks
 from matrix_benchmarking.analyze.blocks import LONGEST_PAUSE_S, Block, blocks_of
 from matrix_benchmarking.history import read, transfer
 from matrix_benchmarking.matrix import Entry, Facts
@@ -190,12 +190,15 @@ def test_the_encoder_sample_is_three_rounds_over_all_points(sample: Path) -> Non
 
 
 def test_where_nothing_but_the_environment_tells_hosts_apart_it_does(tmp_path: Path) -> None:
+    times = '{"start": "1970-01-01T00:00:01Z", "end": "1970-01-01T00:00:03Z"}'
     for name, cpu in (("a", "Xeon"), ("b", "EPYC"), ("c", "Xeon")):
-        directory = tmp_path / name
-        directory.mkdir()
-        (directory / "environment.json").write_text(f'{{"cpu_model": "{cpu}", "kernel": "Linux 6.1"}}')
-    runs = [run("A", 0) for _ in "abc"]
-    for entry, name in zip(runs, "abc", strict=True):
-        entry.facts, entry.location, entry.span_us = None, tmp_path / name, (0, 1)
-    assert campaigns(runs) == [0, 1, 0]
-    assert blocks.host_of_entry(runs[0]) == "Xeon, Linux 6.1"
+        environment = f'{{"cpu_model": "{cpu}", "kernel": "Linux 6.1"}}'
+        files = {**speed_files(3), "test_start_end.json": times, "environment.json": environment}
+        write_test(tmp_path / name, {"vus": name}, files=files)
+    write_test(tmp_path / "d", {"vus": "d"}, files={**files, "block.json": '{"version": 1, "campaign": "night"}'})
+    for matrix in (
+        store.parse_tree(speed_workload(), tmp_path),
+        store.read_index(speed_workload(), tmp_path).matrix,
+    ):
+        assert campaigns(matrix.entries) == [0, 1, 0, 2]
+        assert [run.host for run in matrix] == ["Xeon, Linux 6.1", "EPYC, Linux 6.1", "Xeon, Linux 6.1", None]

@@ -506,6 +506,7 @@ def entries(draw: st.DrawFn) -> Entry:
         has_own_uuid=draw(st.booleans()),
         campaign=draw(st.none() | text),
         round=draw(st.none() | st.integers(1, 1 << 31)),
+        host=draw(st.none() | text),
         span_us=draw(st.tuples(*[st.none() | st.integers(-(1 << 62), 1 << 62)] * 2)),
         problems=tuple(draw(st.lists(st.builds(Problem, text, st.none() | text), max_size=2))),
         missing_files=tuple(draw(st.lists(text, max_size=2))),

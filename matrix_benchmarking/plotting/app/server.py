@@ -19,8 +19,9 @@ from ..page import style
 from ..static_html import escape
 from ..tables import Node, dcc, html
 from . import files, view
-from .answers import Frame, Opened, Pages, nobody
+from .answers import Opened, Pages, nobody
 from .data import Data, Source
+from .markup import folded
 from .run_page import ARTIFACT_ROUTE
 from .writing import Writing, is_local
 
@@ -290,17 +291,18 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
 
     _of_the_script(app)
 
-    def frame(request: object) -> Frame:
-        return answers.frame(asked(request)[0])
+    def frame(request: object) -> list[Node]:
+        return [folded(each) for each in answers.frame(asked(request)[0])]
 
     def page(request: object) -> Opened:
-        return answers.page(*asked(request), is_local=is_local(flask.request))
+        elements, inputs, title = answers.page(*asked(request), is_local=is_local(flask.request))
+        return folded(elements), folded(inputs), title
 
     def part(wanted: object, request: object) -> object:
         if not wanted:
             return no_update
         identity, (search, _) = ctx.outputs_list["id"], asked(request)
-        return answers.part(search, identity["of"], identity["index"], is_local=is_local(flask.request))
+        return folded(answers.part(search, identity["of"], identity["index"], is_local=is_local(flask.request)))
 
     def act(event: object, query: object) -> tuple[object, Node, int]:
         if query is not None and not isinstance(query, str):
