@@ -81,9 +81,8 @@ def explore_figure(
             look = {"color": colours.get(name, template.COLOURS[0]), "symbol": symbols.get(name, "circle")}
             some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
             trace = _trace(some, chosen, at, look)
-            facets.figure.add_scatter(
-                **trace, name=name, legendgroup=name, showlegend=bool(name) and name not in seen, **facets.place(panel)
-            )
+            told = bool(name) and name not in seen
+            facets.add(panel, {**trace, "name": name, "legendgroup": name, "showlegend": told})
             seen.add(name)
     kpi = chosen.y
     unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
@@ -91,17 +90,16 @@ def explore_figure(
         template.text(f"{chosen.x}{unit}"), template.text(f"{kpi.name} ({kpi.display_unit})".replace(" ()", ""))
     )
     if is_numeric and chosen.is_log("x") and min(at.values()) > 0:
-        facets.figure.update_xaxes(type="log", **template.log_axis(list(at.values())))
+        facets.axes("x", type="log", **template.log_axis(list(at.values())))
     if not is_numeric:
         texts = [template.wrapped(show(value), 18) for value in in_order]
         step = max(1, len(texts) // template.TICKS)
-        facets.figure.update_xaxes(tickvals=list(range(len(texts)))[::step], ticktext=texts[::step])
+        facets.axes("x", tickvals=list(range(len(texts)))[::step], ticktext=texts[::step])
     lowest = min(run.kpis[kpi.name] for _, marks in panels for mark in marks for run in mark.runs)
     if chosen.is_log("y") and lowest > 0:
-        facets.figure.update_yaxes(type="log")
-    if chosen.colour:
-        facets.figure.update_layout(legend_title_text=template.text(chosen.colour))
-    return template.apply(facets.figure, height=FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80)
+        facets.axes("y", type="log")
+    legend = {"legend": {"title": {"text": template.text(chosen.colour)}}} if chosen.colour else {}
+    return facets.figure(FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80, **legend)
 
 
 def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from . import clicks, series_chart
 from .base import Plot, View
 from .controls import Choice, Control
 from .series_chart import BETTER, COLOUR, DOUBTFUL, GOT_WORSE, LOOKS, WORSE, changes_frame, point_values
-from .template import COLOURS, Facets, apply, short, text, wrapped
+from .template import COLOURS, Facets, short, text, wrapped
 
 if TYPE_CHECKING:
     import pandas
@@ -143,92 +143,84 @@ def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPI
     spacing = {"horizontal_spacing": 0.11, "vertical_spacing": min(0.3, 62 / height) if rows > 1 else 0.0}
     titles = [text(group["name"].iloc[0]) for group in groups]
     facets = Facets(titles, COLUMNS_OF_FIGURES, **spacing)
-    figure = facets.figure
     for number, group in enumerate(groups):
-        of_series = marks[marks["series"] == group["series"].iloc[0]]
-        _draw(figure, group, of_series, **facets.place(number))
-    _explain(figure, points, marks)
-    figure.update_annotations(font_size=12)
+        _draw(facets, number, group, marks[marks["series"] == group["series"].iloc[0]])
+    _explain(facets, points, marks)
     _label_axes(facets, found)
-    figure.update_layout(legend_traceorder="normal")
-    return apply(figure, height=height)
+    return facets.figure(height, legend={"traceorder": "normal"})
 
 
-def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, **cell: int) -> None:
+def _draw(facets: Facets, panel: int, group: pandas.DataFrame, marks: pandas.DataFrame) -> None:
     x = group["x"].tolist()
-    quiet: dict[str, Any] = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "showlegend": False}
+    quiet: dict[str, Any] = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
     if (group["runs"] > 1).any():
-        figure.add_trace(go.Scatter(x=x, y=group["maximum"].tolist(), **quiet), **cell)
-        band = go.Scatter(x=x, y=group["minimum"].tolist(), fill="tonexty", fillcolor="rgba(0,114,178,0.2)", **quiet)
-        figure.add_trace(band, **cell)
+        filled = {"fill": "tonexty", "fillcolor": "rgba(0,114,178,0.2)"}
+        facets.add(panel, {"x": x, "y": group["maximum"].tolist(), **quiet})
+        facets.add(panel, {"x": x, "y": group["minimum"].tolist(), **filled, **quiet})
     verdicts = group["verdict"].tolist()
-    figure.add_trace(
-        series_chart.marks(
-            group,
-            y=group["mean"].tolist(),
-            mode="lines+markers",
-            line={"color": COLOURS[0], "width": 1.8},
-            marker={
-                "opacity": 1,
-                "color": [LOOKS[verdict][0] for verdict in verdicts],
-                "symbol": [LOOKS[verdict][1] for verdict in verdicts],
-                "size": [12 if verdict else 6 for verdict in verdicts],
-            },
-            showlegend=False,
-        ),
-        **cell,
+    means = series_chart.marks(
+        group,
+        y=group["mean"].tolist(),
+        mode="lines+markers",
+        line={"color": COLOURS[0], "width": 1.8},
+        marker={
+            "opacity": 1,
+            "color": [LOOKS[verdict][0] for verdict in verdicts],
+            "symbol": [LOOKS[verdict][1] for verdict in verdicts],
+            "size": [12 if verdict else 6 for verdict in verdicts],
+        },
+        showlegend=False,
     )
+    facets.add(panel, means)
     limits = _limits(group)
     if limits is not None:
-        figure.update_yaxes(range=limits, **cell)
+        facets.axis("y", panel)["range"] = limits
     for mark in marks.itertuples():  # strong is what got worse and nobody dealt with
         is_strong = mark.kind == GOT_WORSE
         line = {"color": COLOUR[str(mark.kind)], "width": 1.8 if is_strong else 1, "dash": "dot"}
-        figure.add_vline(x=mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below", **cell)
+        facets.rule(panel, "x", mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below")
         if limits is not None:
-            point = series_chart.triangle(mark.x, limits[0], mark, 11 if is_strong else 8)
-            figure.add_trace(point.update(showlegend=False), **cell)
+            triangle = series_chart.triangle(mark.x, limits[0], mark, 11 if is_strong else 8)
+            facets.add(panel, {**triangle, "showlegend": False})
 
 
-def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
+def _explain(facets: Facets, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
 
     def entry(name: str, **look: Any) -> None:
-        figure.add_trace(go.Scatter(x=[None], y=[None], name=name, hoverinfo="skip", **look), row=1, col=1)
+        facets.add(0, {"x": [None], "y": [None], "name": name, "hoverinfo": "skip", "mode": "markers", **look})
 
-    entry("mean of the runs", mode="lines+markers", line_color=COLOURS[0], marker_symbol="circle")
+    line = {"color": COLOURS[0]}
+    entry("mean of the runs", mode="lines+markers", line=line, marker={"symbol": "circle"})
     if (points["runs"] > 1).any():
-        band = {"symbol": "square", "size": 12, "color": "rgba(0,114,178,0.3)"}
-        entry("least to largest run", mode="markers", marker=band)
+        entry("least to largest run", marker={"symbol": "square", "size": 12, "color": "rgba(0,114,178,0.3)"})
     for verdict, (colour, symbol) in LOOKS.items():
         if verdict and (points["verdict"] == verdict).any():
-            look = {"symbol": symbol, "size": 11, "color": colour}
-            entry(f"newest level: {verdict}", mode="markers", marker=look)
+            entry(f"newest level: {verdict}", marker={"symbol": symbol, "size": 11, "color": colour})
     for kind, colour in COLOUR.items():
         if (marks["kind"] == kind).any():
-            entry(kind, mode="markers", marker={"symbol": "triangle-up", "size": 11, "color": colour})
+            entry(kind, marker={"symbol": "triangle-up", "size": 11, "color": colour})
 
 
 def _label_axes(facets: Facets, found: KPISeries) -> None:
-    figure, kpi, texts = facets.figure, found.kpi, list(found.steps.values())
+    kpi, texts = found.kpi, list(found.steps.values())
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
-    last = len(texts) - 1
-    margin = max(0.4, 0.03 * last)
-    most = LONG_TICKS if any(len(shown) > 3 * LONGEST_TICK // 4 for shown in texts) else TICKS
-    ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
-    shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
-    is_long = max(map(len, shown), default=0) * len(shown) > 18
-    for number in range(facets.panels):
-        cell, is_bottom = facets.place(number), number + facets.columns >= facets.panels
-        if texts:
-            figure.update_xaxes(tickvals=ticks, ticktext=shown, range=[-margin, last + margin], **cell)
-            figure.update_xaxes(tickangle=-35 if is_long else 0, **cell)
-        figure.update_xaxes(showticklabels=is_bottom, **cell)
-        if is_bottom:
-            title = "end of the run (UTC)" if found.axis is None and _is_in_time(found) else found.axis or "run"
-            figure.update_xaxes(title_text=text(short(title, 40)), **cell)
-        if cell["col"] == 1:
-            figure.update_yaxes(title_text=text(short(kpi.name, 24 - len(unit)) + unit), title_font_size=11, **cell)
-        figure.update_yaxes(nticks=5, **cell)
+    if texts:
+        last = len(texts) - 1
+        margin = max(0.4, 0.03 * last)
+        most = LONG_TICKS if any(len(shown) > 3 * LONGEST_TICK // 4 for shown in texts) else TICKS
+        ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
+        shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
+        is_long = max(map(len, shown), default=0) * len(shown) > 18
+        turned = -35 if is_long else 0
+        facets.axes("x", tickvals=ticks, ticktext=shown, range=[-margin, last + margin], tickangle=turned)
+    title = "end of the run (UTC)" if found.axis is None and _is_in_time(found) else found.axis or "run"
+    facets.axes("x", showticklabels=False)
+    for panel in range(facets.panels - facets.columns, facets.panels):
+        facets.axis("x", panel).update(showticklabels=True, title={"text": text(short(title, 40))})
+    facets.axes("y", nticks=5)
+    for panel in range(0, facets.panels, facets.columns):
+        shown_name = text(short(kpi.name, 24 - len(unit)) + unit)
+        facets.axis("y", panel)["title"] = {"text": shown_name, "font": {"size": 11}}
 
 
 def _limits(group: pandas.DataFrame) -> tuple[float, float] | None:

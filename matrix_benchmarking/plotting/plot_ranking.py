@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import better_than, bounded, staircase
-from ..analyze.points import Bounded, keys, varying
+from ..analyze.points import Bounded, Point, keys, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -147,53 +147,88 @@ def ranking_text(group: Group) -> list[str]:
 
 def ranking_figure(group: Group) -> go.Figure:
     """A row a variant with its mean and its 95 % interval, the best on top."""
-    import plotly.graph_objects as go
-
     kpi, rows = group.kpi, rows_of(group)[:MOST_ROWS]
     labels, _ = labels_of(rows, group)
-    figure = go.Figure()
+    traces = []
     for kind, look in LOOKS.items():
         places = [place for place, one in enumerate(rows) if kind_of(one, group) == kind]
         if not places:
             continue
         some = [rows[place].point for place in places]
         ends = [(point.interval.low, point.interval.high) if point.interval else (point.value,) * 2 for point in some]
-        width = 3 if kind in (BEST, MAY_BE) else 1.5
-        figure.add_scatter(
-            x=[point.value / kpi.divisor for point in some],
-            y=places,
-            mode="markers",
-            marker=look,
-            error_x={
-                "type": "data",
-                "array": [(high - point.value) / kpi.divisor for point, (_, high) in zip(some, ends, strict=True)],
-                "arrayminus": [(point.value - low) / kpi.divisor for point, (low, _) in zip(some, ends, strict=True)],
-                "thickness": width,
-                "width": 5,
-            },
-            name=kind,
-            customdata=clicks.marks(clicks.run_of(point.runs) for point in some),
-            hovertext=[_hover(rows[place], labels[place], group) for place in places],
-            hovertemplate="%{hovertext}<extra></extra>",
-        )
-    figure.add_vline(x=group.best.value / kpi.divisor, line={"color": LOOKS[BEST]["color"], "width": 1, "dash": "dot"})
+        reach = {
+            "type": "data",
+            "array": [(high - point.value) / kpi.divisor for point, (_, high) in zip(some, ends, strict=True)],
+            "arrayminus": [(point.value - low) / kpi.divisor for point, (low, _) in zip(some, ends, strict=True)],
+            "thickness": 3 if kind in (BEST, MAY_BE) else 1.5,
+            "width": 5,
+        }
+        hover = [_hover(rows[place], labels[place], group) for place in places]
+        of_kind = _marks(kind, look, [point.value / kpi.divisor for point in some], places, some, hover)
+        traces.append({**of_kind, "error_x": reach})
     texts = [template.wrapped(label, LABEL_WIDTH, 3) for label in labels]
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=texts, range=[len(rows) - 0.4, -0.6], fixedrange=True)
-    # As a title it would stand about the middle of the axis, and be cut where that is short.
-    ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
-    figure.add_annotation(text=_axis_title(kpi), showarrow=False, align="right", **ends_at)
-    _scale(figure.update_xaxes, [end / kpi.divisor for one in rows for end in _span(one)])
     lines = [said.split("<br>") for said in texts]
     left_px = round(max(len(line) for said in lines for line in said) * CHARACTER_PX) + 20
-    return _with_margins(figure, len(rows), left_px, row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 6))
+    at_the_best = {"color": LOOKS[BEST]["color"], "width": 1, "dash": "dot"}
+    # As a title it would stand about the middle of the axis, and be cut where that is short.
+    ends_at = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0, "yref": "paper", "yanchor": "top", "yshift": -28}
+    return _low(
+        traces,
+        len(rows),
+        left_px,
+        row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 6),
+        xaxis=_scale(end / kpi.divisor for one in rows for end in _span(one)),
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": texts,
+            "range": [len(rows) - 0.4, -0.6],
+            "fixedrange": True,
+        },
+        shapes=[_upright(group.best.value / kpi.divisor, line=at_the_best)],
+        annotations=[{"text": _axis_title(kpi), "showarrow": False, "align": "right", **ends_at}],
+    )
 
 
-def _with_margins(figure: go.Figure, rows: int, left_px: int, row_px: int = ROW_PX) -> go.Figure:
-    """*figure* as high as so many rows, its margins given: plotly would draw it twice to find them."""
-    figure.update_xaxes(automargin=False)
-    figure.update_yaxes(automargin=False)
-    template.apply(figure, height=max(LEAST_PX, row_px * rows + MARGIN_PX))
-    return figure.update_layout(margin={"l": left_px, "b": BOTTOM_PX})
+def _marks(
+    kind: str,
+    look: Mapping[str, Any],
+    x: Sequence[float],
+    y: Sequence[float],
+    points: Sequence[Point],
+    hover: Sequence[str],
+) -> dict[str, Any]:
+    """The *points* of a *kind* as a trace; *hover* is what each says under the mouse."""
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "mode": "markers",
+        "marker": look,
+        "name": kind,
+        "customdata": clicks.marks(clicks.run_of(point.runs) for point in points),
+        "hovertext": hover,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _upright(at: float, **look: object) -> dict[str, Any]:
+    return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", **look}
+
+
+def _low(
+    traces: Sequence[Mapping[str, Any]],
+    rows: int,
+    left_px: int,
+    *,
+    xaxis: Mapping[str, Any],
+    yaxis: Mapping[str, Any],
+    row_px: int = ROW_PX,
+    **layout: object,
+) -> go.Figure:
+    """A figure as high as so many rows, its margins given: plotly would draw it twice to find them."""
+    axes = {"xaxis": {**xaxis, "automargin": False}, "yaxis": {**yaxis, "automargin": False}}
+    margin = {"l": left_px, "b": BOTTOM_PX}
+    return template.drawn(traces, max(LEAST_PX, row_px * rows + MARGIN_PX), margin=margin, **axes, **layout)
 
 
 def limit_known(study: Study, group: Group) -> bool:
@@ -228,8 +263,6 @@ def limit_text(study: Study, group: Group) -> list[str]:
 
 def limit_figure(study: Study, group: Group) -> go.Figure:
     """Each point by both KPIs, the best under each limit as a line, and the limit that is in force."""
-    import plotly.graph_objects as go
-
     headline, kpi = group.kpi, study.workload.limited
     assert kpi is not None
     found = bounded(group, kpi)
@@ -237,30 +270,22 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     wanted = {id(one.point) for one in steps}
     shown = [pair for place, pair in enumerate(zip(found, group.standings, strict=True))
              if pair[0].mean is not None and (place < MOST_POINTS or id(pair[0].point) in wanted)]  # fmt: skip
-    figure = go.Figure()
-    _draw_steps(figure, steps, [one.mean for one, _ in shown if one.mean is not None], headline, kpi)
+    means = [(one.mean or 0.0) / kpi.divisor for one, _ in shown]
+    values = [one.point.value / headline.divisor for one, _ in shown]
     labels, _ = labels_of([standing for _, standing in shown], group)
     kinds = _kinds_under(study, group, [standing for _, standing in shown])
+    traces = [_line(steps, means, headline, kpi)] if steps else []
     for kind, look in [(BEYOND, LOOKS[WORSE]), *reversed(LOOKS.items())]:  # the best in front
-        every = zip(shown, labels, kinds, strict=True)
-        some = [(*pair, label) for pair, label, of_kind in every if of_kind == kind]
+        some = [place for place, of_kind in enumerate(kinds) if of_kind == kind]
         if some:
-            figure.add_scatter(
-                x=[(one.mean or 0.0) / kpi.divisor for one, *_ in some],
-                y=[one.point.value / headline.divisor for one, *_ in some],
-                mode="markers",
-                marker={**look, "opacity": 0.85},
-                name=kind,
-                customdata=clicks.marks(clicks.run_of(one.point.runs) for one, *_ in some),
-                hovertext=[
-                    f"{_hover(standing, label, group)}<br>{_of_limit(one, kpi)}" for one, standing, label in some
-                ],
-                hovertemplate="%{hovertext}<extra></extra>",
-            )
-    means = [one.mean / kpi.divisor for one, _ in shown if one.mean is not None]
+            hover = [
+                f"{_hover(shown[place][1], labels[place], group)}<br>{_of_limit(shown[place][0], kpi)}"
+                for place in some
+            ]
+            points = [shown[place][0].point for place in some]
+            x, y = [means[place] for place in some], [values[place] for place in some]
+            traces.append(_marks(kind, {**look, "opacity": 0.85}, x, y, points, hover))
     limit = None if study.limited is None else study.limited.limit / kpi.divisor
-    _draw_limit(figure, limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)
-    figure.update_xaxes(title={"text": _axis_title(kpi), "font_size": 13})
     # Beside the axis a long title would be cut: the picture is low.
     above = {
         "x": 0,
@@ -271,11 +296,19 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
         "yref": "paper",
         "yanchor": "bottom",
     }
-    figure.add_annotation(text=_axis_title(headline), showarrow=False, align="left", **above)
-    _scale(figure.update_xaxes, [*means, *([] if limit is None else [limit])])
-    _scale(figure.update_yaxes, [one.point.value / headline.divisor for one, _ in shown])
-    figure.update_layout(showlegend=False)
-    return _with_margins(figure, min(len(rows_of(group)), MOST_ROWS), LEFT_PX)
+    return _low(
+        traces,
+        min(len(rows_of(group)), MOST_ROWS),
+        LEFT_PX,
+        xaxis={
+            "title": {"text": _axis_title(kpi), "font": {"size": 13}},
+            **_scale([*means, *([] if limit is None else [limit])]),
+        },
+        yaxis=_scale(values),
+        shapes=[_limit(limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)],
+        annotations=[{"text": _axis_title(headline), "showarrow": False, "align": "left", **above}],
+        showlegend=False,
+    )
 
 
 def _kinds_under(study: Study, group: Group, shown: Sequence[Standing]) -> list[str]:
@@ -290,23 +323,23 @@ def _kinds_under(study: Study, group: Group, shown: Sequence[Standing]) -> list[
     return [kinds.get(id(one.point), BEYOND) for one in shown]
 
 
-def _draw_steps(
-    figure: go.Figure, steps: Sequence[Bounded], means: Sequence[float], headline: KPIDefinition, kpi: KPIDefinition
-) -> None:
-    if not steps:
-        return
-    far = (max if kpi.lower_better else min)([*means, *(one.limit for one in steps)])
-    figure.add_scatter(
-        x=[*(one.limit / kpi.divisor for one in steps), far / kpi.divisor],
-        y=[*(one.point.value / headline.divisor for one in steps), steps[-1].point.value / headline.divisor],
-        mode="lines",
-        line={"shape": "hv", "color": template.COLOURS[0], "width": 1.5},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+def _line(
+    steps: Sequence[Bounded], means: Sequence[float], headline: KPIDefinition, kpi: KPIDefinition
+) -> dict[str, Any]:
+    limits, values = [one.limit / kpi.divisor for one in steps], [one.point.value / headline.divisor for one in steps]
+    far = (max if kpi.lower_better else min)([*means, *limits])
+    return {
+        "type": "scatter",
+        "x": [*limits, far],
+        "y": [*values, values[-1]],
+        "mode": "lines",
+        "line": {"shape": "hv", "color": template.COLOURS[0], "width": 1.5},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
-def _draw_limit(figure: go.Figure, limit: float | None, values: Sequence[float], kpi: KPIDefinition) -> None:
+def _limit(limit: float | None, values: Sequence[float], kpi: KPIDefinition) -> dict[str, Any]:
     """The limit as a line to drag; where there is none it stands where it would leave nothing out."""
     at = limit
     if at is None:
@@ -314,7 +347,7 @@ def _draw_limit(figure: go.Figure, limit: float | None, values: Sequence[float],
     line = {"color": template.COLOURS[1], "width": 3, "dash": "dot" if limit is None else "solid"}
     said = "no limit" if limit is None else f"limit {template.text(f'{at:,.4g} {kpi.display_unit}'.strip())}"
     label = {"text": said, "textposition": "start", "textangle": 0, "xanchor": "right", "yanchor": "bottom"}
-    figure.add_shape(type="line", x0=at, x1=at, y0=0, y1=1, yref="paper", line=line, label=label)
+    return _upright(at, line=line, label=label)
 
 
 def _bound(kpi: KPIDefinition) -> str:
@@ -343,8 +376,8 @@ def _span(one: Standing) -> tuple[float, ...]:
     return (one.point.value,) if interval is None else (interval.low, interval.high)
 
 
-def _scale(axis: Callable[..., object], values: Iterable[float]) -> None:
+def _scale(values: Iterable[float]) -> dict[str, Any]:
     """A logarithmic axis where values are far apart."""
     found = list(values)
-    if found and min(found) > 0 and max(found) / min(found) > _FAR:
-        axis(type="log", **template.log_axis(found))
+    is_far = bool(found) and min(found) > 0 and max(found) / min(found) > _FAR
+    return {"type": "log", **template.log_axis(found)} if is_far else {}

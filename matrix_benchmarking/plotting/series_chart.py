@@ -176,22 +176,21 @@ def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
     return "<br>".join([*lines, *([when] if when and when != version else [])])
 
 
-def marks(points: pandas.DataFrame, **look: object) -> go.Scatter:
-    """Points that say under the mouse what they are; a click on one opens its run."""
+def marks(points: pandas.DataFrame, **look: object) -> dict[str, object]:
+    """A trace of points that say under the mouse what they are; a click on one opens its run."""
     ids = clicks.marks(points["uuid"])
-    return go.Scatter(x=points["x"].tolist(), customdata=ids, **told(points["hover"]), **look)
+    return {"type": "scatter", "x": points["x"].tolist(), "customdata": ids, **told(points["hover"]), **look}
 
 
 def told(sentences: Iterable[str]) -> dict[str, object]:
     return {"hovertext": [*sentences], "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
-def triangle(x: object, y: float, change: Any, size: int, **axis: str) -> go.Scatter:
-    """The mark below the line of a *change*, which says what it is."""
+def triangle(x: object, y: float, change: Any, size: int) -> dict[str, object]:
+    """A trace: the mark below the line of a *change*, which says what it is."""
     marker = {"symbol": "triangle-up", "size": size, "color": COLOUR[change.kind]}
-    return go.Scatter(
-        x=[x], y=[y], mode="markers", marker=marker, cliponaxis=False, **told([text(change.label)]), **axis
-    )
+    place = {"type": "scatter", "x": [x], "y": [y], "mode": "markers", "cliponaxis": False}
+    return {**place, "marker": marker, **told([text(change.label)])}
 
 
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
@@ -307,7 +306,7 @@ def _draw_change(figure: go.Figure, change: Any) -> None:
     is_open = change.kind == GOT_WORSE
     line = {"color": COLOUR[change.kind], "width": 1.5 if is_open else 1, "dash": "solid" if is_open else "dot"}
     figure.add_vline(x=change.place, line=line, layer="below")
-    figure.add_trace(triangle(change.place, 0, change, 9, yaxis="y2"))
+    figure.add_trace({**triangle(change.place, 0, change, 9), "yaxis": "y2"})
 
 
 def _label_levels(

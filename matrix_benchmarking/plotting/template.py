@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..filters import show
@@ -156,6 +157,13 @@ def log_axis(values: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
 
 
+def drawn(traces: Sequence[Mapping[str, Any]], height: int, **layout: object) -> go.Figure:
+    """A figure of *traces*, each as plotly has it, and its *layout*, with the common look."""
+    import plotly.graph_objects as go
+
+    return apply(go.Figure([*traces], layout), height=height)
+
+
 def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     """Give *figure* the common look."""
     figure.update_layout(template=template(), height=height)
@@ -167,42 +175,84 @@ def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
 class Facets:
     """A figure of panels, in each row up to *columns*; *titles* are theirs, as :func:`text` writes them.
 
+    It is put together as plain data, and plotly, which checks a whole figure at each change of one, sees it once.
     *shared* says which axes they share, as ``plotly.subplots.make_subplots`` has it.
     """
 
-    def __init__(self, titles: Sequence[str], columns: int, **shared: bool | float) -> None:
-        from plotly.subplots import make_subplots
-
+    def __init__(self, titles: Sequence[str], columns: int, **shared: bool | float | str) -> None:
         self.panels, self.columns = len(titles), min(columns, len(titles))
         self.rows = -(-self.panels // self.columns)
-        layout = {"vertical_spacing": min(0.14, 0.35 / self.rows), "horizontal_spacing": 0.06, **shared}
-        empty = self.rows * self.columns - self.panels
-        specs: list[list[dict[str, object] | None]] = [[{}] * self.columns for _ in range(self.rows)]
-        specs[-1][self.columns - empty :] = [None] * empty
-        shown = [panel_title(title, self.columns) for title in titles]
-        self.figure = make_subplots(rows=self.rows, cols=self.columns, specs=specs, subplot_titles=shown, **layout)
-        self.figure.update_annotations(font_size=TITLE_PX)
+        spacing = {"vertical_spacing": min(0.14, 0.35 / self.rows), "horizontal_spacing": 0.06, **shared}
+        self.traces: list[Mapping[str, Any]] = []
+        self.shapes: list[Mapping[str, Any]] = []
+        self.layout: dict[str, Any] = copy.deepcopy(_grid(self.panels, self.columns, frozenset(spacing.items())))
+        for note, title in zip(self.layout["annotations"], titles, strict=True):
+            note.update(text=panel_title(title, self.columns), font={"size": TITLE_PX})
 
-    def place(self, panel: int) -> dict[str, int]:
-        return {"row": panel // self.columns + 1, "col": panel % self.columns + 1}
+    def add(self, panel: int, trace: Mapping[str, Any]) -> None:
+        """Draw a *trace*, as plotly has it, on a panel; without a ``type`` it is of ``scatter``."""
+        number = _number(panel)
+        self.traces.append({"type": "scatter", **trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
+
+    def rule(self, panel: int, axis: str, value: object, **look: object) -> None:
+        """A straight line across a panel, where *axis*, ``x`` or ``y``, has that value."""
+        other = "y" if axis == "x" else "x"
+        ends = {f"{axis}0": value, f"{axis}1": value, f"{other}0": 0, f"{other}1": 1}
+        references = {f"{axis}ref": f"{axis}{_number(panel)}", f"{other}ref": f"{other}{_number(panel)} domain"}
+        self.shapes.append({"type": "line", **ends, **references, **look})
+
+    def axis(self, axis: str, panel: int) -> dict[str, Any]:
+        """The properties of an axis, ``x`` or ``y``, of a panel: what is put there is drawn."""
+        found: dict[str, Any] = self.layout[f"{axis}axis{_number(panel)}"]
+        return found
+
+    def axes(self, axis: str, **properties: object) -> None:
+        """Give the axes, ``x`` or ``y``, of all panels these properties."""
+        for panel in range(self.panels):
+            self.axis(axis, panel).update(properties)
 
     def label(self, x: str, y: str) -> None:
         """Titles of the axes, below the last panel of each column and beside the first of each row."""
         for panel in range(self.panels - self.columns, self.panels):
-            self.figure.update_xaxes(title=panel_title(x, self.columns + 1), showticklabels=True, **self.place(panel))
-        self.figure.update_yaxes(title=y, col=1)
-        self.figure.for_each_xaxis(lambda axis: axis.update(title_font_size=TITLE_PX))
+            below = {"text": panel_title(x, self.columns + 1), "font": {"size": TITLE_PX}}
+            self.axis("x", panel).update(title=below, showticklabels=True)
+        for panel in range(0, self.panels, self.columns):
+            self.axis("y", panel)["title"] = {"text": y}
+
+    def figure(self, height: int, **layout: object) -> go.Figure:
+        """The figure with the common look."""
+        return drawn(self.traces, height, **{**self.layout, "shapes": self.shapes, **layout})
+
+
+def _number(panel: int) -> str:
+    """What plotly appends to the names of a panel's axes."""
+    return f"{panel + 1}" if panel else ""
+
+
+@functools.lru_cache(256)
+def _grid(panels: int, columns: int, spacing: frozenset[tuple[str, bool | float | str]]) -> dict[str, Any]:
+    """The layout of so many panels with an annotation above each; whoever changes it takes a copy."""
+    from plotly.subplots import make_subplots
+
+    rows = -(-panels // columns)
+    empty = rows * columns - panels
+    specs: list[list[dict[str, object] | None]] = [[{}] * columns for _ in range(rows)]
+    specs[-1][columns - empty :] = [None] * empty
+    figure = make_subplots(rows=rows, cols=columns, specs=specs, subplot_titles=["a title"] * panels, **dict(spacing))
+    layout: dict[str, Any] = figure.to_dict()["layout"]
+    return {name: part for name, part in layout.items() if name != "template"}
 
 
 def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:
-    """A band from *low* to *high* behind a line, for ``add_scatter``."""
+    """A band from *low* to *high* behind a line, as a trace."""
     return {
+        "type": "scatter",
         "x": [*x, *x[::-1]],
         "y": [*high, *low[::-1]],
         "mode": "lines",
         "fill": "toself",
         "fillcolor": translucent(colour, BAND),
-        "line_width": 0,
+        "line": {"width": 0},
         "hoverinfo": "skip",
         "showlegend": False,
     }

@@ -68,40 +68,37 @@ class ThroughputOverVUs(_OverVUs):
 
 
 def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Sequence[str] | None = None) -> go.Figure:
-    """A facet for each variant and a line for each batch size, with bars from least to largest repeat."""
-    import plotly.express as px
-
-    sizes, facets = batch_sizes(frame), sorted(set(frame[VARIANT]))
-    columns = min(COLUMNS, len(facets))
-    rows = -(-len(facets) // columns)
-    title = f"{kpi.name} ({kpi.unit})" if kpi.unit else kpi.name
-    figure = px.line(
-        frame,
-        x=VUS,
-        y=kpi.name,
-        color=BATCH_SIZE,
-        symbol=BATCH_SIZE,
-        facet_col=VARIANT,
-        facet_col_wrap=columns,
-        facet_row_spacing=TITLE_PX / (HEIGHT_OF_A_ROW * rows),
-        facet_col_spacing=0.04,
-        error_y=f"{kpi.name} above",
-        error_y_minus=f"{kpi.name} below",
-        hover_name="hover",
-        custom_data=[FIRST_RUN],
-        markers=True,
-        log_x=True,
-        labels={kpi.name: title},
-        category_orders={BATCH_SIZE: sizes, VARIANT: facets},
-        color_discrete_map=template.colours_of(all_sizes or sizes),
-        symbol_map=template.symbols_of(all_sizes or sizes),
-    )
-    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
-    for note in figure.layout.annotations:
-        note.update(text=template.panel_title(note.text.removeprefix(f"{VARIANT}="), columns), font_size=12)
-    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
-    figure.update_yaxes(rangemode="tozero")
-    return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)
+    """A panel for each variant and a line for each batch size, with bars from least to largest repeat."""
+    sizes, shown = batch_sizes(frame), sorted(set(frame[VARIANT]))
+    colours, symbols = template.colours_of(all_sizes or sizes), template.symbols_of(all_sizes or sizes)
+    facets = template.Facets(shown, COLUMNS, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.04)
+    seen: set[str] = set()
+    for panel, variant in enumerate(shown):
+        for size in sizes:
+            points = frame[(frame[VARIANT] == variant) & (frame[BATCH_SIZE] == size)]
+            if points.empty:
+                continue
+            ends = {"array": points[f"{kpi.name} above"].tolist(), "arrayminus": points[f"{kpi.name} below"].tolist()}
+            line = {
+                "x": points[VUS].tolist(),
+                "y": points[kpi.name].tolist(),
+                "mode": "lines+markers",
+                "line": {"color": colours[size], "width": 1.8},
+                "marker": {"symbol": symbols[size], "size": 7},
+                "error_y": {"type": "data", **ends},
+                "name": size,
+                "legendgroup": size,
+                "showlegend": size not in seen,
+                "customdata": clicks.marks(points[FIRST_RUN]),
+                "hovertext": points["hover"].tolist(),
+                "hovertemplate": "%{hovertext}<extra></extra>",
+            }
+            facets.add(panel, line)
+            seen.add(size)
+    facets.axes("x", type="log", **template.log_axis(list(frame[VUS])))
+    facets.axes("y", rangemode="tozero")
+    facets.label(VUS, f"{kpi.name} ({kpi.unit})" if kpi.unit else kpi.name)
+    return facets.figure(HEIGHT_OF_A_ROW * facets.rows + 140, legend={"title": {"text": BATCH_SIZE}})
 
 
 def load_conclusion(frame: pandas.DataFrame, kpi: KPIDefinition, condition: str) -> str:

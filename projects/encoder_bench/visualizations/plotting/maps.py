@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.points import Point
@@ -128,28 +128,25 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Gr
     shown = sorted(set(frame[VARIANT]))
     titles = [f"{variant} · {kpi.show(best[variant].best.value)}" for variant in shown]
     facets = template.Facets(titles, COLUMNS, shared_xaxes=True)
-    figure = facets.figure
     levels = _levels(list(frame[kpi.name]))
     for number, variant in enumerate(shown):
         part = frame[frame[VARIANT] == variant]
-        _draw(figure, part, best[variant], kpi, levels, facets.place(number), with_legend=number == 0)
-    figure.update_layout(
-        coloraxis={
-            "colorscale": "Viridis",
-            "cmin": 0,
-            "cmax": max(len(levels) - 1, 1),
-            "colorbar": {
-                "title": f"{kpi.name}<br>({kpi.unit})",
-                "tickvals": list(range(len(levels))),
-                "ticktext": [kpi.show(cost, unit=False) for cost in levels],
-            },
-        }
-    )
+        _draw(facets, number, part, best[variant], kpi, levels)
     sizes = [float(size) for size in frame[BATCH_SIZE]]
-    for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
-        axes(type="log", **template.log_axis(values), showticklabels=True)
+    for axis, values in (("x", list(frame[VUS])), ("y", sizes)):
+        facets.axes(axis, type="log", **template.log_axis(values), showticklabels=True)
     facets.label(VUS, BATCH_SIZE)
-    return template.apply(figure, height=150 + ROW_HEIGHT * facets.rows)
+    coloraxis = {
+        "colorscale": "Viridis",
+        "cmin": 0,
+        "cmax": max(len(levels) - 1, 1),
+        "colorbar": {
+            "title": {"text": f"{kpi.name}<br>({kpi.unit})"},
+            "tickvals": list(range(len(levels))),
+            "ticktext": [kpi.show(cost, unit=False) for cost in levels],
+        },
+    }
+    return facets.figure(150 + ROW_HEIGHT * facets.rows, coloraxis=coloraxis)
 
 
 def map_conclusion(
@@ -171,17 +168,11 @@ def _rows(frame: pandas.DataFrame, points: Iterable[Point]) -> pandas.DataFrame:
 
 
 def _draw(
-    figure: go.Figure,
-    frame: pandas.DataFrame,
-    best: Group,
-    kpi: KPIDefinition,
-    levels: list[float],
-    place: dict[str, int],
-    *,
-    with_legend: bool,
+    facets: template.Facets, panel: int, frame: pandas.DataFrame, best: Group, kpi: KPIDefinition, levels: list[float]
 ) -> None:
-    _draw_surface(figure, frame, kpi, levels, place)
-    mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers", "showlegend": with_legend}
+    lines = _surface(frame, kpi, levels)
+    if lines is not None:
+        facets.add(panel, lines)
     white = {"width": 1, "color": "white"}
     undecided = _rows(frame, [one.point for one in best.undecided])
     for rows, name, style in (
@@ -189,41 +180,38 @@ def _draw(
         (undecided, UNDECIDED, {"symbol": "circle", "size": 9, "color": STAR, "line": white}),
         (_rows(frame, [best.best]), LOWEST, {"symbol": "star", "size": 17, "color": STAR, "line": white}),
     ):
-        figure.add_scatter(
-            x=list(rows[VUS]),
-            y=[float(size) for size in rows[BATCH_SIZE]],
-            hovertext=list(rows["hover"]),
-            customdata=clicks.marks(rows[FIRST_RUN]),
-            cliponaxis=False,
-            marker=style,
-            name=name,
-            legendgroup=name,
-            **mark,
-            **place,
-        )
+        marks = {
+            "x": list(rows[VUS]),
+            "y": [float(size) for size in rows[BATCH_SIZE]],
+            "mode": "markers",
+            "marker": style,
+            "cliponaxis": False,
+            "name": name,
+            "legendgroup": name,
+            "showlegend": panel == 0,
+            "customdata": clicks.marks(rows[FIRST_RUN]),
+            "hovertext": list(rows["hover"]),
+            "hovertemplate": "%{hovertext}<extra></extra>",
+        }
+        facets.add(panel, marks)
 
 
-def _draw_surface(
-    figure: go.Figure,
-    frame: pandas.DataFrame,
-    kpi: KPIDefinition,
-    levels: list[float],
-    place: dict[str, int],
-) -> None:
-    """What lies between the points of *frame*, if they are enough for that."""
+def _surface(frame: pandas.DataFrame, kpi: KPIDefinition, levels: list[float]) -> dict[str, Any] | None:
+    """What lies between the points of *frame*, as a trace, if they are enough for that."""
     import numpy
 
     users, sizes = list(frame[VUS]), [float(size) for size in frame[BATCH_SIZE]]
     grid = surface(users, sizes, list(frame[kpi.name]))
     if grid is None:
-        return
+        return None
     steps = numpy.interp(numpy.log(grid), numpy.log(levels), range(len(levels)))
-    figure.add_contour(
-        x=list(numpy.geomspace(min(users), max(users), GRID)),
-        y=list(numpy.geomspace(min(sizes), max(sizes), GRID)),
-        z=[[None if math.isnan(cell) else cell for cell in row] for row in steps.tolist()],
-        coloraxis="coloraxis",
-        contours={
+    return {
+        "type": "contour",
+        "x": list(numpy.geomspace(min(users), max(users), GRID)),
+        "y": list(numpy.geomspace(min(sizes), max(sizes), GRID)),
+        "z": [[None if math.isnan(cell) else cell for cell in row] for row in steps.tolist()],
+        "coloraxis": "coloraxis",
+        "contours": {
             "coloring": "heatmap",
             "start": 1,
             "end": len(levels) - 2,
@@ -231,10 +219,9 @@ def _draw_surface(
             "showlabels": True,
             "labelfont": {"size": 11, "color": "white"},
         },
-        line={"color": "rgba(255, 255, 255, .55)", "width": 1, "smoothing": 0.6},
-        hoverinfo="skip",
-        **place,
-    )
+        "line": {"color": "rgba(255, 255, 255, .55)", "width": 1, "smoothing": 0.6},
+        "hoverinfo": "skip",
+    }
 
 
 def _levels(costs: Sequence[float]) -> list[float]:

@@ -118,36 +118,37 @@ def _saving(lowest: float, highest: float) -> float:
 
 
 def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
-    import plotly.express as px
-
-    drawn = frame.assign(area=frame[SAVING].fillna(0.0).clip(lower=0.02))
-    sizes = batch_sizes(frame)
-    hardware = sorted(set(frame[HARDWARE]))
-    columns = min(COLUMNS, len(hardware))
-    rows = -(-len(hardware) // columns)
-    figure = px.scatter(
-        drawn,
-        x=VUS,
-        y=BATCH_SIZE,
-        color=IMAGE,
-        symbol=IMAGE,
-        size="area",
-        size_max=LARGEST,
-        facet_col=HARDWARE,
-        facet_col_wrap=columns,
-        facet_row_spacing=min(0.12, 0.4 / rows),
-        hover_name="hover",
-        custom_data=[FIRST_RUN],
-        log_x=True,
-        category_orders={BATCH_SIZE: sizes[::-1], HARDWARE: hardware, IMAGE: list(all_images)},
-        color_discrete_map=template.colours_of(list(all_images)),
-        symbol_map=template.symbols_of(list(all_images)),
-    )
-    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_sizemin=SMALLEST)
-    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{HARDWARE}=")))
-    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
-    figure.update_yaxes(type="category")
-    return template.apply(clicks.plain(figure), height=150 + rows * (120 + 42 * len(sizes)))
+    sizes, hardware = batch_sizes(frame), sorted(set(frame[HARDWARE]))
+    colours, symbols = template.colours_of(list(all_images)), template.symbols_of(list(all_images))
+    areas = frame[SAVING].fillna(0.0).clip(lower=0.02)
+    area = {"sizemode": "area", "sizeref": float(areas.max()) / LARGEST**2, "sizemin": SMALLEST}
+    facets = template.Facets(hardware, COLUMNS, shared_xaxes="all", shared_yaxes="all")
+    seen: set[str] = set()
+    for panel, of_hardware in enumerate(hardware):
+        for image in all_images:
+            marks = frame[(frame[HARDWARE] == of_hardware) & (frame[IMAGE] == image)]
+            if marks.empty:
+                continue
+            look = {"color": colours[image], "symbol": symbols[image], "size": areas[marks.index].tolist(), **area}
+            trace = {
+                "x": marks[VUS].tolist(),
+                "y": marks[BATCH_SIZE].tolist(),
+                "mode": "markers",
+                "marker": look,
+                "name": image,
+                "legendgroup": image,
+                "showlegend": image not in seen,
+                "customdata": clicks.marks(marks[FIRST_RUN]),
+                "hovertext": marks["hover"].tolist(),
+                "hovertemplate": "%{hovertext}<extra></extra>",
+            }
+            facets.add(panel, trace)
+            seen.add(image)
+    facets.axes("x", type="log", **template.log_axis(list(frame[VUS])))
+    facets.axes("y", type="category", categoryorder="array", categoryarray=sizes)
+    facets.label(VUS, BATCH_SIZE)
+    legend = {"title": {"text": IMAGE}, "tracegroupgap": 0, "itemsizing": "constant"}
+    return facets.figure(150 + facets.rows * (120 + 42 * len(sizes)), legend=legend)
 
 
 def savings_conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:

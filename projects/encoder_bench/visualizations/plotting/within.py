@@ -304,11 +304,11 @@ def latency_quantiles(frame: pandas.DataFrame) -> go.Figure:
         part = frame[(frame[VARIANT] == variant) & (frame[BATCH_SIZE] == size)]
         for at, percent in enumerate(QUANTILES):
             colour, rows = template.COLOURS[at], part[part["quantile"] == percent]
-            _draw(facets.figure, rows, percent, colour, facets.place(number), number == 0)
-    facets.figure.update_xaxes(type="log", **template.log_axis(list(frame[VUS])))
-    facets.figure.update_yaxes(type="log", **template.log_axis([*frame["low"], *frame["high"]]))
+            _draw(facets, number, rows, percent, colour)
+    facets.axes("x", type="log", **template.log_axis(list(frame[VUS])))
+    facets.axes("y", type="log", **template.log_axis([*frame["low"], *frame["high"]]))
     facets.label(VUS, "latency (ms)")
-    return template.apply(facets.figure, height=130 + ROW_HEIGHT * facets.rows)
+    return facets.figure(130 + ROW_HEIGHT * facets.rows)
 
 
 def quantiles_conclusion(frame: pandas.DataFrame) -> str:
@@ -329,27 +329,25 @@ def quantiles_conclusion(frame: pandas.DataFrame) -> str:
     )
 
 
-def _draw(
-    figure: go.Figure, part: pandas.DataFrame, percent: str, colour: str, place: dict[str, int], with_legend: bool
-) -> None:
+def _draw(facets: template.Facets, panel: int, part: pandas.DataFrame, percent: str, colour: str) -> None:
     if part.empty:
         return
     users = list(part[VUS])
-    figure.add_scatter(**template.band(users, list(part["low"]), list(part["high"]), colour), **place)
-    figure.add_scatter(
-        x=users,
-        y=list(part["mean"]),
-        mode="lines+markers",
-        line={"color": colour, "width": 1.8},
-        marker_size=5,
-        name=f"{percent} %",
-        legendgroup=percent,
-        showlegend=with_legend,
-        customdata=clicks.marks(part[FIRST_RUN], part["low"], part["high"], part["runs"]),
-        hovertemplate=f"{percent} % within %{{y:,.1f}} ms<br>%{{customdata[1]:,.1f}} to %{{customdata[2]:,.1f}} ms "
+    facets.add(panel, template.band(users, list(part["low"]), list(part["high"]), colour))
+    line = {
+        "x": users,
+        "y": list(part["mean"]),
+        "mode": "lines+markers",
+        "line": {"color": colour, "width": 1.8},
+        "marker": {"size": 5},
+        "name": f"{percent} %",
+        "legendgroup": percent,
+        "showlegend": panel == 0,
+        "customdata": clicks.marks(part[FIRST_RUN], part["low"], part["high"], part["runs"]),
+        "hovertemplate": f"{percent} % within %{{y:,.1f}} ms<br>%{{customdata[1]:,.1f}} to %{{customdata[2]:,.1f}} ms "
         "over %{customdata[3]} runs<br>%{x} virtual users<extra></extra>",
-        **place,
-    )
+    }
+    facets.add(panel, line)
 
 
 def _quantiles(entry: Entry) -> dict[str, float]:

@@ -226,33 +226,30 @@ def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
     """A panel for each of *steps*: loads in percent over concurrency."""
     titles = [template.text(step.label) for step in steps]
     facets = template.Facets(titles, COLUMNS, shared_yaxes=True, shared_xaxes=True, horizontal_spacing=0.03)
-    figure = facets.figure
     for index, step in enumerate(steps):
-        cell = facets.place(index)
         named = limits(step, saturated)
         for device, title in DEVICES.items():
             places = [place for place in step.api if step.load(place, device) is not None]
-            figure.add_scatter(
-                x=places,
-                y=[100 * (step.load(place, device) or 0.0) for place in places],
-                mode="lines+markers",
-                line={"color": COLOURS[device], "dash": DASHES[device], "width": 1.8},
-                marker={"size": 6, "symbol": "circle" if device == "cpu" else "square"},
-                name=title,
-                legendgroup=title,
-                showlegend=index == 0,
-                customdata=clicks.marks([clicks.run_of(step.runs)] * len(places)),
-                hovertext=[_hover(step, place, named[place]) for place in places],
-                hovertemplate="%{hovertext}<extra></extra>",
-                **cell,
-            )
-        figure.add_hline(y=100 * saturated, line={"color": template.COLOURS[6], "dash": "dash", "width": 1}, **cell)
-    places = [place for step in steps for place in step.api]
-    figure.update_xaxes(type="log", **template.log_axis(places))
-    figure.update_yaxes(range=[0, 105])
+            trace = {
+                "x": places,
+                "y": [100 * (step.load(place, device) or 0.0) for place in places],
+                "mode": "lines+markers",
+                "line": {"color": COLOURS[device], "dash": DASHES[device], "width": 1.8},
+                "marker": {"size": 6, "symbol": "circle" if device == "cpu" else "square"},
+                "name": title,
+                "legendgroup": title,
+                "showlegend": index == 0,
+                "customdata": clicks.marks([clicks.run_of(step.runs)] * len(places)),
+                "hovertext": [_hover(step, place, named[place]) for place in places],
+                "hovertemplate": "%{hovertext}<extra></extra>",
+            }
+            facets.add(index, trace)
+        facets.rule(index, "y", 100 * saturated, line={"color": template.COLOURS[6], "dash": "dash", "width": 1})
+    facets.axes("x", type="log", **template.log_axis([place for step in steps for place in step.api]))
+    facets.axes("y", range=[0, 105])
     facets.label("concurrency (clients)", "load (%)")
     height = HEIGHT_OF_A_ROW * facets.rows + 130
-    return template.apply(figure.update_layout(legend_y=1 + 60 / height), height=height)
+    return facets.figure(height, legend={"y": 1 + 60 / height})
 
 
 def bottleneck_conclusion(steps: Sequence[Step], saturated: float) -> list[str]:

@@ -97,19 +97,18 @@ def load_figure(found: Sequence[LoadCurve], device: Device, colours: Mapping[str
     """Progress to the right, load upwards; all facets share their axes. *colours* are those of all labels, in order."""
     shown = list(dict.fromkeys(curve.case.speed for curve in found))
     facets = template.Facets([template.text(speed) for speed in shown], COLUMNS, shared_yaxes=True)
-    figure = facets.figure
     named = set[str]()
     dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(colours)}
     for curve in found:
         label = template.text(curve.case.label)
-        place = facets.place(shown.index(curve.case.speed))
+        panel = shown.index(curve.case.speed)
         line = {"color": colours[label], "dash": dashes[label], "width": 2}
-        _draw(figure, curve, device, line, place, with_legend=label not in named)
+        _draw(facets, panel, curve, device, line, with_legend=label not in named)
         named.add(label)
-    figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
-    figure.update_xaxes(ticksuffix=" %", range=[0, 100])
+    facets.axes("y", tickformat=".0%", range=[0, 1.03])
+    facets.axes("x", ticksuffix=" %", range=[0, 100])
     facets.label("progress of the epoch", device.name)
-    return template.apply(figure, height=130 + ROW_HEIGHT * facets.rows)
+    return facets.figure(130 + ROW_HEIGHT * facets.rows)
 
 
 def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
@@ -129,32 +128,26 @@ def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
 
 
 def _draw(
-    figure: go.Figure,
-    curve: LoadCurve,
-    device: Device,
-    line: Mapping[str, Any],
-    place: dict[str, int],
-    *,
-    with_legend: bool,
+    facets: template.Facets, panel: int, curve: LoadCurve, device: Device, line: Mapping[str, Any], *, with_legend: bool
 ) -> None:
     progress = [100 * at / (len(curve.mean) - 1) for at in range(len(curve.mean))]
     high = [min(1.0, mean + spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
     low = [max(0.0, mean - spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
     label = template.text(curve.case.label)
-    figure.add_scatter(**template.band(progress, low, high, line["color"]), legendgroup=label, **place)
+    facets.add(panel, {**template.band(progress, low, high, line["color"]), "legendgroup": label})
     said = hover(curve.case, f"{device.name} over {curve.epochs} epochs")
-    figure.add_scatter(
-        x=progress,
-        y=list(curve.mean),
-        mode="lines",
-        line=dict(line),
-        name=label,
-        legendgroup=label,
-        showlegend=with_legend,
-        customdata=clicks.marks([clicks.run_of(curve.case.runs)] * len(progress)),
-        hovertemplate=f"%{{y:.0%}} at %{{x:.0f}} %<br>{said}<extra></extra>",
-        **place,
-    )
+    mean_line = {
+        "x": progress,
+        "y": list(curve.mean),
+        "mode": "lines",
+        "line": dict(line),
+        "name": label,
+        "legendgroup": label,
+        "showlegend": with_legend,
+        "customdata": clicks.marks([clicks.run_of(curve.case.runs)] * len(progress)),
+        "hovertemplate": f"%{{y:.0%}} at %{{x:.0f}} %<br>{said}<extra></extra>",
+    }
+    facets.add(panel, mean_line)
 
 
 def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve], window: int) -> list[str]:
