@@ -148,7 +148,7 @@ def _apart(found: Estimates, powers: Floats) -> float:
     low, high = 0.0, float(np.sum((found.values - found.values.mean()) ** 2)) / least  # a flat line has larger squares
     if _fitted(found, powers, low)[2] <= least:
         return low
-    while high - low > 1e-12 * high:
+    while high - low > 1e-6 * high:
         middle = (low + high) / 2
         if not low < middle < high:
             break

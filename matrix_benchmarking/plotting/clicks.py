@@ -10,12 +10,10 @@ import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.points import varying
 from ..analyze.select.series import time_text
 from ..analyze.words import count_of, cut_inside, plural
 from ..filters import show
-from ..matrix import Entry
-from ..rows import Rows
+from ..matrix import NOT_SET, Entry, typed
 from .template import wrapped
 
 if TYPE_CHECKING:
@@ -29,8 +27,13 @@ def run_of(runs: Sequence[Entry]) -> str | None:
 
 def hover(runs: Sequence[Entry], *lines: str) -> str:
     """What a mark says under the mouse: *lines*, which are escaped, the settings that its *runs* share, their names."""
-    differing = varying(Rows.of(runs)) if runs[1:] else ()
-    settings = [f"{name} {show(value)}" for name, value in runs[0].settings.items() if name not in differing]
+    others = [run.settings for run in runs[1:]]
+    shared = (
+        (name, value)
+        for name, value in runs[0].settings.items()
+        if all(typed(other.get(name, NOT_SET)) == typed(value) for other in others)
+    )
+    settings = [f"{name} {show(value)}" for name, value in shared]
     names = (
         run.name if run.kept_in is None else f"{time_text(run.facts)} {(run.test_uuid or '')[:8]}"
         for run in runs[:NAMED]

@@ -233,7 +233,8 @@ def _low(
 
 def limit_known(study: Study, group: Group) -> bool:
     kpi = study.workload.limited
-    return kpi is not None and any(one.mean is not None for one in bounded(group, kpi))
+    values = (each.point.values_of(kpi.name) for each in group.standings if kpi is not None)
+    return any(value is not None for of_point in values for value in of_point)
 
 
 def limit_text(study: Study, group: Group) -> list[str]:

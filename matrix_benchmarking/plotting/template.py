@@ -157,19 +157,24 @@ def log_axis(values: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
 
 
-def drawn(traces: Sequence[Mapping[str, Any]], height: int, **layout: object) -> go.Figure:
+def drawn(traces: Sequence[Mapping[str, Any]], height: int, **layout: Any) -> go.Figure:
     """A figure of *traces*, each as plotly has it, and its *layout*, with the common look."""
     import plotly.graph_objects as go
 
-    return apply(go.Figure([*traces], layout), height=height)
+    legend = {"y": _legend_y(height), **layout.pop("legend", {})}
+    return go.Figure([*traces], {**layout, "template": template(), "height": height, "legend": legend})
 
 
 def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     """Give *figure* the common look."""
     figure.update_layout(template=template(), height=height)
     if figure.layout.legend.y is None:
-        figure.update_layout(legend_y=1 + LEGEND_ABOVE / height)
+        figure.update_layout(legend_y=_legend_y(height))
     return figure
+
+
+def _legend_y(height: int) -> float:
+    return 1 + LEGEND_ABOVE / height
 
 
 class Facets:
@@ -219,7 +224,7 @@ class Facets:
         for panel in range(0, self.panels, self.columns):
             self.axis("y", panel)["title"] = {"text": y}
 
-    def figure(self, height: int, **layout: object) -> go.Figure:
+    def figure(self, height: int, **layout: Any) -> go.Figure:
         """The figure with the common look."""
         return drawn(self.traces, height, **{**self.layout, "shapes": self.shapes, **layout})
 

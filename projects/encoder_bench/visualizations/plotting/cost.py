@@ -72,11 +72,10 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
     sizes, shown = batch_sizes(frame), sorted(set(frame[VARIANT]))
     colours, symbols = template.colours_of(all_sizes or sizes), template.symbols_of(all_sizes or sizes)
     facets = template.Facets(shown, COLUMNS, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.04)
-    seen: set[str] = set()
+    groups, seen = dict(iter(frame.groupby([VARIANT, BATCH_SIZE]))), set[str]()
     for panel, variant in enumerate(shown):
         for size in sizes:
-            points = frame[(frame[VARIANT] == variant) & (frame[BATCH_SIZE] == size)]
-            if points.empty:
+            if (points := groups.get((variant, size))) is None:
                 continue
             ends = {"array": points[f"{kpi.name} above"].tolist(), "arrayminus": points[f"{kpi.name} below"].tolist()}
             line = {

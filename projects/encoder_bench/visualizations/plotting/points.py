@@ -77,8 +77,10 @@ def not_shown(
     A repeat that lacks what a point is made of is not shown, though its point is.
     """
     drawn = set(frame[POINT])
-    points = by_point(run for run in runs if not (run.failed or run.implausible))
-    there = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
+    good = Rows.of([run for run in runs if not (run.failed or run.implausible)])
+    points = keys(good, good.names())
+    of_drawn = {point for run, point in zip(good, points, strict=True) if point_of([run]) in drawn}
+    there = [run for run, point in zip(good, points, strict=True) if point in of_drawn]
     shown = [run for run in there if is_in(run) and all(kpi.name in run.kpis for kpi in kpis)]
 
     def reason(run: Entry) -> str:

@@ -123,11 +123,10 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     areas = frame[SAVING].fillna(0.0).clip(lower=0.02)
     area = {"sizemode": "area", "sizeref": float(areas.max()) / LARGEST**2, "sizemin": SMALLEST}
     facets = template.Facets(hardware, COLUMNS, shared_xaxes="all", shared_yaxes="all")
-    seen: set[str] = set()
+    groups, seen = dict(iter(frame.groupby([HARDWARE, IMAGE]))), set[str]()
     for panel, of_hardware in enumerate(hardware):
         for image in all_images:
-            marks = frame[(frame[HARDWARE] == of_hardware) & (frame[IMAGE] == image)]
-            if marks.empty:
+            if (marks := groups.get((of_hardware, image))) is None:
                 continue
             look = {"color": colours[image], "symbol": symbols[image], "size": areas[marks.index].tolist(), **area}
             trace = {
