@@ -249,10 +249,11 @@ class Report(_Named):
         return ""
 
     def Plot_and_Text(self, name: str, args: View) -> list[Node]:
-        """The plot *name* under its heading, with its text."""
+        """The plot *name* under its heading, with its text; where the page has its name, that is its heading."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        return [html.Section([html.H3(plot.name), plot.part(View.of(args))], className="plot")]
+        heading = [] if plot.name == title_of(self.name) else [html.H3(plot.name)]
+        return [html.Section([*heading, plot.part(View.of(args))], className="plot")]
 
     def each_plot(self, view: View) -> list[Node]:
         """All of its plots, one below the other."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import filters
@@ -23,12 +23,16 @@ SIDE = "side"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate:
-    """A comparison: the values *old* and *new* of *setting*; of :data:`SIDE` what was asked for, and the selections."""
+    """A comparison: the values *old* and *new* of *setting*; of :data:`SIDE` what was asked for, and the selections.
+
+    *also* are the other settings of which each side has one value, another one, where these take no part.
+    """
 
     setting: str
     old: Scalar
     new: Scalar
     selections: tuple[Filters, Filters] | None = None
+    also: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
 
     def runs_of(self, study: Study) -> list[Entry]:
         """The runs to compare. Where it isn't about versions, those of the newest alone.
@@ -36,6 +40,14 @@ class Candidate:
         Raises:
             ConfigError: a run is on both sides, or one side has none.
         """
+        if self.also:
+            entries = dataclasses.replace(self, also={}).runs_of(study)
+            return [
+                dataclasses.replace(
+                    run, settings={name: value for name, value in run.settings.items() if name not in self.also}
+                )
+                for run in entries
+            ]
         entries = list(study.runs)
         if self.setting == TREE:
             return _of_trees(study, entries, self.old, self.new)
@@ -136,6 +148,29 @@ def put_beside(study: Study, sides: tuple[str, str]) -> tuple[Study, Candidate]:
         found[name] = matrix
     old, new = found
     return Study(joined(found), study.workload, given=study.given), Candidate(TREE, old, new)
+
+
+def as_wholes(study: Study, found: Iterable[Candidate]) -> list[Candidate]:
+    """The comparisons whose sides differ in more than the setting they are about, but in that from run to run alike.
+
+    Such as two experiments, each of which has a name and several settings of its own.
+    """
+    wholes: dict[frozenset[object], Candidate] = {}  # several settings may tell the same sides apart
+    for one in found:
+        runs = one.runs_of(study)
+        old, new = ([run for run in runs if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
+                    for value in (one.old, one.new))  # fmt: skip
+        names = {name for run in (*old, *new) for name in run.settings} - {one.setting}
+        also = {}
+        for name in sorted(names):
+            values = [{typed(run.settings.get(name, NOT_SET)) for run in side} for side in (old, new)]
+            if all(len(side) == 1 for side in values) and values[0] != values[1]:
+                also[name] = (old[0].settings.get(name, NOT_SET), new[0].settings.get(name, NOT_SET))
+        if also:
+            wholes.setdefault(
+                frozenset((run.test_uuid, run.location) for run in (*old, *new)), dataclasses.replace(one, also=also)
+            )
+    return list(wholes.values())
 
 
 def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object, new: object) -> Candidate:

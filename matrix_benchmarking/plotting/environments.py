@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..filters import show
 from ..matrix import NOT_SET, Entry
@@ -73,10 +73,10 @@ def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dic
     return [table(["What", "Old runs", "New runs"], rows, caption=caption)]
 
 
-def settings_difference(old: Sequence[Entry], new: Sequence[Entry]) -> list[Node]:
-    """A table of the settings that differ between two sides; nothing where none does."""
+def settings_difference(old: Sequence[Entry], new: Sequence[Entry], also: Mapping[str, tuple[Any, Any]]) -> list[Node]:
+    """A table of the settings that differ between two sides, and those that *also* do; nothing where none does."""
     names = dict.fromkeys(name for run in (*old, *new) for name in run.settings)
-    rows: list[Row] = []
+    rows: list[Row] = [[name, *map(show, values)] for name, values in also.items()]
     for name in names:
         sides = [sorted({show(run.settings.get(name, NOT_SET)) for run in side}) for side in (old, new)]
         if sides[0] != sides[1]:

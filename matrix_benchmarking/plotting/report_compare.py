@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause, joined_warnings
@@ -24,13 +24,25 @@ from ..analyze.wording.verdicts import (
     outcome_label,
     verdict_label,
 )
-from ..analyze.words import count_of, plural, value_label
+from ..analyze.words import count_of, named, plural, value_label
 from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from . import compare_charts
 from .base import Report, View
-from .compare_sides import NEW, OLD, SETTING, SIDE, Candidate, candidates, choices, is_place, put_beside, versions_said
+from .compare_sides import (
+    NEW,
+    OLD,
+    SETTING,
+    SIDE,
+    Candidate,
+    as_wholes,
+    candidates,
+    choices,
+    is_place,
+    put_beside,
+    versions_said,
+)
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
 from .series_tables import size_cell
@@ -73,6 +85,7 @@ class CompareReport(Report):
         super().__init__(catalogue)
         self._setting: str | None = None
         self._environments: dict[int, dict[str, str]] = {}
+        self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
         self._unofficial: frozenset[Scalar] | None = None  # the trees that somebody brought; the new one unless given
 
     def controls(self) -> Sequence[Control]:
@@ -86,11 +99,12 @@ class CompareReport(Report):
         if self._setting is None and any(map(is_place, texts)):
             return self._beside(view, (texts[0], texts[1]))
         try:
-            switches = self._switches(candidates(self.study, view.cfg))
+            found = candidates(self.study, view.cfg)
+            switches = self._switches(found) or self._switches(as_wholes(self.study, found))
         except ConfigError as error:
             return [html.P(str(error))]
         if not switches:
-            return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
+            return [html.P("No point of one side has an equal on the other, so there is nothing to compare.")]
         first, *others = switches
         parts: list[Node] = [self._verdict(first), *self._section(first), *self._order(switches)]
         if others:
@@ -161,7 +175,8 @@ class CompareReport(Report):
     def summary(self) -> str:
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        switches = self._switches(candidates(self.study, {}))
+        found = candidates(self.study, {})
+        switches = self._switches(found) or self._switches(as_wholes(self.study, found))
         if not switches:
             return "There is nothing to compare."
         first = switches[0]
@@ -179,6 +194,7 @@ class CompareReport(Report):
             if found is not None and any(effect.kpi.name in places for effect in found.effects):
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
+                self._also[one.setting, one.old, one.new] = one.also
 
         def place(one: Switch) -> tuple[bool, bool, bool, float]:
             size = abs(one.effects[0].judged.measure.value)
@@ -203,7 +219,9 @@ class CompareReport(Report):
         """Whether to switch, by the headline KPI; then the verdict on all series."""
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
-        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
+        also = self._also.get((switch.setting, switch.old, switch.new))
+        rest = f", with its {named([*also])}," if also else ""
+        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}{rest}"
         behind = f"{mean_label(effect.judged, count)}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
@@ -254,7 +272,8 @@ class CompareReport(Report):
             shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
             parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
-        parts += settings_difference(list(old.values()), list(new.values()))
+        also = self._also.get((switch.setting, switch.old, switch.new), {})
+        parts += settings_difference(list(old.values()), list(new.values()), also)
         parts += environment_difference(list(old.values()), list(new.values()), self._environments)
         parts += repeat_commands(sides, (list(old.values()), list(new.values())))
         parts.append(_effects_table(switch))

@@ -92,7 +92,8 @@ class ErrorReport(Report):
         for entry, text in found:
             row: list[Cell | str] = [Cell(self.link(entry)), text]
             if len(columns) > len(row):
-                row.append(Cell(html.Code(commands.get(id(entry)) or "unknown")))
+                command = commands.get(id(entry))
+                row.append(Cell(html.Code(command) if command else "unknown"))
             rows.append(row)
         return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
 

@@ -235,9 +235,24 @@ def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: W
     assert "The environment of the new runs isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
 
 
-@pytest.mark.parametrize("entries", [[], [entry("a", 1, 1.0)], [entry("a", 1, 1.0), entry("b", 2, 1.0)]])
+@pytest.mark.parametrize(
+    "entries", [[], [entry("a", 1, 1.0)], [entry("a", 1, 1.0), entry("b", 2, 1.0), entry("b", 4, 1.0)]]
+)
 def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -> None:
     assert "there is nothing to compare" in page(toy, *entries)
+
+
+def test_sides_that_differ_in_several_settings_are_compared_as_wholes_and_the_page_says_so(toy: Workload) -> None:
+    def experiment(image: str, workers: int, value: float) -> list[Entry]:
+        runs = [entry(image, 8, value * noise, repeat=repeat) for repeat, noise in enumerate((0.99, 1.0, 1.01))]
+        return [dataclasses.replace(run, settings={**run.settings, "workers": workers}) for run in runs]
+
+    runs = [*experiment("a", 1, 100.0), *experiment("b", 2, 50.0), *experiment("c", 3, 99.0)]
+    for chosen in ({}, {"old": "image=a", "new": "image=b"}, {"setting": "image", "old": "a", "new": "b"}):
+        shown = page(toy, *runs, **chosen)
+        assert "Switch: b instead of a, with its workers, changes cost by −50.0 %" in shown
+        assert "<td>workers</td><td>1</td><td>2</td>" in shown
+    assert ", with its" not in page(toy, *sweep("a", 1.0), *sweep("b", 0.5))
 
 
 def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:

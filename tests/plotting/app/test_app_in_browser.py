@@ -191,6 +191,16 @@ def test_the_command_that_repeats_a_run_is_copied(tab: Any, address: str, *, is_
         assert copied in visit.text("#content pre")
 
 
+def test_the_command_of_a_failed_run_is_copied_from_its_row(tab: Any, address: str) -> None:
+    with Visit(tab, address) as visit:
+        visit.open("?show=error-report")
+        row = visit.page.locator("#content .ag-row", has=visit.page.locator("code"))
+        row.first.get_by_role("button", name="Copy").click()
+        copied: str = visit.page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("matbench benchmark ")
+        assert copied == row.first.locator("code").inner_text()
+
+
 def test_two_runs_are_put_beside_each_other(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
         visit.open()

@@ -242,7 +242,10 @@
     const content = parts === undefined ? [props.value] : parts;
     const shown = content.map((part, key) => {
       if (part === null || typeof part !== "object") return part;
-      if (part.code) return element("code", { key }, part.text);
+      if (part.code) {
+        const button = element("button", { key: "copy", className: "tool", "data-copy": "" }, "Copy");
+        return [element("code", { key }, part.text), " ", button]; // a command, or what one is told of
+      }
       return element("a", { key, href: part.href, title: part.title || undefined }, part.text);
     });
     return props.data[`${field}m`] ? element("strong", { className: "mark" }, ...shown) : element("span", null, ...shown);
