@@ -11,6 +11,7 @@ from typing import Any
 import dash_ag_grid  # Dash has to know all libraries of elements before it serves the first page
 
 from ...errors import WorkloadError
+from ...plausible import is_number
 from .. import problems, template
 from ..static_html import figure_json, safe_address
 from ..tables import Cell, Column, Node, Part, Row, Table, dcc, html
@@ -106,11 +107,14 @@ def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
 
 
 def _graph(graph: Any, identity: str) -> Node:
-    figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
+    figure = getattr(graph, "figure", None) or {}
+    graph.figure = figure if isinstance(figure, dict) else figure.to_plotly_json()
+    figure_json(graph.figure)  # Dash would fail where it sends the whole page
     graph.id = {"type": "figure", "index": identity}
     graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
-    height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
-    height_css = f"{height or FIGURE_HEIGHT_PX}px"
+    layout = graph.figure.get("layout")
+    height = layout.get("height") if isinstance(layout, dict) else None
+    height_css = f"{height if is_number(height) else FIGURE_HEIGHT_PX}px"
     graph.style = {"height": height_css}
     buttons = [
         html.Button(

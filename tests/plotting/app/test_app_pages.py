@@ -445,7 +445,8 @@ def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> 
     def colours(query: str, slug: str) -> dict[str, str]:
         content, _, _ = pages.page(f"?show={slug}{query}", [0])
         (graph,) = elements(content, "Graph")
-        return {trace.name: (trace.line.color or trace.marker.color) for trace in graph.figure.data if trace.showlegend}
+        told = [trace for trace in graph.figure["data"] if trace.get("showlegend")]
+        return {trace["name"]: trace.get("line", {}).get("color") or trace["marker"]["color"] for trace in told}
 
     for slug in ("cost-over-virtual-users", "latency-against-throughput", "best-image-by-cost-savings"):
         everything = colours("", slug)
