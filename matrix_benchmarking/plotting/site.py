@@ -207,7 +207,7 @@ def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report 
 
 
 def report_page(report: Report, file: str, view: View) -> Page:
-    renderer = StaticHTML(pages.prefix(file))
+    renderer = StaticHTML(pages.prefix(file), title_of(report.name))
     summary = ""
 
     def components() -> Node:

@@ -78,13 +78,16 @@ class Figure:
 
 
 class StaticHTML:
-    """Renders components one after the other, numbers their figures, and gives each section's heading an address."""
+    """Renders components one after the other, numbers their figures, and gives each section's heading an address.
 
-    def __init__(self, prefix: str = "") -> None:
+    Above the first heading stands the page's *title*.
+    """
+
+    def __init__(self, prefix: str = "", title: str = "") -> None:
         self.figures: list[Figure] = []
         self.failures: list[str] = []  # sentences on the parts that failed
         self._prefix = prefix  # of all ids, where several pages become one document
-        self._heading = ""  # the last one, by which a figure without a title is called
+        self._heading = title  # the last one, by which a figure without a title is called
         self._ids = Slugs("main")
         self._names = Slugs()
 

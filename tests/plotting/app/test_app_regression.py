@@ -125,7 +125,7 @@ def test_a_click_on_a_point_opens_its_run_and_links_stay_in_the_application(tmp_
     pages = application(history(), tmp_path)
     content, _, _ = pages.page(PAGE, list(range(30)))
     graph = elements(content, "Graph")[0]
-    ids = [trace.customdata[0][0] for trace in graph.figure.data if trace.customdata is not None]
+    ids = [trace["customdata"][0][0] for trace in graph.figure["data"] if trace.get("customdata")]
     assert ids[0] == "id-worse-0-0"
     address, _ = pages.act({"do": "open", "run": ids[0]}, PAGE)
     assert address is not None
