@@ -168,6 +168,30 @@ def rank(
     return Best(kpi, tuple(made), tuple(excluded), newest)
 
 
+def as_tried(best: Best, whole: Best, workload: Workload) -> Best:
+    """*best*, a ranking of a part of the runs of *whole*, which knows what was tried beside that part."""
+    tried = {group_key(group, workload): group.tried for group in whole.groups}
+    groups = (
+        dataclasses.replace(group, tried=tried.get(group_key(group, workload), group.tried)) for group in best.groups
+    )
+    return dataclasses.replace(best, groups=tuple(groups))
+
+
+def group_key(group: Group, workload: Workload) -> object:
+    """What a group has in common with that of other runs with which it may be compared."""
+    return key(group.best.settings, workload.group_keys), group.kpi.name
+
+
+def is_better(point: Point, group: Group) -> bool:
+    """True for a *point* of other runs that is better than the best of *group*, beyond the intervals of both."""
+    best, sign = group.best, 1 if group.kpi.lower_better else -1
+    apart = sign * (best.value - point.value)
+    if point.interval is None or best.interval is None:
+        return apart > 0
+    ends = (point.interval.high, best.interval.low) if sign > 0 else (point.interval.low, best.interval.high)
+    return sign * (ends[1] - ends[0]) > 0
+
+
 def _named(scopes: Sequence[Mapping[str, object]]) -> list[tuple[Mapping[str, object], tuple[str, ...]]]:
     """Each of *scopes* with the names of its settings that tell it from the others."""
     present = [{name: typed(value) for name, value in scope.items() if value is not NOT_SET} for scope in scopes]

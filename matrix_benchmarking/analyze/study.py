@@ -19,7 +19,7 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
-from .best import Best, rank
+from .best import Best, Group, as_tried, group_key, is_better, rank
 from .check import Finding
 from .limits import Limited, under
 from .points import varying
@@ -152,12 +152,35 @@ class Study:
     @functools.cached_property
     def of_all(self) -> Best:
         """The ranking of the newest version's points by the workload's headline KPI, whatever the limit."""
-        return rank(self.matrix, self.workload, self.order_at_hand, self._root._differing)
+        found = rank(self.matrix, self.workload, self.order_at_hand, self._root._differing)
+        return as_tried(found, self._root._of_all_read, self.workload) if self.filters else found
+
+    @functools.cached_property
+    def _of_all_read(self) -> Best:
+        """The same of all that was read, whatever the selection."""
+        return self.of_all if not self.filters else rank(self.read, self.workload, self.order_at_hand)
 
     @functools.cached_property
     def of_all_versions(self) -> Best:
         """The ranking of all points beside each other, for pages that show one version after the other."""
         return self.of_all if self.of_all.newest is None else rank(self.matrix, self.workload)
+
+    @functools.cached_property
+    def better_before(self) -> Sequence[tuple[Group, Group]]:
+        """Each group of the newest version whose best is worse than that of the version before, and that group."""
+        newest = self.of_all.newest
+        if newest is None:
+            return ()
+        before = rank(Matrix(newest.others), self.workload, self.order_at_hand, self._root._differing)
+        earlier = {group_key(group, self.workload): group for group in before.groups}
+        pairs = ((group, earlier.get(group_key(group, self.workload))) for group in self.of_all.compared)
+        return [(group, other) for group, other in pairs if other is not None and is_better(other.best, group)]
+
+    @property
+    def best_of_all_versions(self) -> Best:
+        """The same of the points that keep the limit, each by the bounds among all versions."""
+        limited = self.limited
+        return self.of_all_versions if limited is None else under(self.of_all_versions, limited.kpi, limited.limit).best
 
     @functools.cached_property
     def _differing(self) -> frozenset[str]:

@@ -114,6 +114,12 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     return [Candidate(setting, old, new)]
 
 
+def as_selection(study: Study, text: str) -> str:
+    """*text*, or where it is a value of one setting alone, such as a version, the selection of that."""
+    having = [name for name, values in comparable(study).items() if text in map(show, values)]
+    return f"{filters.escaped(having[0])}={filters.escaped(text)}" if len(having) == 1 else text
+
+
 def is_place(text: str) -> bool:
     """True for a directory or a history, false for a selection of runs such as ``version=1.2``."""
     return text != "" and ("://" in text or text.startswith(("/", "./", "../", "~")) or "=" not in text)

@@ -240,6 +240,7 @@ class ExploreReport(Report):
             ("Keep this view as a page", view_block(texts, selection, self.workload.name)),
         ):
             parts.append(html.Details([html.Summary(title), command(text)]))
+        parts.append(html.P("A view is a page once its lines are in config.yaml.", className="note"))
         if self.catalogue.is_live:
             query = f"?filters={urllib.parse.quote(selection)}" if selection else ""
             kinds = ["csv", *(["parquet"] if importlib.util.find_spec("pyarrow") else [])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import collections
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -54,9 +55,12 @@ class OfAGroup(Plot):
     def draw(self, view: View) -> Drawn:
         groups = self.groups()
         if not groups:
-            return None, "There is nothing to compare."
+            return None, self.why_nothing()
         chosen = view.option(GROUP) if len(groups) > 1 else ""
         return self.of(next((each for each in groups if ranking.scope(each) == chosen), groups[0]))
+
+    def why_nothing(self) -> str:
+        return "There is nothing to compare."
 
     @abc.abstractmethod
     def of(self, group: Group) -> Drawn:
@@ -84,6 +88,11 @@ class UnderALimit(OfAGroup):
     def groups(self) -> Sequence[Group]:
         return [group for group in self.study.of_all.compared if limit_known(self.study, group)]
 
+    def why_nothing(self) -> str:
+        kpi = self.workload.limited
+        known = "This workload has no KPI to limit" if kpi is None else f"No point that is compared has a {kpi.name}"
+        return f"{known}, so there is no limit to set."
+
     def of(self, group: Group) -> Drawn:
         drag = ["Drag the upright line to set a limit."] if self.catalogue.is_live else []
         return limit_figure(self.study, group), [" ".join([*limit_text(self.study, group), *drag])]
@@ -93,9 +102,20 @@ def pictures(catalogue: Catalogue, group: Group, *, is_first: bool) -> Node:
     """Both pictures of *group* beside each other; those of the *first* group aren't waited for."""
     limit = UnderALimit(catalogue)
     drawn: list[tuple[OfAGroup, Group]] = [(Ranking(catalogue), group)] if group.standings[1:] else []
-    drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and drawn]
-    height = 0 if is_first else LEAST_PX
-    made = [html.Div(Part(plot.name, functools.partial(plot.below_the_verdict, each), height)) for plot, each in drawn]
+    drawn += [(limit, each) for each in limit.groups() if each.settings == group.settings and each.standings[1:]]
+    return _beside(drawn, 0 if is_first else LEAST_PX)
+
+
+def limit_picture(catalogue: Catalogue, group: Group) -> Node:
+    """The picture of a *group* of which no point keeps the limit, which can be dragged to where some do."""
+    limit = UnderALimit(catalogue)
+    return _beside([(limit, group)] if limit_known(limit.study, group) else [], 0)
+
+
+def _beside(drawn: Sequence[tuple[OfAGroup, Group]], height_px: int) -> Node:
+    made = [
+        html.Div(Part(plot.name, functools.partial(plot.below_the_verdict, each), height_px)) for plot, each in drawn
+    ]
     return html.Div(made, className="pictures")
 
 
@@ -134,13 +154,14 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
 
 def ranking_text(group: Group) -> list[str]:
     rows = rows_of(group)
-    counts = {kind: sum(kind_of(one, group) == kind for one in rows) for kind in LOOKS}
+    counts = collections.Counter(kind_of(one, group) for one in group.standings)
     if group.estimates is None:
         said = ["Nothing was repeated, so there are no intervals, and what is more than chance isn't known"]
     else:
         said = [f"Best first, with 95 % intervals: {count_of(1 + counts[MAY_BE], 'point')} may be the best"]
         said += [f"{counts[WORSE]} {'is' if counts[WORSE] == 1 else 'are'} worse"] if counts[WORSE] else []
-    hidden = [f"Shown are the first {MOST_ROWS} of {len(rows)}."] if len(rows) > MOST_ROWS else []
+    shown, everything = len(rows[:MOST_ROWS]), len(group.standings)
+    hidden = [f"Shown are {shown} of {everything}, the best of each variant among them."] if shown < everything else []
     same = labels_of(rows[:MOST_ROWS], group)[1]
     return [" ".join([f"{', '.join(said)}.", *([f"All: {same}."] if same else []), *hidden])]
 

@@ -17,7 +17,7 @@ from . import tables
 from .base import Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
-from .plot_ranking import pictures
+from .plot_ranking import limit_picture, pictures
 from .report_errors import left_out
 from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, setting_cells, setting_columns, table
 
@@ -40,10 +40,13 @@ class BestReport(Report):
         best = self.study.best
         parts: list[Node] = [] if self.catalogue.is_live else [verdict_box(self.study)]
         for place, group in enumerate(best.compared):
-            parts += [html.H2(f"For {ranking.scope(group)}")] if group.settings else []
+            parts += _heading_of(group)
             parts.append(pictures(self.catalogue, group, is_first=not place))
             parts.append(variants_table(group, self.catalogue.href))
             parts += repeat_section(group.best.runs, self.catalogue.href, _heading("Repeat the best", group))
+        parts += [
+            part for group in self._beyond() for part in (*_heading_of(group), limit_picture(self.catalogue, group))
+        ]
         if best.alone:
             parts += [
                 html.H2("Groups of one point, in which nothing is compared"),
@@ -71,6 +74,11 @@ class BestReport(Report):
         """What a workload shows between the best of each variant and the list of all points."""
         return []
 
+    def _beyond(self) -> list[Group]:
+        """The groups of which no point keeps the limit that is in force."""
+        kept = [group.settings for group in self.study.best.groups]
+        return [group for group in self.study.of_all.compared if group.settings not in kept]
+
     def _ranking(self, group: Group) -> Node:
         names = [*group.variant_names, *group.tuning_names]
         columns: Columns = [*setting_columns(names, group.tried), *value_columns(group.kpi)]
@@ -79,6 +87,10 @@ class BestReport(Report):
             for one in group.standings
         )
         return table(columns, rows, caption=f"All points by {group.kpi.name}, {group.kpi.direction}")
+
+
+def _heading_of(group: Group) -> list[Node]:
+    return [html.H2(f"For {ranking.scope(group)}")] if group.settings else []
 
 
 def limits(study: Study) -> Sequence[Control]:
@@ -121,8 +133,11 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
         behind += [html.P(verdict.rest)] if verdict.rest else []
         behind += [html.P("Measure beyond it:"), tables.command(verdict.command)] if verdict.command else []
     if limited is not None:
+        lines += [html.P(said) for said in ranking.not_sure(limited)]
         behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
-    elif study.workload.limited is not None:
+    else:
+        lines += [html.P(said) for said in ranking.of_before(study.better_before, best.newest)]
+    if limited is None and study.workload.limited is not None:
         behind += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
     if best.groups and best.excluded:

@@ -36,6 +36,7 @@ from .compare_sides import (
     SETTING,
     SIDE,
     Candidate,
+    as_selection,
     as_wholes,
     candidates,
     choices,
@@ -96,6 +97,9 @@ class CompareReport(Report):
             return [html.P("This workload defines no KPI.")]
         self._setting = view.cfg.get(SETTING)
         texts = [str(view.cfg.get(name) or "") for name in (OLD, NEW)]
+        if self._setting is None and any(texts):
+            texts = [as_selection(self.study, text) for text in texts]
+            view = view.choosing(**{name: text for name, text in zip((OLD, NEW), texts, strict=True) if text})
         if self._setting is None and any(map(is_place, texts)):
             return self._beside(view, (texts[0], texts[1]))
         try:
@@ -220,8 +224,8 @@ class CompareReport(Report):
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         also = self._also.get((switch.setting, switch.old, switch.new))
-        rest = f", with its {named([*also])}," if also else ""
-        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}{rest}"
+        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
+        what += f" (with its {named([*also])})" if also else ""
         behind = f"{mean_label(effect.judged, count)}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
@@ -235,6 +239,7 @@ class CompareReport(Report):
         is_better = effect.outcome is Outcome.IMPROVEMENT
         advice = "Stay" if not is_better else "Don't switch" if refused else "Switch"
         against = effect.count(Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT)
+        advice = "It depends on where" if against and not refused else advice
         other_way = f", {against} of them the other way" if against else ""
         why = (
             f" {refused} {plural(refused, 'run')} with it can't be the best: the answers are beyond a limit."
@@ -301,7 +306,10 @@ class CompareReport(Report):
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
         runs = [(entry, side) for side in ("old", "new") for entry in _runs(pair, side)]
-        links = [part for entry, side in runs for part in (self.link(entry, side), " ")]
+        links: list[Node] = []
+        for side in ("old", "new"):
+            mine = [entry for entry, of in runs if of == side]
+            links += [f"{side} ", *(part for at, run in enumerate(mine, 1) for part in (self.link(run, str(at)), " "))]
         levels = (verdict.old_level, verdict.new_level)
         shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)

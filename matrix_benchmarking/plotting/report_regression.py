@@ -72,7 +72,7 @@ class RegressionReport(Report):
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
         if analysis.verdicts and all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
-            parts.append(html.P("What the newest version differs in from the one before says Compare."))
+            parts.append(html.P("The page Compare says in what the newest version differs from the one before."))
         parts += deal.of_causes(analysis, self.catalogue)
         shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self.study.headline_name))
         if shown:

@@ -123,7 +123,7 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
     best = rank(Matrix([*sure, *near, *once]), limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1]
-    assert ranking.left_out(limited) == [
+    assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == [
         "Better, but not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 "
         "more.",
         "Of 3 points 1 keeps the limit, 2 may keep it or not.",
@@ -135,7 +135,7 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
         "No point is under 100 ms p95 with 95 %: the lowest bound is 111 ms (mean 97 ms), of the only configuration, "
         "for 20.00 USD."
     ]
-    assert ranking.left_out(only_near) == [
+    assert [*ranking.not_sure(only_near), *ranking.left_out(only_near)] == [
         "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 111 ms).",
         "Of 1 point 0 keep the limit, 1 may keep it or not.",
     ]
@@ -168,7 +168,7 @@ def test_the_best_within_a_limit_is_compared_with_those_within_it(
     (said,) = ranking.verdict_under(limited)
     assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
     assert said.rest.startswith("Can't be told apart from it: vus 2 (30.50 USD, +1.7 %). The best of 2 points looks")
-    assert ranking.left_out(limited) == ["Of 3 points 2 keep the limit, 1 is beyond it."]
+    assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == ["Of 3 points 2 keep the limit, 1 is beyond it."]
 
 
 def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
@@ -250,9 +250,9 @@ def test_all_points_are_counted_by_whether_they_keep_the_limit(points: Matrix, l
         (200, "4 keep the limit"),
     ):
         limited = limits.under(best, limited_workload.kpis["p95"], limit_ms * 1e3)
-        assert ranking.left_out(limited) == [f"Of 5 points {said}, of 1 p95 is unknown."]
+        assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == [f"Of 5 points {said}, of 1 p95 is unknown."]
     whole = limits.under(rank(Matrix(points.entries[:4]), limited_workload), limited_workload.kpis["p95"], 200e3)
-    assert ranking.left_out(whole) == []
+    assert [*ranking.not_sure(whole), *ranking.left_out(whole)] == []
 
 
 @given(
@@ -268,9 +268,13 @@ def test_the_counts_add_up_to_all_points(rows: list[tuple[int, list[int]]], limi
     store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, p95]))
     best = rank(Matrix(made), Workload(name="toy", store=store))
     limited = limits.under(best, kpi.collect([p95])["p95"], float(limit))
-    if ranking.left_out(limited):
+    if [*ranking.not_sure(limited), *ranking.left_out(limited)]:
         every, *parts = map(
-            int, re.findall(r"(?:^Of|the limit,|not,|it,|of|points?) (\d+)", ranking.left_out(limited)[-1])
+            int,
+            re.findall(
+                r"(?:^Of|the limit,|not,|it,|of|points?) (\d+)",
+                [*ranking.not_sure(limited), *ranking.left_out(limited)][-1],
+            ),
         )
         assert sum(parts) == every
     else:
@@ -291,7 +295,7 @@ def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
     best = rank(matrix, limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     why = "60 ms in one run, so its bound is unknown: repeat it"
-    assert sorted(ranking.left_out(limited)) == [
+    assert sorted([*ranking.not_sure(limited), *ranking.left_out(limited)]) == [
         f"For task large: better, but not sure to keep the limit: vus 2 ({why}); and 2 more.",
         f"For task small: better, but not sure to keep the limit: vus 2 ({why}).",
         "Of 6 points 2 keep the limit, 4 may keep it or not.",

@@ -101,3 +101,33 @@ def test_what_measures_beyond_the_edge(
     (group,) = rank(Matrix([run for settings, cost in points for run in entries(settings, cost)]), workload).groups
     assert further.command(group) == expected
     assert ranking.verdict(rank(Matrix(group.best.runs), workload))[0].command == ""  # one value has no edge
+
+
+def test_that_the_version_before_had_a_better_one_is_said(versioned: Workload, entries: MakeEntries) -> None:
+    runs = [
+        *entries({"version": "1.8", "hw_type": "a"}, 0.5, 0.51, 0.52),
+        *entries({"version": "1.9", "hw_type": "a"}, 1.0, 1.01, 1.02),
+        *entries({"version": "1.10", "hw_type": "a"}, 3.0, 3.01, 3.02),
+        *entries({"version": "1.10", "hw_type": "b"}, 2.0, 2.02, 2.04),
+    ]
+    study = Study(Matrix(runs), versioned)
+    assert ranking.of_before(study.better_before, study.best.newest) == [
+        "Version 1.9 had a better one: a, 1.01 USD (−50.0 %)."
+    ]
+    assert not Study(Matrix(runs[3:6]), versioned).better_before
+    dearer_before = [*entries({"version": "1.9", "hw_type": "a"}, 4.0, 4.01, 4.02), *runs[6:]]
+    assert not Study(Matrix(dearer_before), versioned).better_before
+
+
+def test_what_a_filter_leaves_out_was_tried_all_the_same(workload: Workload, entries: MakeEntries) -> None:
+    runs = [run for vus in (1, 2, 4, 8) for run in entries({"hw_type": "a", "vus": vus}, 10.0 / vus, 10.1 / vus)]
+    study = Study(Matrix(runs), workload)
+    filtered = (
+        study.selected(filters.parse("vus=1:2")),
+        Study.of(study.matrix, workload, filters=filters.parse("vus=1:2")),
+    )
+    assert "the highest vus that was tried wins" in ranking.verdict(study.best)[0].edge
+    for one in filtered:
+        (verdict,) = ranking.verdict(one.best)
+        assert verdict.lead.startswith("Cheapest by cost: vus 2")
+        assert not verdict.edge

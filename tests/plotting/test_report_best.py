@@ -160,3 +160,32 @@ def test_the_pictures_show_who_may_be_the_best_and_the_limit_and_say_so(toy: Wor
     (line,) = drawn.children.figure.layout.shapes
     assert (line.x0, line.label.text) == (60, "limit 60 ms")
     assert drawn.children.config == {"edits": {"shapePosition": True}}
+
+
+def test_where_no_point_keeps_the_limit_the_picture_to_drag_it_stays(toy: Workload) -> None:
+    catalogue = catalogue_of(Study(Matrix(POINTS), toy).under(5))
+    renderer = StaticHTML()
+    renderer.render(catalogue.report("Best configuration").do_plot(*catalogue.arguments()))
+    (figure,) = renderer.figures
+    assert figure.figure.layout.shapes[0].label.text == "limit 5 ms"
+
+
+def test_the_ranking_counts_all_points_and_says_how_many_it_shows(toy: Workload) -> None:
+    repeated = [
+        entry("a", vus, 10.0 * vus * noise, 10.0, repeat)
+        for vus in range(1, 31)
+        for repeat, noise in enumerate((0.999, 1.0, 1.001))
+    ]
+    catalogue = catalogue_of(Study(Matrix(repeated), toy))
+    figure, (said,) = catalogue.plot("Ranking").draw(catalogue.arguments())
+    shown = sum(len(trace.x) for trace in figure.data)
+    assert shown < 30
+    assert "1 point may be the best, 29 are worse." in said
+    assert f"Shown are {shown} of 30, the best of each variant among them." in said
+
+
+def test_without_a_limited_kpi_the_plot_says_so(toy: Workload) -> None:
+    catalogue = catalogue_of(Study(Matrix(POINTS), dataclasses.replace(toy, limit_kpi=None)))
+    figure, said = catalogue.plot("Best under a limit").draw(catalogue.arguments())
+    assert figure is None
+    assert said == "This workload has no KPI to limit, so there is no limit to set."

@@ -250,9 +250,24 @@ def test_sides_that_differ_in_several_settings_are_compared_as_wholes_and_the_pa
     runs = [*experiment("a", 1, 100.0), *experiment("b", 2, 50.0), *experiment("c", 3, 99.0)]
     for chosen in ({}, {"old": "image=a", "new": "image=b"}, {"setting": "image", "old": "a", "new": "b"}):
         shown = page(toy, *runs, **chosen)
-        assert "Switch: b instead of a, with its workers, changes cost by −50.0 %" in shown
+        assert "Switch: b instead of a (with its workers) changes cost by −50.0 %" in shown
         assert "<td>workers</td><td>1</td><td>2</td>" in shown
-    assert ", with its" not in page(toy, *sweep("a", 1.0), *sweep("b", 0.5))
+    assert "(with its" not in page(toy, *sweep("a", 1.0), *sweep("b", 0.5))
+
+
+def test_a_side_may_be_named_by_a_value_that_one_setting_alone_has(toy: Workload) -> None:
+    runs = [*sweep("a", 1.0), *sweep("b", 0.5)]
+    assert "Switch: b instead of a changes cost" in page(toy, *runs, old="a", new="b")
+    assert "there is no directory" in page(toy, *runs, old="a", new="nothing").lower() or "can be named" in page(
+        toy, *runs, old="a", new="nothing"
+    )
+
+
+def test_effects_in_opposite_directions_are_no_advice_to_switch(toy: Workload) -> None:
+    runs = [*sweep("a", 1.0), *sweep("b", 0.4)[:6], *sweep("b", 1.5)[6:]]
+    shown = page(toy, *runs)
+    assert "It depends on where: b instead of a changes cost by" in shown
+    assert "1 of them the other way" in shown
 
 
 def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:

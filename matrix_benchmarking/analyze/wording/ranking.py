@@ -81,6 +81,20 @@ def of_newest(best: Best) -> list[str]:
     return [f"{show(version)} is the newest of {newest.of} {plural(newest.of, 'version')}; {rest}"]
 
 
+def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> list[str]:
+    """That the version before the *newest* had a better one, of each of the *pairs* of groups, its own the second."""
+    said = []
+    for group, earlier in pairs:
+        version = NOT_SET if newest is None else earlier.best.settings.get(newest.key, NOT_SET)
+        whose = "An earlier version" if newest is None or version is NOT_SET else value_label(newest.key, version)
+        apart = earlier.best.value / group.best.value - 1 if group.scale is Scale.RATIO else (
+            earlier.best.value - group.best.value)  # fmt: skip
+        label = f"{point_label(earlier.best.settings, earlier)}, {group.kpi.show(earlier.best.value)}"
+        start = f"For {scope(group)}: {whose}" if group.settings else f"{whose[:1].upper()}{whose[1:]}"
+        said.append(f"{start} had a better one: {label} ({difference_label(apart, group.scale, group.kpi)}).")
+    return said
+
+
 def _version(group: Group, newest: Newest | None) -> str:
     version = NOT_SET if newest is None else newest.of_runs(run for one in group.standings for run in one.point.runs)
     return "" if newest is None or version is NOT_SET else f"at {value_label(newest.key, version)}"
@@ -168,7 +182,7 @@ def _group(group: Group, condition: str, version: str) -> Verdict:
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi))))
     lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi)
     beyond = (further.command(group) or "") if edge else ""
-    return Verdict(lead, rest, edge, beyond, _rivals_counted(group), ending)
+    return Verdict(lead, rest, edge, beyond, _rivals_counted(group, condition), ending)
 
 
 def _edge(group: Group, kpi: KPIDefinition) -> str:
@@ -210,7 +224,7 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
     return f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
 
 
-def _rivals_counted(group: Group) -> str:
+def _rivals_counted(group: Group, condition: str) -> str:
     if not group.standings[1:]:
         return ""
     if group.estimates is None:
@@ -219,7 +233,7 @@ def _rivals_counted(group: Group) -> str:
     return (
         f"{count_of(count, 'other point')} may be as good."
         if count
-        else "All others are worse by more than chance explains."
+        else f"All others{' that keep the limit' if condition else ''} are worse by more than chance explains."
     )
 
 
@@ -266,13 +280,18 @@ def satisfied_under(limited: Limited) -> list[str]:
     return [_satisfied(found[id(group.best)], group, limited.kpi) for group in limited.best.groups]
 
 
-def left_out(limited: Limited) -> list[str]:
-    """What better points are not sure to keep the limit; and of all points how many keep it, unless all do."""
-    kpi = limited.kpi
+def not_sure(limited: Limited) -> list[str]:
+    """What better points are not sure to keep the limit; where none keeps it, what points may."""
     said = []
     for of in sorted(limited.groups, key=lambda one: one.inside is None):
         some = of.unsure if of.inside is None else better_than(of.inside.best, of.unsure, of.group)
-        said += [_unsure(of.group, some, kpi, is_better=of.inside is not None)] if some else []
+        said += [_unsure(of.group, some, limited.kpi, is_better=of.inside is not None)] if some else []
+    return said
+
+
+def left_out(limited: Limited) -> list[str]:
+    """Of all points how many keep the limit, unless all do."""
+    kpi, said = limited.kpi, list[str]()
     points = [one for of in limited.groups for one in of.bounds]
     kept = sum(keeps(kpi, one.limit, limited.limit) for one in points)
     may, unknown = sum(len(of.unsure) for of in limited.groups), sum(one.mean is None for one in points)

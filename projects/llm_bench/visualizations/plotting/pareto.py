@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
@@ -24,6 +25,7 @@ from .spots import (
     prices_of,
     shown_group,
     spots_of,
+    within_limit,
 )
 
 if TYPE_CHECKING:
@@ -98,11 +100,21 @@ class ParetoFront(_Trade):
             return None, "No run has both a speed or latency that a user feels, and a throughput."
         fronts, there = fronts_of(spots, x, y)
         if not there:
-            return None, [*which, f"No point of these runs has both {x.name} and {y.name}."]
+            among = "these runs" if self.study.limited is None else "those that keep the limit"
+            return None, [*which, f"No point of {among} has both {x.name} and {y.name}."]
         prices = prices_of(run for spot in there for run in spot.runs) if y.name == PER_GPU else {}
         figure = pareto_figure(fronts, there, x, y, all_variants(spots), prices)
-        missing = not_shown(view.runs, there, lambda run: f"without {x.name} or {y.name}, or of other prompts")
+        limited = self.study.limited is not None
+        kept = {id(run) for run in within_limit(self.study, view.runs)} if limited else None
+        missing = not_shown(view.runs, there, lambda run: _why_not(run, x, y, kept))
         return figure, [front_conclusion(fronts, x, y), *which, *filter(None, [on_repeats(there)]), *missing]
+
+
+def _why_not(run: Entry, x: KPIDefinition, y: KPIDefinition, kept: Collection[int] | None) -> str:
+    unknown = [kpi.name for kpi in (x, y) if kpi.name not in run.kpis]
+    if unknown:
+        return f"without {' and '.join(unknown)}"
+    return "not sure to keep the limit" if kept is not None and id(run) not in kept else "of other prompts"
 
 
 def pareto_figure(
@@ -293,7 +305,8 @@ class AtAUsersSpeed(_Trade):
             return None, "No run has both a speed or latency that a user feels, and a throughput."
         fronts, there = fronts_of(spots, x, y)
         if not there:
-            return None, [*which, f"No point of these runs has both {x.name} and {y.name}."]
+            among = "these runs" if self.study.limited is None else "those that keep the limit"
+            return None, [*which, f"No point of {among} has both {x.name} and {y.name}."]
         speed = view.cfg.get(SPEED)
         if speed is None:
             values = sorted(point.x for points in fronts.values() for point in points)
