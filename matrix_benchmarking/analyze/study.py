@@ -165,16 +165,23 @@ class Study:
         """The ranking of all points beside each other, for pages that show one version after the other."""
         return self.of_all if self.of_all.newest is None else rank(self.matrix, self.workload)
 
-    @functools.cached_property
+    @property
     def better_before(self) -> Sequence[tuple[Group, Group]]:
-        """Each group of the newest version whose best is worse than that of the version before, and that group."""
-        newest = self.of_all.newest
-        if newest is None:
+        """Each group of the ranking whose best is worse than that of the version before, and that group."""
+        before, limited = self._before, self.limited
+        if before is None:
             return ()
-        before = rank(Matrix(newest.others), self.workload, self.order_at_hand, self._root._differing)
+        if limited is not None:
+            before = under(before, limited.kpi, limited.limit).best
         earlier = {group_key(group, self.workload): group for group in before.groups}
-        pairs = ((group, earlier.get(group_key(group, self.workload))) for group in self.of_all.compared)
+        pairs = ((group, earlier.get(group_key(group, self.workload))) for group in self.best.compared)
         return [(group, other) for group, other in pairs if other is not None and is_better(other.best, group)]
+
+    @functools.cached_property
+    def _before(self) -> Best | None:
+        """The ranking of the version before the newest; None where one alone was measured."""
+        newest, differing = self.of_all.newest, self._root._differing
+        return None if newest is None else rank(Matrix(newest.others), self.workload, self.order_at_hand, differing)
 
     @property
     def best_of_all_versions(self) -> Best:

@@ -132,12 +132,11 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
         shown += [html.P(said) for said in [" ".join(filter(None, (verdict.rivals, verdict.edge)))] if said]
         behind += [html.P(verdict.rest)] if verdict.rest else []
         behind += [html.P("Measure beyond it:"), tables.command(verdict.command)] if verdict.command else []
+    lines += [html.P(said) for said in ranking.of_before(study.better_before, best.newest)]
     if limited is not None:
         lines += [html.P(said) for said in ranking.not_sure(limited)]
         behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
-    else:
-        lines += [html.P(said) for said in ranking.of_before(study.better_before, best.newest)]
-    if limited is None and study.workload.limited is not None:
+    elif study.workload.limited is not None:
         behind += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
     if best.groups and best.excluded:

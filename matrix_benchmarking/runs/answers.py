@@ -66,7 +66,7 @@ class BestAnswer(Printable):
             yield str(verdict)
             if verdict.command:
                 yield f"Measure beyond it: {verdict.command}"
-        yield from () if limited is not None else wording.of_before(self.study.better_before, self.best.newest)
+        yield from wording.of_before(self.study.better_before, self.best.newest)
         yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
         yield from wording.of_newest(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)

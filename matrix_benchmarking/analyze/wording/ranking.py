@@ -89,7 +89,9 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         whose = "An earlier version" if newest is None or version is NOT_SET else value_label(newest.key, version)
         apart = earlier.best.value / group.best.value - 1 if group.scale is Scale.RATIO else (
             earlier.best.value - group.best.value)  # fmt: skip
-        label = f"{point_label(earlier.best.settings, earlier)}, {group.kpi.show(earlier.best.value)}"
+        told = tuple(name for name in earlier.told_names if newest is None or name != newest.key)
+        point = point_label(earlier.best.settings, dataclasses.replace(earlier, told_names=told))
+        label = f"{point}, {group.kpi.show(earlier.best.value)}"
         start = f"For {scope(group)}: {whose}" if group.settings else f"{whose[:1].upper()}{whose[1:]}"
         said.append(f"{start} had a better one: {label} ({difference_label(apart, group.scale, group.kpi)}).")
     return said

@@ -87,6 +87,18 @@ def test_each_variant_has_its_points_with_their_repeats(study: Study) -> None:
     assert prices_of(study.matrix) == pytest.approx({"h100": 2.0, "mi300x": 1.5})
 
 
+def test_a_limit_leaves_the_points_of_all_versions_that_keep_it(study: Study) -> None:
+    under = study.under(0.3)  # s of ttft_p99: 0.1 + 0.02 a client
+    assert under.limited is not None
+    assert under.best.newest is not None  # the ranking is of vLLM 0.11.0 alone, beside the other engine
+    labels = {(spot.variant, spot.load) for spot in spots_of(under, study.matrix)}
+    assert len(labels) == 6
+    assert any("0.10.0" in variant for variant, _ in labels)
+    catalogue = catalogue_of(under)
+    _, said = catalogue.plot("Pareto front").do_plot(*catalogue.arguments())
+    assert any("9 not sure to keep the limit" in each for each in said)
+
+
 def test_the_front_says_who_is_best_at_a_users_speed(study: Study) -> None:
     x, y = (study.workload.kpis[name] for name in ("tokens_per_s_per_user", "output_tokens_per_s_per_gpu"))
     fronts, there = fronts_of(spots_of(study, study.matrix), x, y)

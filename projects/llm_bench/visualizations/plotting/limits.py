@@ -66,8 +66,7 @@ class HighestLoad(Plot):
         return [*found, Choice(LOAD, "Load", tuple(loads), default=loads[0])]
 
     def draw(self, view: View) -> Drawn:
-        names = {control.name for control in self.controls()}
-        if LOAD not in names:
+        if LOAD not in {control.name for control in self.controls()}:
             return None, "No run has both a latency and a throughput."
         load = view.kpi(view.option(LOAD))
         limits = [
@@ -76,7 +75,8 @@ class HighestLoad(Plot):
         ]
         _, runs, which = shown_group(view)
         wanted = {id(run) for run in runs}
-        rows = highest_loads(self.study.of_all.groups, limits, load, wanted, names_of_variants(runs, self.workload))
+        groups, names = self.study.of_all_versions.groups, names_of_variants(runs, self.workload)
+        rows = highest_loads(groups, limits, load, wanted, names)
         if not rows:
             return None, [*which, f"No point can be ranked, so none has a load and {limits[0][0].name}."]
         return None, [limits_conclusion(rows, limits, load), *which, self.table(rows, load, limits)]
