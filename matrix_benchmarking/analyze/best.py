@@ -183,11 +183,13 @@ def group_key(group: Group, workload: Workload) -> object:
 
 
 def is_better(point: Point, group: Group) -> bool:
-    """True for a *point* of other runs that is better than the best of *group*, beyond the intervals of both."""
+    """True for a *point* of other runs that is better than the best of *group*, beyond the intervals of both.
+
+    False where one isn't known. Runs of other campaigns have another mood of the machine: it is no verdict.
+    """
     best, sign = group.best, 1 if group.kpi.lower_better else -1
-    apart = sign * (best.value - point.value)
     if point.interval is None or best.interval is None:
-        return apart > 0
+        return False
     ends = (point.interval.high, best.interval.low) if sign > 0 else (point.interval.low, best.interval.high)
     return sign * (ends[1] - ends[0]) > 0
 

@@ -112,11 +112,13 @@ def test_that_the_version_before_had_a_better_one_is_said(versioned: Workload, e
     ]
     study = Study(Matrix(runs), versioned)
     assert ranking.of_before(study.better_before, study.best.newest) == [
-        "Version 1.9 had a better one: a, 1.01 USD (−50.0 %)."
+        "Version 1.9 had a better one: a, 1.01 USD (−50.0 %). Compare says whether by chance."
     ]
     assert not Study(Matrix(runs[3:6]), versioned).better_before
     dearer_before = [*entries({"version": "1.9", "hw_type": "a"}, 4.0, 4.01, 4.02), *runs[6:]]
     assert not Study(Matrix(dearer_before), versioned).better_before
+    single = [*entries({"version": "1.9", "hw_type": "a"}, 1.0), *entries({"version": "1.10", "hw_type": "a"}, 3.0)]
+    assert not Study(Matrix(single), versioned).better_before  # nobody knows how they scatter
 
 
 def test_what_a_filter_leaves_out_was_tried_all_the_same(workload: Workload, entries: MakeEntries) -> None:

@@ -93,7 +93,8 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         point = point_label(earlier.best.settings, dataclasses.replace(earlier, told_names=told))
         label = f"{point}, {group.kpi.show(earlier.best.value)}"
         start = f"For {scope(group)}: {whose}" if group.settings else f"{whose[:1].upper()}{whose[1:]}"
-        said.append(f"{start} had a better one: {label} ({difference_label(apart, group.scale, group.kpi)}).")
+        by = difference_label(apart, group.scale, group.kpi)
+        said.append(f"{start} had a better one: {label} ({by}). Compare says whether by chance.")
     return said
 
 
