@@ -6,7 +6,12 @@
   const isInternal = (href) => typeof href === "string" && href.startsWith("?");
   let counter = 0;
   const send = (event) => window.dash_clientside.set_props("event", { data: { ...event, n: (counter += 1) } });
-  const go = (search) => window.dash_clientside.set_props("address", { search });
+  let last = null; // what was asked for last
+  // What belongs to an address is asked for at once: from the address alone Dash would come to it later.
+  const go = (search) => {
+    if (last && last.search !== search) window.dash_clientside.set_props("request", { data: asked(search, last.version) });
+    window.dash_clientside.set_props("address", { search });
+  };
 
   // -- what Dash calls ------------------------------------------------------------------------------------------------
 
@@ -22,18 +27,26 @@
     return ["show", "run", "beside", "artifact"].map((name) => query.get(name) || "").join("\n");
   }
 
+  function asked(search, version) {
+    const same = last && pageOf(last.search) === pageOf(search);
+    const parts = same ? [...document.querySelectorAll("#content .part")].filter((part) => inView(part)) : [];
+    if (last && !same) scrollToContent();
+    if (last && last.search !== search) window.dash_clientside.set_props("notice", { children: "" });
+    return (last = { search, version, parts: parts.map((part) => Number(part.dataset.part)) });
+  }
+
   dash.matbench = {
     request(search, version, before) {
       // The first request is made before the server was asked for its version, which is then that of what is shown.
       const shown = document.querySelector("[data-version]");
       if (before && before.version == null && before.search === (search || "")) {
-        if (shown && shown.dataset.version === String(version)) return noUpdate();
+        if (shown && shown.dataset.version === String(version)) {
+          last = { ...before, version };
+          return noUpdate();
+        }
       }
-      const same = before && pageOf(before.search) === pageOf(search || "");
-      const parts = same ? [...document.querySelectorAll("#content .part")].filter((part) => inView(part)) : [];
-      if (before && !same) scrollToContent();
-      if (before && before.search !== (search || "")) window.dash_clientside.set_props("notice", { children: "" });
-      return { search: search || "", version, parts: parts.map((part) => Number(part.dataset.part)) };
+      last = last || before;
+      return last && last.search === (search || "") && last.version === version ? noUpdate() : asked(search || "", version);
     },
     fields(values, ids) {
       const named = {};
