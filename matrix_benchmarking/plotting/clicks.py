@@ -27,7 +27,7 @@ def run_of(runs: Sequence[Entry]) -> str | None:
 
 def hover(runs: Sequence[Entry], *lines: str) -> str:
     """What a mark says under the mouse: *lines*, which are escaped, the settings that its *runs* share, their names."""
-    others = [run.settings for run in runs[1:]]
+    others = [run.settings for run in runs[1:]]  # few, and asked for each mark: to make columns of them takes longer
     shared = (
         (name, value)
         for name, value in runs[0].settings.items()

@@ -71,7 +71,6 @@ def explore_figure(
     is_numeric = all(is_number(value) for value in values.values())
     in_order = sorted(values.values(), key=lambda value: (places.get(typed(value), -1), order(value)))
     at: dict[object, Any] = {typed(value): value if is_numeric else place for place, value in enumerate(in_order)}
-    seen: set[str] = set()
     for panel, (_, marks) in enumerate(panels):
         of_colour: dict[str, list[Mark]] = {}
         for mark in marks:
@@ -81,9 +80,7 @@ def explore_figure(
             look = {"color": colours.get(name, template.COLOURS[0]), "symbol": symbols.get(name, "circle")}
             some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
             trace = _trace(some, chosen, at, look)
-            told = bool(name) and name not in seen
-            facets.add(panel, {**trace, "name": name, "legendgroup": name, "showlegend": told})
-            seen.add(name)
+            facets.add(panel, {"showlegend": False, **trace} if not name else {**trace, "name": name})
     kpi = chosen.y
     unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
     facets.label(

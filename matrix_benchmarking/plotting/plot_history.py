@@ -186,8 +186,10 @@ def _draw(facets: Facets, panel: int, group: pandas.DataFrame, marks: pandas.Dat
 
 def _explain(facets: Facets, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
 
+    alone = {"legendgroup": None, "showlegend": True}
+
     def entry(name: str, **look: Any) -> None:
-        facets.add(0, {"x": [None], "y": [None], "name": name, "hoverinfo": "skip", "mode": "markers", **look})
+        facets.add(0, {"x": [None], "y": [None], "name": name, "hoverinfo": "skip", "mode": "markers", **alone, **look})
 
     line = {"color": COLOURS[0]}
     entry("mean of the runs", mode="lines+markers", line=line, marker={"symbol": "circle"})

@@ -309,15 +309,7 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
             traces.append(_marks(kind, {**look, "opacity": 0.85}, x, y, points, hover))
     limit = None if study.limited is None else study.limited.limit / kpi.divisor
     # Beside the axis a long title would be cut: the picture is low.
-    above = {
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "left",
-        "xshift": -LEFT_PX,
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "bottom",
-    }
+    above = {"xref": "paper", "xanchor": "left", "xshift": -LEFT_PX, "yref": "paper", "yanchor": "bottom"}
     return _low(
         traces,
         min(len(rows_of(group)), MOST_ROWS),
@@ -328,7 +320,7 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
         },
         yaxis=_scale(values),
         shapes=[_limit(limit, [*means, *(one.limit / kpi.divisor for one in steps)], kpi)],
-        annotations=[{"text": _axis_title(headline), "showarrow": False, "align": "left", **above}],
+        annotations=[{"text": _axis_title(headline), "x": 0, "y": 1, "showarrow": False, "align": "left", **above}],
         showlegend=False,
     )
 

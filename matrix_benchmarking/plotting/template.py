@@ -190,14 +190,20 @@ class Facets:
         spacing = {"vertical_spacing": min(0.14, 0.35 / self.rows), "horizontal_spacing": 0.06, **shared}
         self.traces: list[Mapping[str, Any]] = []
         self.shapes: list[Mapping[str, Any]] = []
+        self._told: set[object] = set()  # the names in the legend
         self.layout: dict[str, Any] = copy.deepcopy(_grid(self.panels, self.columns, frozenset(spacing.items())))
         for note, title in zip(self.layout["annotations"], titles, strict=True):
             note.update(text=panel_title(title, self.columns), font={"size": TITLE_PX})
 
     def add(self, panel: int, trace: Mapping[str, Any]) -> None:
-        """Draw a *trace*, as plotly has it, on a panel; without a ``type`` it is of ``scatter``."""
-        number = _number(panel)
-        self.traces.append({"type": "scatter", **trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
+        """Draw a *trace*, as plotly has it, on a panel; without a ``type`` it is of ``scatter``.
+
+        Traces of one name are one entry of the legend, unless the trace says itself what it is there.
+        """
+        number, name = _number(panel), trace.get("name")
+        legend = {"legendgroup": name, "showlegend": name not in self._told} if name else {}
+        self._told.add(name)
+        self.traces.append({"type": "scatter", **legend, **trace, "xaxis": f"x{number}", "yaxis": f"y{number}"})
 
     def rule(self, panel: int, axis: str, value: object, **look: object) -> None:
         """A straight line across a panel, where *axis*, ``x`` or ``y``, has that value."""

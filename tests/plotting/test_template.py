@@ -36,3 +36,22 @@ def test_ticks_of_a_logarithmic_axis_are_the_values_if_they_are_few() -> None:
 
 def test_a_name_is_wrapped_between_its_parts_and_written_as_it_is() -> None:
     assert template.wrapped("batch_size 8 · image a<b", 14) == "batch_size\u00a08<br>image\u00a0a&lt;b"
+
+
+def test_a_name_is_one_entry_of_the_legend_of_all_panels_and_each_panel_has_its_axes() -> None:
+    facets = template.Facets(["one", "two", "three"], 2)
+    for panel in (1, 2):
+        facets.add(panel, {"x": [1], "y": [2], "name": "int8"})
+    facets.add(0, {"x": [1], "y": [2], "name": "alone", "legendgroup": None, "showlegend": False})
+    facets.rule(1, "x", 3)
+    facets.label("load", "cost")
+    figure = facets.figure(300)
+    assert [(trace.xaxis, trace.legendgroup, trace.showlegend) for trace in figure.data] == [
+        ("x2", "int8", True),
+        ("x3", "int8", False),
+        ("x", None, False),
+    ]
+    assert (figure.layout.shapes[0].xref, figure.layout.shapes[0].yref) == ("x2", "y2 domain")
+    titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3)]
+    assert titles == [None, "load", "load"]
+    assert [note.text for note in figure.layout.annotations] == ["one", "two", "three"]

@@ -72,7 +72,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
     sizes, shown = batch_sizes(frame), sorted(set(frame[VARIANT]))
     colours, symbols = template.colours_of(all_sizes or sizes), template.symbols_of(all_sizes or sizes)
     facets = template.Facets(shown, COLUMNS, shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.04)
-    groups, seen = dict(iter(frame.groupby([VARIANT, BATCH_SIZE]))), set[str]()
+    groups = dict(iter(frame.groupby([VARIANT, BATCH_SIZE])))
     for panel, variant in enumerate(shown):
         for size in sizes:
             if (points := groups.get((variant, size))) is None:
@@ -86,14 +86,11 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
                 "marker": {"symbol": symbols[size], "size": 7},
                 "error_y": {"type": "data", **ends},
                 "name": size,
-                "legendgroup": size,
-                "showlegend": size not in seen,
                 "customdata": clicks.marks(points[FIRST_RUN]),
                 "hovertext": points["hover"].tolist(),
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }
             facets.add(panel, line)
-            seen.add(size)
     facets.axes("x", type="log", **template.log_axis(list(frame[VUS])))
     facets.axes("y", rangemode="tozero")
     facets.label(VUS, f"{kpi.name} ({kpi.unit})" if kpi.unit else kpi.name)

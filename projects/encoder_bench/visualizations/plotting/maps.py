@@ -187,8 +187,6 @@ def _draw(
             "marker": style,
             "cliponaxis": False,
             "name": name,
-            "legendgroup": name,
-            "showlegend": panel == 0,
             "customdata": clicks.marks(rows[FIRST_RUN]),
             "hovertext": list(rows["hover"]),
             "hovertemplate": "%{hovertext}<extra></extra>",

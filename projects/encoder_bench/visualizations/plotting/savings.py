@@ -123,7 +123,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     areas = frame[SAVING].fillna(0.0).clip(lower=0.02)
     area = {"sizemode": "area", "sizeref": float(areas.max()) / LARGEST**2, "sizemin": SMALLEST}
     facets = template.Facets(hardware, COLUMNS, shared_xaxes="all", shared_yaxes="all")
-    groups, seen = dict(iter(frame.groupby([HARDWARE, IMAGE]))), set[str]()
+    groups = dict(iter(frame.groupby([HARDWARE, IMAGE])))
     for panel, of_hardware in enumerate(hardware):
         for image in all_images:
             if (marks := groups.get((of_hardware, image))) is None:
@@ -135,14 +135,11 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
                 "mode": "markers",
                 "marker": look,
                 "name": image,
-                "legendgroup": image,
-                "showlegend": image not in seen,
                 "customdata": clicks.marks(marks[FIRST_RUN]),
                 "hovertext": marks["hover"].tolist(),
                 "hovertemplate": "%{hovertext}<extra></extra>",
             }
             facets.add(panel, trace)
-            seen.add(image)
     facets.axes("x", type="log", **template.log_axis(list(frame[VUS])))
     facets.axes("y", type="category", categoryorder="array", categoryarray=sizes)
     facets.label(VUS, BATCH_SIZE)

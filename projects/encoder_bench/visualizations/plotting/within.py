@@ -341,8 +341,6 @@ def _draw(facets: template.Facets, panel: int, part: pandas.DataFrame, percent: 
         "line": {"color": colour, "width": 1.8},
         "marker": {"size": 5},
         "name": f"{percent} %",
-        "legendgroup": percent,
-        "showlegend": panel == 0,
         "customdata": clicks.marks(part[FIRST_RUN], part["low"], part["high"], part["runs"]),
         "hovertemplate": f"{percent} % within %{{y:,.1f}} ms<br>%{{customdata[1]:,.1f}} to %{{customdata[2]:,.1f}} ms "
         "over %{customdata[3]} runs<br>%{x} virtual users<extra></extra>",

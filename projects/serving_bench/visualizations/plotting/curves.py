@@ -237,8 +237,6 @@ def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
                 "line": {"color": COLOURS[device], "dash": DASHES[device], "width": 1.8},
                 "marker": {"size": 6, "symbol": "circle" if device == "cpu" else "square"},
                 "name": title,
-                "legendgroup": title,
-                "showlegend": index == 0,
                 "customdata": clicks.marks([clicks.run_of(step.runs)] * len(places)),
                 "hovertext": [_hover(step, place, named[place]) for place in places],
                 "hovertemplate": "%{hovertext}<extra></extra>",

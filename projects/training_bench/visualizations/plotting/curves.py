@@ -97,14 +97,12 @@ def load_figure(found: Sequence[LoadCurve], device: Device, colours: Mapping[str
     """Progress to the right, load upwards; all facets share their axes. *colours* are those of all labels, in order."""
     shown = list(dict.fromkeys(curve.case.speed for curve in found))
     facets = template.Facets([template.text(speed) for speed in shown], COLUMNS, shared_yaxes=True)
-    named = set[str]()
     dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(colours)}
     for curve in found:
         label = template.text(curve.case.label)
         panel = shown.index(curve.case.speed)
         line = {"color": colours[label], "dash": dashes[label], "width": 2}
-        _draw(facets, panel, curve, device, line, with_legend=label not in named)
-        named.add(label)
+        _draw(facets, panel, curve, device, line)
     facets.axes("y", tickformat=".0%", range=[0, 1.03])
     facets.axes("x", ticksuffix=" %", range=[0, 100])
     facets.label("progress of the epoch", device.name)
@@ -127,9 +125,7 @@ def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
     return [f"The beginning of an epoch is waited for: {'; '.join(sentences[:4])}{more}. {drawn}"]
 
 
-def _draw(
-    facets: template.Facets, panel: int, curve: LoadCurve, device: Device, line: Mapping[str, Any], *, with_legend: bool
-) -> None:
+def _draw(facets: template.Facets, panel: int, curve: LoadCurve, device: Device, line: Mapping[str, Any]) -> None:
     progress = [100 * at / (len(curve.mean) - 1) for at in range(len(curve.mean))]
     high = [min(1.0, mean + spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
     low = [max(0.0, mean - spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
@@ -142,8 +138,6 @@ def _draw(
         "mode": "lines",
         "line": dict(line),
         "name": label,
-        "legendgroup": label,
-        "showlegend": with_legend,
         "customdata": clicks.marks([clicks.run_of(curve.case.runs)] * len(progress)),
         "hovertemplate": f"%{{y:.0%}} at %{{x:.0f}} %<br>{said}<extra></extra>",
     }
