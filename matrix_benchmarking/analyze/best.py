@@ -61,6 +61,8 @@ class Group:
     # KPI's unit; None where nothing was repeated.
     optimism: float | None
     estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
+    # Of which it is a part, and from which its points have their intervals; None for the whole.
+    whole: Group | None = None
     # What :func:`.limits.bounded` found, by KPI; one thread makes what several ask for.
     known_bounds: dict[str, Sequence[Bounded]] = dataclasses.field(default_factory=dict, init=False, compare=False)
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, init=False, compare=False)
@@ -71,6 +73,16 @@ class Group:
         variants = keys([one.point.settings for one in self.standings], self.variant_names)
         best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
         return [best[variant] for variant in dict.fromkeys(variants)]
+
+    def places_of(self, points_runs: Sequence[Rows]) -> list[int] | None:
+        """The places of the points that have these runs, in their order; None unless each is one of its own."""
+        found = [self._places.get((id(runs[0]), len(runs))) for runs in points_runs]
+        known = [place for place in found if place is not None]
+        return known if len(known) == len(found) else None
+
+    @functools.cached_property
+    def _places(self) -> Mapping[tuple[int, int], int]:
+        return {(id(one.point.runs[0]), len(one.point.runs)): place for place, one in enumerate(self.standings)}
 
     @property
     def rounds(self) -> int:
@@ -134,12 +146,17 @@ class Best:
 
 
 def rank(
-    matrix: Matrix, workload: Workload, order: Order | None = None, differing: Collection[str] | None = None
+    matrix: Matrix,
+    workload: Workload,
+    order: Order | None = None,
+    differing: Collection[str] | None = None,
+    whole: Best | None = None,
 ) -> Best:
     """Rank the points of *matrix* by the workload's headline KPI at their settings.
 
     Of several versions with an *order* the newest alone takes part. A variant is told by those of its settings that are
-    among the *differing*; those that do in *matrix* unless given.
+    among the *differing*; those that do in *matrix* unless given. Where *matrix* is a part of what was ranked as a
+    *whole*, its points keep the intervals that they have there, and what was tried beside them is known.
     """
     kpi = workload.headline
     if kpi is None:
@@ -161,20 +178,12 @@ def rank(
     variants = tuple(name for name in workload.variant_keys if name not in told)
     if differing is None:
         differing = varying(settings)
-    made = (
-        _group(points, headlines[group], workload, common, names, rounds, variants, differing)
-        for (group, points), (common, names) in zip(groups.items(), named, strict=True)
-    )
+    wholes = {} if whole is None else {group_key(group, workload): group for group in whole.groups}
+    made = []
+    for (group, points), (common, names) in zip(groups.items(), named, strict=True):
+        its_whole = wholes.get((key(points[0][0].settings, workload.group_keys), headlines[group].name))
+        made.append(_group(points, headlines[group], workload, common, names, rounds, variants, differing, its_whole))
     return Best(kpi, tuple(made), tuple(excluded), newest)
-
-
-def as_tried(best: Best, whole: Best, workload: Workload) -> Best:
-    """*best*, a ranking of a part of the runs of *whole*, which knows what was tried beside that part."""
-    tried = {group_key(group, workload): group.tried for group in whole.groups}
-    groups = (
-        dataclasses.replace(group, tried=tried.get(group_key(group, workload), group.tried)) for group in best.groups
-    )
-    return dataclasses.replace(best, groups=tuple(groups))
 
 
 def group_key(group: Group, workload: Workload) -> object:
@@ -211,7 +220,8 @@ def narrowed(group: Group, places: Sequence[int]) -> Group:
     found = None if group.estimates is None else group.estimates.of(places)
     points = [group.standings[place].point for place in places]
     standings, optimism = _compared(points, group.kpi, group.scale, found)
-    return dataclasses.replace(group, standings=standings, optimism=optimism, estimates=found)
+    whole = group.whole or group
+    return dataclasses.replace(group, standings=standings, optimism=optimism, estimates=found, whole=whole)
 
 
 def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
@@ -240,8 +250,14 @@ def _group(
     rounds: Mapping[int, int | None],
     variant_keys: Sequence[str],
     differing: Collection[str],
+    whole: Group | None,
 ) -> Group:
-    points, scale, found = _points(points_runs, kpi, rounds)
+    known = None if whole is None else whole.places_of(points_runs)
+    if whole is None or known is None:
+        points, scale, found = _points(points_runs, kpi, rounds)
+    else:
+        points, scale = [whole.standings[place].point for place in known], whole.scale
+        found = None if whole.estimates is None else whole.estimates.of(known)
     tuning = [
         name
         for name in varying(point.settings for point in points)
@@ -264,11 +280,12 @@ def _group(
         variant_names=variant_names,
         told_names=told if told or (variants and tuning) else variant_names,
         tuning_names=tuple(tuning) if variants else (),
-        tried=tuple(point.settings for point in points),
+        tried=whole.tried if whole is not None else tuple(point.settings for point in points),
         standings=standings,
         scale=scale,
         optimism=optimism,
         estimates=estimates,
+        whole=whole if known is not None else None,
     )
 
 

@@ -42,14 +42,20 @@ def bounded(group: Group, kpi: KPIDefinition) -> Sequence[Bounded]:
     """What is known of *kpi* at each point of *group*, in the order of the ranking; computed once."""
     with group.lock:
         if kpi.name not in group.known_bounds:
-            group.known_bounds[kpi.name] = _bounded(group, kpi)
+            group.known_bounds[kpi.name] = _bounded(group, kpi) if group.whole is None else _of(group, group.whole, kpi)
     return group.known_bounds[kpi.name]
 
 
 def bounded_best(group: Group, kpi: KPIDefinition) -> Bounded:
     """The same of the best point alone, which is quicker."""
-    known = group.known_bounds.get(kpi.name)
+    known = group.known_bounds.get(kpi.name) if group.whole is None else bounded(group, kpi)
     return (known if known is not None else _bounded(group, kpi, first=1))[0]
+
+
+def _of(group: Group, whole: Group, kpi: KPIDefinition) -> list[Bounded]:
+    """The same of a part of a *whole*, as that one has it."""
+    known = {id(one.point): one for one in bounded(whole, kpi)}
+    return [known[id(one.point)] for one in group.standings]
 
 
 def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list[Bounded]:

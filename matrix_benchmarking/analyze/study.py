@@ -13,13 +13,13 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MatbenchError
-from ..filters import Filters, Scalar
+from ..filters import Filters, Scalar, parse, written
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
-from .best import Best, Group, as_tried, group_key, is_better, rank
+from .best import Best, Group, group_key, is_better, rank
 from .check import Finding
 from .limits import Limited, under
 from .points import varying
@@ -32,6 +32,7 @@ from .verdict.sides import RunBlocks
 
 # So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards.
 FEW_VALUES = 3_000
+_KEPT_VERSIONS = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Study:
         self._wanted = workload  # whose headline no run may have
         self.past = past  # all known runs, those of the matrix among them; None without a history
         # All that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
-        self.read = matrix if read is None else read
+        self.read = self.matrix if read is None else read
         # All runs that there are, before any selection: the order of the versions is theirs, and the blocks.
         self.known = known if known is not None else self.read if past is None else past
         self.filters = filters or {}  # the selection
@@ -83,6 +84,7 @@ class Study:
         self._analysis = analysis
         self._lock = threading.RLock()
         self._root = self  # of selections: it has the order of all runs
+        self._of_versions = functools.lru_cache(_KEPT_VERSIONS)(self._made_of_versions)
         self._unlimited = self  # of copies under a limit: it has the analysis, which no limit changes
 
     @classmethod
@@ -100,9 +102,10 @@ class Study:
         Raises:
             ConfigError: a filter on a setting that no run has, or nothing is left of what was read.
         """
-        chosen = filters or {}
+        chosen, is_all = filters or {}, past is read
+        read = _finite(read)
         matrix = read.filtered(chosen)
-        left = matrix if past is read else None if past is None else past.selected(chosen)
+        left = matrix if is_all else None if past is None else past.selected(chosen)
         return cls(matrix, workload, past=left, read=read, known=past, filters=chosen, given=given)
 
     def selected(self, filters: Filters, matrix: Matrix | None = None) -> Study:
@@ -152,18 +155,33 @@ class Study:
     @functools.cached_property
     def of_all(self) -> Best:
         """The ranking of the newest version's points by the workload's headline KPI, whatever the limit."""
-        found = rank(self.matrix, self.workload, self.order_at_hand, self._root._differing)
-        return as_tried(found, self._root._of_all_read, self.workload) if self.filters else found
-
-    @functools.cached_property
-    def _of_all_read(self) -> Best:
-        """The same of all that was read, whatever the selection."""
-        return self.of_all if not self.filters else rank(self.read, self.workload, self.order_at_hand)
+        return self._ranked(self.matrix, lambda whole: whole.of_all)
 
     @functools.cached_property
     def of_all_versions(self) -> Best:
         """The ranking of all points beside each other, for pages that show one version after the other."""
-        return self.of_all if self.of_all.newest is None else rank(self.matrix, self.workload)
+        if self.of_all.newest is None:
+            return self.of_all
+        whole = None if self._whole is self else self._whole.of_all_versions
+        return rank(self.matrix, self.workload, whole=whole)
+
+    def _ranked(self, matrix: Matrix, of: Callable[[Study], Best | None]) -> Best:
+        """The ranking of the newest version of *matrix*; its points have the intervals that *of* the whole has."""
+        whole = None if self._whole is self else of(self._whole)
+        return rank(matrix, self.workload, self.order_at_hand, self._root._differing, whole)
+
+    @functools.cached_property
+    def _whole(self) -> Study:
+        """The runs of the same versions, whatever else was selected: an interval is the same in each selection."""
+        keys = self.workload.regression.comparison_keys
+        versions = {name: values for name, values in self.filters.items() if name in keys}
+        return self if versions == self.filters else self._root._of_versions(written(versions))
+
+    def _made_of_versions(self, text: str) -> Study:
+        versions = parse(text)
+        found = self._with(self.read.selected(versions), self._wanted, past=None, filters=versions)
+        found._root = self
+        return found
 
     @property
     def better_before(self) -> Sequence[tuple[Group, Group]]:
@@ -180,8 +198,8 @@ class Study:
     @functools.cached_property
     def _before(self) -> Best | None:
         """The ranking of the version before the newest; None where one alone was measured."""
-        newest, differing = self.of_all.newest, self._root._differing
-        return None if newest is None else rank(Matrix(newest.others), self.workload, self.order_at_hand, differing)
+        newest = self.of_all.newest
+        return None if newest is None else self._ranked(Matrix(newest.others), lambda whole: whole._before)
 
     @property
     def best_of_all_versions(self) -> Best:

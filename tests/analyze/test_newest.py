@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from matrix_benchmarking import filters
-from matrix_benchmarking.analyze import further
+from matrix_benchmarking.analyze import further, limits
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
@@ -133,3 +134,31 @@ def test_what_a_filter_leaves_out_was_tried_all_the_same(workload: Workload, ent
         (verdict,) = ranking.verdict(one.best)
         assert verdict.lead.startswith("Cheapest by cost: vus 2")
         assert not verdict.edge
+
+
+def test_a_point_has_one_interval_whatever_else_is_selected(versioned: Workload, entries: MakeEntries) -> None:
+    random = np.random.default_rng(8)
+    runs = [
+        run
+        for version in ("1.9", "1.10")
+        for hardware in ("a", "b", "c", "d")
+        for run in entries({"version": version, "hw_type": hardware}, *random.normal(3.0, 0.3, 3))
+    ]
+    study = Study(Matrix(runs), versioned)
+    speed = versioned.kpis["speed"]
+
+    def known(of: Study) -> dict[str, object]:
+        return {
+            str(bound.point.settings["hw_type"]): (bound.point.interval, bound.bound)
+            for group in of.of_all.groups
+            for bound in limits.bounded(group, speed)
+        }
+
+    everything = known(study)
+    assert len({str(one) for one in everything.values()}) == 4
+    for text in ("hw_type=a:b", "hw_type=c", "version=1.10,hw_type=a:d"):
+        some = known(study.selected(filters.parse(text)))
+        assert some == {name: everything[name] for name in some}
+    older = study.selected(filters.parse("version=1.9"))
+    assert known(older) != everything
+    assert known(older.selected(filters.parse("hw_type=a"))) == {"a": known(older)["a"]}
