@@ -21,7 +21,7 @@ from ..workload import Workload
 from . import intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
-from .points import Bounded, Excluded, Point, key, keys, part, ranks, select, varying
+from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, varying
 from .select.newest import Newest, of_newest
 
 if TYPE_CHECKING:
@@ -178,15 +178,16 @@ def rank(
     variants = tuple(name for name in workload.variant_keys if name not in told)
     if differing is None:
         differing = varying(settings)
-    wholes = {} if whole is None else {group_key(group, workload): group for group in whole.groups}
+    wholes = {} if whole is None else {group_key(one, workload): one for one in whole.groups}
     made = []
-    for (group, points), (common, names) in zip(groups.items(), named, strict=True):
-        its_whole = wholes.get((key(points[0][0].settings, workload.group_keys), headlines[group].name))
-        made.append(_group(points, headlines[group], workload, common, names, rounds, variants, differing, its_whole))
+    for (alike, points), (common, names) in zip(groups.items(), named, strict=True):
+        its = headlines[alike]
+        known = wholes.get((key(points[0][0].settings, workload.group_keys), its.name))
+        made.append(_group(points, its, workload, common, names, rounds, variants, differing, known))
     return Best(kpi, tuple(made), tuple(excluded), newest)
 
 
-def group_key(group: Group, workload: Workload) -> object:
+def group_key(group: Group, workload: Workload) -> tuple[Key, str]:
     """What a group has in common with that of other runs with which it may be compared."""
     return key(group.best.settings, workload.group_keys), group.kpi.name
 

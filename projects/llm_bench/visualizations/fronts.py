@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -27,13 +27,25 @@ class Measured(Generic[T]):
 class Reading(Generic[T]):
     """The front's height at an x: *below* and *above* are the measured points beside it, the same if one is there."""
 
-    y: float
+    x: float
     below: Measured[T]
     above: Measured[T]
 
     @property
     def is_measured(self) -> bool:
         return self.below is self.above
+
+    @property
+    def y(self) -> float:
+        return self._on_the_line(self.below.y, self.above.y)
+
+    def between(self, value_of: Callable[[T], float | None]) -> float | None:
+        """Another value, on the straight line between the points; None where one has none."""
+        low, high = value_of(self.below.what), value_of(self.above.what)
+        return None if low is None or high is None else self._on_the_line(low, high)
+
+    def _on_the_line(self, low: float, high: float) -> float:
+        return low if self.is_measured else low + (self.x - self.below.x) / (self.above.x - self.below.x) * (high - low)
 
 
 def front(points: Sequence[Measured[T]], *, lower_x: bool, lower_y: bool = False) -> list[Measured[T]]:
@@ -54,11 +66,10 @@ def reading(points: Sequence[Measured[T]], x: float) -> Reading[T] | None:
     """What a front says at *x*, on the straight line between the points beside it; None beyond its ends."""
     for point in points:
         if point.x == x:
-            return Reading(point.y, point, point)
+            return Reading(x, point, point)
     for below, above in itertools.pairwise(points):
         if below.x < x < above.x:
-            share = (x - below.x) / (above.x - below.x)
-            return Reading(below.y + share * (above.y - below.y), below, above)
+            return Reading(x, below, above)
     return None
 
 

@@ -109,7 +109,7 @@ def test_the_front_says_who_is_best_at_a_users_speed(study: Study) -> None:
     assert "sglang" in first.variant
     assert first.found is not None
     assert first.found.y == pytest.approx(450 + (120 - 75) / 60 * 1350, rel=0.01)
-    assert first.cost == pytest.approx(1.5e6 / 3600 / first.found.y)
+    assert first.cost == pytest.approx(1.5e6 / 3600 / first.found.y, rel=1e-3)
     assert "0.10.0" in second.variant
     assert "0.11.0" in third.variant
     beyond = at_speed(fronts, 130, is_per_gpu=True)
@@ -163,6 +163,26 @@ def test_the_price_dial_puts_the_variants_in_the_order_of_each_price(study: Stud
     dear = next(step for step in figure.layout.sliders[0].steps if step.label == "10")
     assert "mi300x" in dear.args[1]["yaxis.categoryarray"][-1]
     assert "No price is known for mi300x" in dial_conclusion(found, "h100", {"h100": 2.0})
+
+
+def test_a_cost_is_the_mean_of_the_runs_costs_on_each_page(study: Study) -> None:
+    rare = next(run for run in study.matrix if run.settings["concurrency"] == 64)
+    for name in ("output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu"):
+        rare.kpis[name] /= 4.0
+    for name in ("1M_output_cost", "1M_blended_cost"):
+        rare.kpis[name] *= 4.0
+    spots = spots_of(study, study.matrix)
+    (spot,) = [one for one in spots if rare in one.runs]
+    own, mixed, x, y = (
+        study.workload.kpis[name]
+        for name in ("1M_output_cost", "1M_blended_cost", "tokens_per_s_per_user", "output_tokens_per_s_per_gpu")
+    )
+    value, blended, speed = spot.value(own), spot.value(mixed), spot.value(x)
+    assert value is not None and blended is not None and speed is not None
+    found = at_speed(fronts_of([spot], x, y)[0], speed.mean, is_per_gpu=True)
+    assert [one.cost for one in found] == [pytest.approx(value.mean)]
+    price = prices_of(study.matrix)[str(rare.settings["hw_type"])]
+    assert [one.cost(price) for one in cheapest_points([spot], 3.0, 4.0)] == [pytest.approx(blended.mean, rel=1e-4)]
 
 
 def test_the_dial_is_of_hardware_that_is_shown_and_has_each_price_once(study: Study) -> None:

@@ -25,6 +25,7 @@ from .spots import (
     prices_of,
     shown_group,
     spots_of,
+    tokens_per_usd,
     within_limit,
 )
 
@@ -256,24 +257,16 @@ class AtSpeed:
     found: Reading[Spot] | None
     least: float
     most: float
-    usd_per_gpu_hour: float | None
-
-    @property
-    def cost(self) -> float | None:
-        """USD per million output tokens, where *y* is per GPU and the hardware has a price."""
-        if self.found is None or self.usd_per_gpu_hour is None or self.found.y <= 0:
-            return None
-        return self.usd_per_gpu_hour * 1e6 / 3600 / self.found.y
+    cost: float | None  # USD per million output tokens; None where *y* isn't per GPU, or the hardware has no price
 
 
 def at_speed(fronts: Fronts, speed: float, is_per_gpu: bool) -> list[AtSpeed]:
     """Each variant at *speed*, the cheapest first where all are priced, else the one that yields most."""
     found = []
     for variant, points in fronts.items():
-        price = None
-        if is_per_gpu:
-            price = next(iter(prices_of(run for point in points for run in point.what.runs).values()), None)
-        found.append(AtSpeed(variant, reading(points, speed), points[0].x, points[-1].x, price))
+        there = reading(points, speed)
+        tokens = there.between(tokens_per_usd) if there is not None and is_per_gpu else None
+        found.append(AtSpeed(variant, there, points[0].x, points[-1].x, 1e6 / tokens if tokens else None))
     are_priced = all(one.cost is not None for one in found if one.found is not None)
 
     def place(one: AtSpeed) -> tuple[bool, float]:

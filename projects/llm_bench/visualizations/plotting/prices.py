@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
@@ -54,22 +55,26 @@ def cheapest_points(spots: Sequence[Spot], ratio: float, weight: float) -> list[
     """
     found: dict[str, Priced] = {}
     for spot in spots:
-        made, all_tokens = (_mean(spot, f"{kind}_tokens_per_s_per_gpu") for kind in ("output", "total"))
-        if ratio == 0:
-            all_tokens = made  # nothing else is paid for
-        if made is None or all_tokens is None:
+        seconds = [_seconds(run, ratio, weight) for run in spot.runs]
+        known = [each for each in seconds if each is not None]
+        if not known:
             continue
-        read = max(0.0, all_tokens - made)
-        tokens = (read + weight * made) * (ratio + 1) / (ratio + weight)
         hardware = str(spot.runs[0].settings.get("hw_type", UNNAMED))
-        if tokens > 0 and (spot.variant not in found or tokens > found[spot.variant].tokens):
+        tokens = 1 / summarise(known).mean  # so that a cost is the mean of the runs' costs, as the KPI's is
+        if spot.variant not in found or tokens > found[spot.variant].tokens:
             found[spot.variant] = Priced(spot.variant, spot, hardware, tokens)
     return list(found.values())
 
 
-def _mean(spot: Spot, name: str) -> float | None:
-    values = [run.kpis[name] for run in spot.runs if name in run.kpis]
-    return sum(values) / len(values) if values else None
+def _seconds(run: Entry, ratio: float, weight: float) -> float | None:
+    """Of a GPU, for a token of the mix; None where that isn't known."""
+    made, everything = (run.kpis.get(f"{kind}_tokens_per_s_per_gpu") for kind in ("output", "total"))
+    if ratio == 0:
+        everything = made  # nothing else is paid for
+    if made is None or everything is None:
+        return None
+    tokens = (max(0.0, everything - made) + weight * made) * (ratio + 1) / (ratio + weight)
+    return 1 / tokens if tokens > 0 else None
 
 
 class PriceDial(Plot):
@@ -122,7 +127,7 @@ class PriceDial(Plot):
             found, prices = with_offers(found, prices, self.study.given.prices)
         figure = dial_figure(found, hardware, prices, all_variants(spots))
         shown = [one.spot for one in found]
-        missing = [spot for spot in spots if _mean(spot, "output_tokens_per_s_per_gpu") is None]
+        missing = [spot for spot in spots if all("output_tokens_per_s_per_gpu" not in run.kpis for run in spot.runs)]
         untold = not_shown([run for spot in missing for run in spot.runs], [], lambda run: "without tokens per GPU")
         untold += clicks.not_shown(of_group, runs, lambda run: "of other versions")
         said = [dial_conclusion(found, hardware, prices), *which, mix, on_repeats(shown), *untold]
@@ -130,8 +135,8 @@ class PriceDial(Plot):
 
     def table(self, found: Sequence[Priced], prices: Mapping[str, float]) -> Any:
         """What the bars show at the known prices, with the energy per token where it was recorded."""
-        energies = [name for name in ENERGIES if any(_mean(one.spot, name) is not None for one in found)]
-        kpis = [self.workload.kpis[name] for name in energies]
+        energies = [self.workload.kpis[name] for name in ENERGIES]
+        kpis = [kpi for kpi in energies if any(one.spot.value(kpi) is not None for one in found)]
         columns: Columns = [
             "Variant",
             "At",
@@ -146,8 +151,8 @@ class PriceDial(Plot):
             usd = prices.get(one.hardware)
             amounts = [usd, None if usd is None else one.cost(usd)]
             cells: list[Cell | str] = ["unknown" if v is None else Cell(f"{v:,.4g}", sort=v) for v in amounts]
-            values = [(kpi, _mean(one.spot, kpi.name)) for kpi in kpis]
-            cells += ["unknown" if v is None else Cell(kpi.show(v, unit=False), sort=v) for kpi, v in values]
+            values = [(kpi, one.spot.value(kpi)) for kpi in kpis]
+            cells += ["unknown" if v is None else Cell(kpi.show(v.mean, unit=False), sort=v.mean) for kpi, v in values]
             return [one.label, one.spot.load or "–", *cells]
 
         return table(columns, [row(one) for one in (*order, *rest)], caption="Each variant where it is cheapest")

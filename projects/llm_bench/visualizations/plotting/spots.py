@@ -161,6 +161,12 @@ def on_repeats(spots: Sequence[Spot]) -> str:
     return f"{single} of {len(spots)} points were measured once: how far these scatter is unknown." if single else ""
 
 
+def tokens_per_usd(spot: Spot) -> float | None:
+    """Output tokens per USD: what the mean of the runs' costs comes to; None where no run knows its own."""
+    costs = [run.kpis["1M_output_cost"] for run in spot.runs if run.kpis.get("1M_output_cost")]
+    return 1e6 / summarise(costs).mean if costs else None
+
+
 def prices_of(runs: Iterable[Entry]) -> Mapping[str, float]:
     """USD per hour and GPU by hw_type, as the costs of the *runs* have them."""
     found: dict[str, float] = {}
