@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from .. import filters as filter_language
 from ..analyze import intervals
-from ..analyze.points import by_point, varying
-from ..analyze.words import count_of, tuning_label
+from ..analyze.points import ExclusionCause, by_point, select, varying
+from ..analyze.words import count_of, named, tuning_label
 from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
@@ -108,6 +108,12 @@ class ExploreReport(Report):
             if not run.failed and not run.implausible and filter_language.matches(wanted, run.settings, run.repeat)
         ]
 
+    @functools.cached_property
+    def _refused(self) -> Mapping[int, str]:
+        """By identity the runs that a gate refuses, and why."""
+        excluded = select(self.matrix, self.workload)[1] if self.workload.gates else []
+        return {id(one.entry): one.kind for one in excluded if one.cause is ExclusionCause.GATED}
+
     def draw(self, view: View) -> list[Node]:
         controls = self.controls()
         if not controls:
@@ -160,7 +166,7 @@ class ExploreReport(Report):
             if chosen.x_kpi is not None:
                 x = intervals.summarise([run.kpis[chosen.x] for run in having]).mean / chosen.x_kpi.divisor
             y, low, high = mean_of([run.kpis[chosen.y.name] for run in having])
-            marks.append(Mark(having, x, y, low, high))
+            marks.append(Mark(having, x, y, low, high, any(id(run) in self._refused for run in having)))
         return marks
 
     def _panels(self, marks: Sequence[Mark], chosen: Chosen) -> list[tuple[str, list[Mark]]]:
@@ -175,11 +181,17 @@ class ExploreReport(Report):
         return list(zip(titles, panels.values(), strict=True))
 
     def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
-        best = (min if chosen.y.lower_better else max)(marks, key=lambda mark: mark.y)
+        refused = [mark for mark in marks if mark.is_refused]
+        good = [mark for mark in marks if not mark.is_refused] or marks
+        best = (min if chosen.y.lower_better else max)(good, key=lambda mark: mark.y)
         direction = {True: "Lowest", False: "Highest", None: "Highest"}[chosen.y.lower_better]
         settings = best.runs[0].settings
         where = tuning_label(settings, varying(mark.runs[0].settings for mark in marks)) or "all settings"
-        said = [f"{direction} {chosen.y.name} of {count_of(len(marks), 'point')}: {chosen.y.show(best.y)} at {where}."]
+        said = [f"{direction} {chosen.y.name} of {count_of(len(good), 'point')}: {chosen.y.show(best.y)} at {where}."]
+        if refused:
+            reasons = dict.fromkeys(self._refused[id(run)] for mark in refused for run in mark.runs)
+            why = named(list(reasons), 2)
+            said.append(f"{count_of(len(refused), 'point')} can't be the best, drawn hollow: {why}.")
         if not chosen.has_dots and any(mark.low is not None for mark in marks):
             said.append(
                 "Each 95 % interval is of the point's own runs alone; the ranking's know the noise of all points."

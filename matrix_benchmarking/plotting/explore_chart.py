@@ -47,6 +47,10 @@ class Mark:
     y: float
     low: float | None
     high: float | None
+    is_refused: bool = False  # by a gate: it can't be the best, and is drawn hollow
+
+    def symbol(self, of_its_colour: str) -> str:
+        return f"{of_its_colour}-open" if self.is_refused else of_its_colour
 
 
 def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]:
@@ -77,9 +81,8 @@ def explore_figure(
             name = template.text(mark.runs[0].settings.get(chosen.colour, NOT_SET)) if chosen.colour else ""
             of_colour.setdefault(name, []).append(mark)
         for name in sorted(of_colour, key=lambda name: list(colours).index(name) if name in colours else 0):
-            look = {"color": colours.get(name, template.COLOURS[0]), "symbol": symbols.get(name, "circle")}
             some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
-            trace = _trace(some, chosen, at, look)
+            trace = _trace(some, chosen, at, colours.get(name, template.COLOURS[0]), symbols.get(name, "circle"))
             facets.add(panel, {"showlegend": False, **trace} if not name else {**trace, "name": name})
     kpi = chosen.y
     unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
@@ -99,7 +102,7 @@ def explore_figure(
     return facets.figure(FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80, **legend)
 
 
-def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look: Mapping[str, Any]) -> dict[str, Any]:
+def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colour: str, symbol: str) -> dict[str, Any]:
     kpi = chosen.y
     if chosen.has_dots:
         pairs = [(mark, run) for mark in marks for run in mark.runs]
@@ -107,7 +110,12 @@ def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look
             "x": [at[typed(mark.x)] for mark, _ in pairs],
             "y": [run.kpis[kpi.name] / kpi.divisor for _, run in pairs],
             "mode": "markers",
-            "marker": {**look, "size": 7, "opacity": 0.75},
+            "marker": {
+                "color": colour,
+                "symbol": [mark.symbol(symbol) for mark, _ in pairs],
+                "size": 7,
+                "opacity": 0.75,
+            },
             "customdata": clicks.marks(run.test_uuid for _, run in pairs),
             "hovertext": [
                 clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for _, run in pairs
@@ -121,8 +129,8 @@ def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], look
         "x": [at[typed(mark.x)] for mark in marks],
         "y": [mark.y / kpi.divisor for mark in marks],
         "mode": "lines+markers" if is_line else "markers",
-        "line": {"color": look["color"], "width": 1.5},
-        "marker": {**look, "size": 8},
+        "line": {"color": colour, "width": 1.5},
+        "marker": {"color": colour, "symbol": [mark.symbol(symbol) for mark in marks], "size": 8},
         "error_y": {
             "type": "data",
             "array": [(high - mean) / kpi.divisor for high, mean in reach],

@@ -146,7 +146,8 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
     lines += [check] if is_odd else []
     doubts = ranking.doubts(best)
     behind += [html.P(doubt, className="warning") for doubt in doubts]
-    counts = ["What to measure next"] if any(verdict.command for verdict in verdicts) else []
+    counts = [count_of(len(verdicts) - 1, "other group")] if is_brief and len(verdicts) > 1 else []
+    counts += ["What to measure next"] if any(verdict.command for verdict in verdicts) else []
     counts += [count_of(len(doubts), "doubt")] if doubts else []
     counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
     counts += [count_of(len(study.findings), "finding")] if check is not None and study.findings and not is_odd else []

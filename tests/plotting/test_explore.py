@@ -16,7 +16,7 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
-from matrix_benchmarking.workload import BaseStore, Workload
+from matrix_benchmarking.workload import BaseStore, Gate, Workload
 
 
 @kpi.LowerBetter
@@ -134,3 +134,14 @@ def test_views_of_other_workloads_and_a_file_that_is_not_there_yet_are_none(toy:
     assert config.load(tmp_path / "config.yaml").all_views == {}
     (tmp_path / "more.yaml").write_text("matbench: {views: {mine: {x: vus}}}")
     assert config.load(tmp_path / "config.yaml").all_views == {"mine": {"x": "vus"}}
+
+
+def test_points_that_a_gate_refuses_are_hollow_and_never_the_lowest(toy: Workload) -> None:
+    gated = dataclasses.replace(toy, gates=(Gate(kpi="cost", minimum=5.0),))
+    figure, said = drawn(study(gated), x="vus", colour="image", panels="none")
+    assert "Lowest cost of 4 points: 6.00 USD at image a, vus 2." in said
+    assert "2 points can&#x27;t be the best, drawn hollow: cost below 5.00 USD." in said
+    assert [list(trace.marker.symbol) for trace in figure.data] == [
+        ["circle", "circle", "circle-open"],
+        ["square", "square", "square-open"],
+    ]
