@@ -103,7 +103,8 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
     A group that took part in its own prior would lend itself its own spread: a small variance that is luck would be
     believed twice. Where few groups are known, that they look alike may be chance, so they count for fewer degrees.
     Smyth 2004 (Statist. Appl. Genet. Molec. Biol. 3(1), 3); held against outliers, as Phipson and others do (2016, Ann.
-    Appl. Statist. 10(2), 946–963). A group without degrees has what is lent alone; with nobody to lend, both stay.
+    Appl. Statist. 10(2), 946–963): one that is noisier than the others explain is lent as much less as it is odd. A
+    group without degrees has what is lent alone; with nobody to lend, both stay.
 
     Args:
         variances: in squared units; those of groups without degrees don't count.
@@ -131,6 +132,7 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
     again = np.clip(correlation, 0.0, 1.0)[..., None] ** 2
     news = (1.0 - again) / (1.0 + np.maximum(others - 1.0, 0.0) * again)
     worth = np.minimum(worth, news * _sum_of_others(degrees, told))
+    worth = worth * _like_the_others(np.where(told, variances / variance, 0.0), degrees, worth, told)
     together = degrees + worth
     own = np.where(degrees > 0, variances, 0.0) * degrees
     return (own + variance * worth) / np.where(together > 0, together, 1.0), together
@@ -145,6 +147,23 @@ def _held(logs: Floats, told: Flags, own_noise: Floats) -> Floats:
     spread = _MAD * np.nanmedian(np.abs(known - middle), axis=-1, keepdims=True)
     room = _FAR * np.maximum(spread, np.sqrt(own_noise))
     return np.asarray(np.clip(logs, middle - room, middle + room))
+
+
+def _like_the_others(ratios: Floats, degrees: Floats, worth: Floats, told: Flags) -> Floats:
+    """The chance that a group is one of the others, by the *ratios* of its variance to what these lend it.
+
+    As far as the chance of so large a ratio falls short of half of what its place among all of them lets expect; it is
+    no smaller than that of a larger ratio.
+    """
+    known = told & (worth > 0.0) & (ratios > 0.0)
+    tails = np.where(known, special.fdtrc(np.where(known, degrees, 1.0), np.where(known, worth, 1.0), ratios), 1.0)
+    order = np.argsort(tails, axis=-1)
+    count = np.maximum(known.sum(axis=-1, keepdims=True), 1)
+    expected = (np.arange(tails.shape[-1]) + 0.5) / count / 2.0  # less is lost by chance than at the whole
+    chances = np.minimum(np.take_along_axis(tails, order, axis=-1) / expected, 1.0)
+    found = np.ones(tails.shape)
+    np.put_along_axis(found, order, np.maximum.accumulate(chances, axis=-1), axis=-1)
+    return np.asarray(np.where(known, found, 1.0))
 
 
 def _sum_of_others(values: Floats, told: Flags) -> Floats:
