@@ -19,7 +19,7 @@ from ..plausible import is_number
 from ..rows import Rows
 from ..workload import Workload
 from . import intervals
-from .blocks import blocks_of
+from .blocks import Block, blocks_of
 from .intervals import Interval, Scale
 from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, varying
 from .select.newest import Newest, of_newest
@@ -39,8 +39,8 @@ class Standing:
 
     point: Point
     difference: float  # from the best: value / best − 1 on the ratio scale, else value − best
-    # False for a point of the set that contains the best with 95 %: it can't be told apart from the best; None where no
-    # point was repeated, so that nobody knows.
+    # False for a point of the set that contains the best with 95 %: it can't be told apart from the best; None where
+    # nobody knows: no point was repeated, or only a mood of the machine may lie between two campaigns.
     apart: bool | None
 
 
@@ -90,6 +90,11 @@ class Group:
         return 0 if self.estimates is None else self.estimates.rounds
 
     @property
+    def is_in_turn(self) -> bool:
+        """False where points that differ may have been measured one after the other, each in a mood of its own."""
+        return self.estimates is None or self.estimates.is_in_turn or not any(one.apart for one in self.standings)
+
+    @property
     def best(self) -> Point:
         return self.standings[0].point
 
@@ -97,6 +102,11 @@ class Group:
     def undecided(self) -> list[Standing]:
         """The points that can't be told apart from the best; none where that isn't known."""
         return [one for one in self.standings[1:] if one.apart is False]
+
+    @property
+    def untold(self) -> list[Standing]:
+        """The points of which nobody knows, since they were measured in other campaigns than the best."""
+        return [] if self.estimates is None else [one for one in self.standings[1:] if one.apart is None]
 
     def highest(self, point: Point) -> list[str]:
         """The tuned settings of which *point* has the largest number that was tried with its variant, of several."""
@@ -163,7 +173,7 @@ def rank(
         return Best(None, (), ())
     matrix, newest = of_newest(matrix, workload, order)
     ranked, excluded = select(matrix, workload)
-    rounds = _rounds(matrix.entries, [runs for runs, _ in ranked])
+    blocks = _blocks(matrix.entries, [runs for runs, _ in ranked])
     groups: dict[object, list[Rows]] = {}
     headlines: dict[object, KPIDefinition] = {}
     settings = [runs[0].settings for runs, _ in ranked]
@@ -183,7 +193,7 @@ def rank(
     for (alike, points), (common, names) in zip(groups.items(), named, strict=True):
         its = headlines[alike]
         known = wholes.get((key(points[0][0].settings, workload.group_keys), its.name))
-        made.append(_group(points, its, workload, common, names, rounds, variants, differing, known))
+        made.append(_group(points, its, workload, common, names, blocks, variants, differing, known))
     return Best(kpi, tuple(made), tuple(excluded), newest)
 
 
@@ -235,11 +245,11 @@ def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
     return found
 
 
-def _rounds(entries: Rows, ranked: Sequence[Rows]) -> Mapping[int, int | None]:
-    """The round of each run by its place in the table; empty where no point is repeated."""
+def _blocks(entries: Rows, ranked: Sequence[Rows]) -> Mapping[int, Block]:
+    """The block of each run by its place in the table; empty where no point is repeated."""
     if all(len(runs) == 1 for runs in ranked):
         return {}
-    return dict(zip(entries.places, (block.round for block in blocks_of(entries)), strict=True))
+    return dict(zip(entries.places, blocks_of(entries), strict=True))
 
 
 def _group(
@@ -248,14 +258,14 @@ def _group(
     workload: Workload,
     settings: Mapping[str, object],
     named_by: tuple[str, ...],
-    rounds: Mapping[int, int | None],
+    blocks: Mapping[int, Block],
     variant_keys: Sequence[str],
     differing: Collection[str],
     whole: Group | None,
 ) -> Group:
     known = None if whole is None else whole.places_of(points_runs)
     if whole is None or known is None:
-        points, scale, found = _points(points_runs, kpi, rounds)
+        points, scale, found = _points(points_runs, kpi, blocks)
     else:
         points, scale = [whole.standings[place].point for place in known], whole.scale
         found = None if whole.estimates is None else whole.estimates.of(known)
@@ -300,7 +310,9 @@ def _compared(
         from . import best_of  # numpy and scipy: a third of a second, which single runs don't need
 
         lower = bool(kpi.lower_better)
-        aparts = [not may for may in best_of.may_be_best(found, lower_better=lower)]
+        told = best_of.is_told(found, lower_better=lower)
+        may_be = best_of.may_be_best(found, lower_better=lower)
+        aparts = [True if not may else False if is_told else None for may, is_told in zip(may_be, told, strict=True)]
         optimism = best_of.optimism(found, lower_better=lower)
     best = points[0].value
     standings = tuple(
@@ -311,7 +323,7 @@ def _compared(
 
 
 def _points(
-    points_runs: Sequence[Rows], kpi: KPIDefinition, rounds: Mapping[int, int | None]
+    points_runs: Sequence[Rows], kpi: KPIDefinition, blocks: Mapping[int, Block]
 ) -> tuple[list[Point], Scale, Estimates | None]:
     values = cast("list[list[float]]", [runs.kpi(kpi.name) for runs in points_runs])  # those that can be ranked have it
     samples = [intervals.summarise(run_values) for run_values in values]
@@ -320,13 +332,15 @@ def _points(
     if any(len(runs) > 1 for runs in points_runs):
         from . import best_of  # as above
 
-        known = [[rounds[place] for place in runs.places] for runs in points_runs] if rounds else None
-        found = best_of.estimate(values, known)
+        known = [[blocks[place] for place in runs.places] for runs in points_runs]
+        rounds, campaigns = ([[getattr(block, of) for block in each] for each in known] for of in ("round", "campaign"))
+        found = best_of.estimate(values, rounds, campaigns)
         assert found is not None
+        is_within = found.campaigns is not None and not found.campaigns.is_known
         lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))
         widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
-            Interval(low, high, sample.runs == 1)
+            Interval(low, high, sample.runs == 1, is_within)
             if high <= (WIDEST * low if found.scale is Scale.RATIO else low + widest)
             else None
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)

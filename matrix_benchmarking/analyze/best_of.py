@@ -4,8 +4,10 @@ Pure mathematics, arrays over points. The set that may hold the best is Gupta's 
 the form of Hsu's multiple comparisons with the best (1984, Annals of Statistics 12(3), 1136–1144): a point is left out
 if another is better than it by more than the largest of all differences from equally good points would be, with 95 %.
 Points that are clearly worse than it don't count as its rivals (Andrews and Soares 2010, Econometrica 78(1), 119–157).
-Variances are moderated over the points (:mod:`.noise`). Values that are all positive are compared as ratios: their
-means on the logarithm, with the deviations as fractions of the mean (the delta method).
+Variances are moderated over the points (:mod:`.noise`). Runs of one campaign share a mood of the machine: between
+points of different ones the means of campaigns are compared, as far as these are known to scatter. Values that are all
+positive are compared as ratios: their means on the logarithm, with the deviations as fractions of the mean (the delta
+method).
 """
 
 from __future__ import annotations
@@ -24,7 +26,50 @@ from .noise import Floats, moderated, prior_of
 
 MOST_RIVALS = 64  # with which each point is compared, the strongest; with fewer rivals none is left out wrongly
 CLEARLY = 1.5  # two points that are apart by more than so many standard errors of each are clearly apart
+_SAME = 1e-9  # a difference of shares that is one of rounding
 RISK = 0.035  # of leaving out the best, were noise normal and its spread known as well as it seems; in truth up to .05
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Campaigns:
+    """Which part of each point's runs was measured in which campaign, and what one campaign's mood may be.
+
+    The first three are of one length: a point and a campaign that have runs in common, and the share of the point's.
+    """
+
+    points: npt.NDArray[np.intp]
+    numbers: npt.NDArray[np.intp]
+    shares: Floats
+    variance: float  # of the mean of a point's runs in one campaign; NaN where no point was measured in two
+    degrees: float  # of freedom behind it
+
+    @property
+    def is_known(self) -> bool:
+        return self.degrees > 0
+
+    def of(self, points: Sequence[int]) -> Campaigns:
+        """Those of *points*, which have their places there from now on."""
+        places = {point: place for place, point in enumerate(points)}
+        kept = np.array([place in places for place in self.points.tolist()], dtype=np.bool_)
+        renamed = np.array([places[place] for place in self.points[kept].tolist()], dtype=np.intp)
+        return dataclasses.replace(self, points=renamed, numbers=self.numbers[kept], shares=self.shares[kept])
+
+    def squares(self, count: int) -> Floats:
+        """By how much the variance of one campaign's mood is in the mean of each of *count* points."""
+        return np.asarray(np.bincount(self.points, self.shares**2, count), dtype=np.float64)
+
+    def between(self, count: int, others: npt.NDArray[np.intp]) -> Floats:
+        """The same of the difference of each point from each of the *others*: 0 for points of the same campaigns."""
+        column = np.full(count, -1)
+        column[others] = np.arange(len(others))
+        there = column[self.points] >= 0
+        of_others = np.zeros((int(self.numbers.max()) + 1, len(others)))
+        of_others[self.numbers[there], column[self.points[there]]] = self.shares[there]
+        together = np.zeros((count, len(others)))
+        np.add.at(together, self.points, self.shares[:, None] * of_others[self.numbers])
+        squares = self.squares(count)
+        found = squares[:, None] + squares[others] - 2.0 * together
+        return np.where(found > _SAME, found, 0.0)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,16 +82,25 @@ class Estimates:
     degrees: Floats  # of freedom behind each variance
     rounds: int = 0  # how many complete rounds were taken out
     shared_variance: float = 0.0  # of the error that all means share since they were measured in the same rounds
+    campaigns: Campaigns | None = None  # None where there is one
+    is_in_turn: bool = (
+        True  # False where a run belongs to no round: the points may have been measured one after another
+    )
 
     def of(self, points: Sequence[int]) -> Estimates:
         at = list(points)
-        return dataclasses.replace(self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at])
+        campaigns = None if self.campaigns is None else self.campaigns.of(at)
+        return dataclasses.replace(
+            self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at], campaigns=campaigns
+        )
 
 
 def estimate(
-    values: Sequence[Sequence[float]], rounds: Sequence[Sequence[int | None]] | None = None
+    values: Sequence[Sequence[float]],
+    rounds: Sequence[Sequence[int | None]] | None = None,
+    campaigns: Sequence[Sequence[int]] | None = None,
 ) -> Estimates | None:
-    """What the *values* of each point's runs say, and the *rounds* of these runs; None if no point was repeated.
+    """What the *values* of each point's runs say, with their *rounds* and *campaigns*; None if no point was repeated.
 
     If all points have one run in each of the same rounds, what a round adds to all of them is taken out. The spread of
     repeats that are equal, or closer than the numbers are rounded, is unknown: such a point has that of the others, and
@@ -75,7 +129,10 @@ def estimate(
     rounding = (step_of(itertools.chain.from_iterable(values)) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
-    return Estimates(scale, centres, _errors(variances, counts, rounding), degrees, taken_out, shared)
+    errors = _errors(variances, counts, rounding)
+    blocks = None if campaigns is None else _campaigns_of(values, campaigns, units)
+    in_turn = rounds is None or all(one is not None for runs in rounds for one in runs)
+    return Estimates(scale, centres, errors, degrees, taken_out, shared, blocks, in_turn)
 
 
 def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
@@ -89,14 +146,33 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     errors = np.sqrt(found.variances)
     rivals = np.argsort(values + 2 * errors, kind="stable")[:MOST_RIVALS]
     differences = values[:, None] - values[rivals]
-    both = found.variances[:, None] + found.variances[rivals]
+    own = both = found.variances[:, None] + found.variances[rivals]
+    if found.campaigns is not None:
+        both = np.maximum(own, _moods(found.campaigns, len(values), rivals))
     distances = _ratio(differences, np.sqrt(both))
     strongest = distances.argmax(axis=1)
     degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
+    if found.campaigns is not None:
+        is_mood = np.take_along_axis(both > own, strongest[:, None], axis=1)[:, 0]
+        degrees = np.where(is_mood, max(found.campaigns.degrees, 1.0), degrees)
     seen = -special.ndtri(special.stdtr(degrees, -distances.max(axis=1)))
     in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
     shares = np.sqrt(_ratio(found.variances[:, None], both)).mean(axis=1)
     return np.asarray(_chances(seen, np.maximum(in_play, 1), shares**2) > RISK, dtype=np.bool_)
+
+
+def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
+    """Whether a point can be compared with the one of the best mean: not where only a mood may lie between them."""
+    if found.campaigns is None or found.campaigns.is_known:
+        return np.ones(len(found.values), dtype=np.bool_)
+    best = np.array([found.values.argmin() if lower_better else found.values.argmax()])
+    return np.asarray(found.campaigns.between(len(found.values), best)[:, 0] == 0.0, dtype=np.bool_)
+
+
+def _moods(campaigns: Campaigns, count: int, rivals: npt.NDArray[np.intp]) -> Floats:
+    """The variance that moods give the difference of each point from each rival; infinite where it isn't known."""
+    between = campaigns.between(count, rivals)
+    return np.where(between > 0.0, between * campaigns.variance if campaigns.is_known else np.inf, 0.0)
 
 
 def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
@@ -105,16 +181,23 @@ def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
     A point that was chosen for its value is better by chance rather than worse, so the end on the worse side is that of
     the largest of as many errors as there are points, and holds whichever is chosen; the other end is Student's. What
     rounds share can be wrong by as much again: both are added in squares (Zou and Donner 2008, Statistics in Medicine
-    27(10), 1693–1702).
+    27(10), 1693–1702). Where campaigns say more of a mean's error than its runs do, theirs is it.
     """
     share = (1 + CONFIDENCE) / 2
     common = 0.0
     if found.shared_variance:
         common = float(special.stdtrit(found.rounds - 1, share)) ** 2 * found.shared_variance
+    levels = (share, share ** (1 / len(found.values)))
     plain, allowing = (
-        np.sqrt(special.stdtrit(found.degrees, level) ** 2 * found.variances + common)
-        for level in (share, share ** (1 / len(found.values)))
+        np.sqrt(special.stdtrit(found.degrees, level) ** 2 * found.variances + common) for level in levels
     )
+    blocks = found.campaigns
+    if blocks is not None and blocks.degrees >= (2 if found.rounds else 1):
+        moods = blocks.variance * blocks.squares(len(found.values))
+        plain, allowing = (
+            np.maximum(reach, special.stdtrit(blocks.degrees, level) * np.sqrt(moods))
+            for reach, level in zip((plain, allowing), levels, strict=True)
+        )
     below, above = (plain, allowing) if lower_better else (allowing, plain)
     low, high = found.values - below, found.values + above
     return (_exp(low), _exp(high)) if found.scale is Scale.RATIO else (low, high)
@@ -142,6 +225,49 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
     wins = beyond.prod(axis=2)
     amount = -float(np.sum(wins * weights * errors[:, None] * at) / np.sum(wins * weights))
     return max(0.0, math.expm1(amount) if found.scale is Scale.RATIO else amount)
+
+
+def _campaigns_of(
+    values: Sequence[Sequence[float]], campaigns: Sequence[Sequence[int]], units: Floats
+) -> Campaigns | None:
+    """The campaigns of the points; None where all were measured in one.
+
+    A campaign's variance is that of its means about those of their points; each campaign beyond the first that tells
+    points apart is a degree of freedom, however many points it has.
+    """
+    known = {number: place for place, number in enumerate(dict.fromkeys(itertools.chain(*campaigns)))}
+    if len(known) < 2:
+        return None
+    points, numbers, shares, squares, spare = list[int](), list[int](), list[float](), 0.0, 0
+    parents = list(range(len(known)))
+    degrees = 0
+    for point, (ones, of_runs) in enumerate(zip(values, campaigns, strict=True)):
+        by_campaign: dict[int, list[float]] = {}
+        for value, number in zip(ones, of_runs, strict=True):
+            by_campaign.setdefault(known[number], []).append(value)
+        points += [point] * len(by_campaign)
+        numbers += by_campaign
+        shares += [len(each) / len(ones) for each in by_campaign.values()]
+        if len(by_campaign) > 1:
+            means = np.array([math.fsum(each) / len(each) for each in by_campaign.values()]) / units[point]
+            squares += float(np.sum((means - means.mean()) ** 2))
+            spare += len(means) - 1
+            first, *others = by_campaign
+            degrees += sum(_join(parents, first, other) for other in others)
+    variance = squares / spare if spare else math.nan
+    return Campaigns(np.array(points), np.array(numbers), np.array(shares), variance, float(degrees))
+
+
+def _join(parents: list[int], one: int, other: int) -> bool:
+    """Puts two campaigns together; False if they were."""
+    roots = []
+    for place in (one, other):
+        while parents[place] != place:
+            parents[place] = parents[parents[place]]
+            place = parents[place]
+        roots.append(place)
+    parents[roots[1]] = roots[0]
+    return roots[0] != roots[1]
 
 
 def _complete(rounds: Sequence[Sequence[int | None]]) -> list[list[int]] | None:

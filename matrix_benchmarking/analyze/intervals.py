@@ -29,11 +29,17 @@ class Sample:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval of a mean; ``pooled`` if its width comes from other points' repeats."""
+    """A confidence interval of a mean.
+
+    Attributes:
+        pooled: whether its width comes from other points' repeats.
+        is_within: whether it says nothing of how campaigns differ, of which there are several.
+    """
 
     low: float
     high: float
     pooled: bool
+    is_within: bool = False
 
 
 def summarise(values: Sequence[float]) -> Sample:

@@ -16,6 +16,7 @@ from ..errors import MatbenchError
 from ..filters import Filters, Scalar, parse, written
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
+from ..lts import versions_without
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
@@ -200,6 +201,12 @@ class Study:
         """The ranking of the version before the newest; None where one alone was measured."""
         newest = self.of_all.newest
         return None if newest is None else self._ranked(Matrix(newest.others), lambda whole: whole._before)
+
+    @functools.cached_property
+    def without_a_good_run(self) -> Sequence[str]:
+        """The versions, as ``version 1.4.0``, of which no run that is selected succeeded."""
+        bad = [*(entry for entry in self.matrix if entry.failed), *self.matrix.unfinished]
+        return versions_without((entry for entry in self.matrix if not entry.failed), bad, self.workload)
 
     @property
     def best_of_all_versions(self) -> Best:

@@ -32,7 +32,7 @@ from matrix_benchmarking.workload import RegressionKeys, Workload
 KPIS = [
 {kpis}
 ]
-TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r})
+TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r}, texts={versions!r})
 
 workload = Workload(
     name={name!r},
@@ -83,10 +83,9 @@ def command(
     commands are printed.
     """
     file = _opened(table)
-    first = next(rows(file), None)
-    if first is None:
-        raise MatbenchError(f"'{table}' holds no row")
-    columns = list(first[1])
+    columns = next((list(row) for _, row in rows(file) if not isinstance(row, str)), None)
+    if columns is None:
+        raise MatbenchError(f"'{table}' holds no row that can be read")
     if not kpi or not settings:
         raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
@@ -137,11 +136,16 @@ def _unread(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> 
     said = [f"left out, since no option names them: {', '.join(columns)}"] if columns else []
     wrong: dict[str, list[str]] = {}
     total = 0
+    bad: list[str] = []
     for number, row in rows(file):
         total += 1
+        if isinstance(row, str):
+            bad.append(f"row {number} {row}")
+            continue
         for name in kpis:
             if is_no_number(value := row.get(name)):
                 wrong.setdefault(name, []).append(f"row {number} {'is empty' if value is None else f'has {value!r}'}")
+    said += [f"{len(bad)} of {total} rows can't be read: {bad[0]}"] if bad else []
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
     return said

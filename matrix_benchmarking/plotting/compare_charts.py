@@ -83,7 +83,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
 
     shown = verdicts[:MOST_ROWS]
     most = 3.0 * max([LEAST_REACH, *(_size(one) for one in shown)])
-    known = [end for one in shown for end in _ends(one) if math.isfinite(end)]
+    known = [end for one in shown for end in (_value(one), *_ends(one)) if math.isfinite(end)]
     low, high = max(-most, min([-LEAST_REACH, *known])), min(most, max([LEAST_REACH, *known]))
     reach, margin = max(-low, high), 0.04 * (high - low)
     figure = go.Figure()

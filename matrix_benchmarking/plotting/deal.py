@@ -24,7 +24,12 @@ def of_causes(analysis: Analysis, catalogue: Catalogue) -> list[Node]:
         return []
     several = [cause for cause in causes(analysis) if len(cause.alarms) > 1]
     return [
-        _box(f"Deal with all {len(cause.alarms)} since {cause.first_bad}", [cause.id], Status.OPEN, catalogue)
+        _box(
+            f"Deal with all {len(cause.alarms)} since {cause.first_bad}",
+            [alarm.id for alarm in cause.alarms],  # and not what somebody has dealt with of the same cause
+            Status.OPEN,
+            catalogue,
+        )
         for cause in several[:MOST_CAUSES]
     ]
 

@@ -160,6 +160,7 @@ def ranking_text(group: Group) -> list[str]:
     else:
         said = [f"Best first, with 95 % intervals: {count_of(1 + counts[MAY_BE], 'point')} may be the best"]
         said += [f"{counts[WORSE]} {'is' if counts[WORSE] == 1 else 'are'} worse"] if counts[WORSE] else []
+        said += [f"of {counts[UNKNOWN]} it isn't known"] if counts[UNKNOWN] else []
     shown, everything = len(rows[:MOST_ROWS]), len(group.standings)
     hidden = [f"Shown are {shown} of {everything}, the best of each variant among them."] if shown < everything else []
     same = labels_of(rows[:MOST_ROWS], group)[1]

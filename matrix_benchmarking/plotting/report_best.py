@@ -133,6 +133,7 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
         behind += [html.P(verdict.rest)] if verdict.rest else []
         behind += [html.P("Measure beyond it:"), tables.command(verdict.command)] if verdict.command else []
     lines += [html.P(said) for said in ranking.of_before(study.better_before, best.newest)]
+    lines += [html.P(said) for said in ranking.of_failed(study.without_a_good_run)]
     if limited is not None:
         lines += [html.P(said) for said in ranking.not_sure(limited)]
         behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
@@ -202,6 +203,11 @@ def how_to_read(study: Study) -> Node:
         items.append(f"All points were measured in each of {rounds} rounds: what a round adds to all is taken out.")
     if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
+        if any(one.point.interval and one.point.interval.is_within for group in groups for one in group.standings):
+            items.append(
+                "† Within its campaign: how campaigns differ isn't known, since no point was measured in two; the mood "
+                "of the machine may be all that lies between points of different ones."
+            )
         if any(one.point.interval is None for group in groups for one in group.standings):
             items.append(f"Unknown: there are too few repeats to tell the mean within a factor of {WIDEST:g}.")
     else:
@@ -245,7 +251,8 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     if point.interval is None:
         return "unknown"
     label = ranking.interval_label(point.interval, kpi, unit=False)
-    return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
+    marks = f"{' *' if point.interval.pooled else ''}{' †' if point.interval.is_within else ''}"
+    return Cell(f"{label}{marks}", sort=point.interval.low / kpi.divisor)
 
 
 def runs_cell(runs: Sequence[Entry], href: Href) -> Cell:

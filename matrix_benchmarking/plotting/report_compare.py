@@ -15,6 +15,7 @@ from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
+from ..analyze.wording import ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (
     UNKNOWN,
@@ -158,6 +159,7 @@ class CompareReport(Report):
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
         )
         said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
+        said += [html.P(sentence) for sentence in ranking.instead(self.study.unknown_headline, self.study.matrix)]
         told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
         sentences = (
             " ".join([wording.sentence(one), *(f"Alarm {each.id}." for each in one.alarms if each.id)])
@@ -195,15 +197,18 @@ class CompareReport(Report):
                 kpi.name: place for place, kpi in enumerate(self.workload.headlines(run.settings for run in entries))
             }
             found = self._switch(entries, one.setting, one.old, one.new)
-            if found is not None and any(effect.kpi.name in places for effect in found.effects):
+            if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
                 self._also[one.setting, one.old, one.new] = one.also
 
-        def place(one: Switch) -> tuple[bool, bool, bool, float]:
-            size = abs(one.effects[0].judged.measure.value)
+        ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
+
+        def place(one: Switch) -> tuple[bool, bool, bool, bool, float]:
+            first = one.effects[0]
             is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
-            return not self.study.places(one.setting), not _is_clear(one), not is_suspected, -size
+            known = not self.study.places(one.setting), first.kpi.name not in ranking_kpis
+            return *known, not _is_clear(one), not is_suspected, -abs(first.judged.measure.value)
 
         return sorted(switches, key=place)
 

@@ -67,6 +67,7 @@ class BestAnswer(Printable):
             if verdict.command:
                 yield f"Measure beyond it: {verdict.command}"
         yield from wording.of_before(self.study.better_before, self.best.newest)
+        yield from wording.of_failed(self.study.without_a_good_run)
         yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
         yield from wording.of_newest(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)
@@ -174,6 +175,8 @@ def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinit
     interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
     if point.interval is not None and point.interval.pooled:
         interval += " (pooled)"
+    if point.interval is not None and point.interval.is_within:
+        interval += " †"
     is_best = point is group.best
     return [
         *(show(point.settings.get(name, NOT_SET)) for name in names),
@@ -214,17 +217,21 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         bad = failing.get(one.id)
         sizes.append(verdict_wording.size(one) if bad is None else bad.size)
         levels.append(verdict_wording.levels(one.kpi, one) if bad is None else bad.levels)
-        since.append(one.first_bad_version if bad is None else bad.alarm.first_bad)
-        before.append(one.last_good_version if bad is None else bad.alarm.last_good)
+        is_of_sides = bool(one.stands_on) and (bad is None or not bad.alarm.id)  # two sides don't say since when
+        since.append(None if is_of_sides else one.first_bad_version if bad is None else bad.alarm.first_bad)
+        before.append(None if is_of_sides else one.last_good_version if bad is None else bad.alarm.last_good)
         alarms.append(_alarm(one) if bad is None else bad.alarm.id or "–")
+    dated = [
+        _column("Since", [version or "–" for version in since]),
+        _column("Last before", [version or "–" for version in before], drop=3),
+    ]
     return [
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
         _column(_VERDICT, [verdict_wording.verdict_text(one) for one in shown], folds_to=12),
         PrintedColumn("Change", [_two_lines(size) for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
-        _column("Since", [version or "–" for version in since]),
-        _column("Last before", [version or "–" for version in before], drop=3),
+        *(dated if any(since) or not all(one.stands_on for one in shown) else []),
         _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
         _column("q", [probability(one.q_value) for one in shown], drop=5, is_number=True),
         _column(_ALARM, alarms, drop=2),

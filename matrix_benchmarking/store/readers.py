@@ -188,12 +188,14 @@ class TableReader:
             are repeats, in their order.
         kpis: the columns that are numbers. An empty cell, and what is no finite number, is unknown.
         time: the column that says when a run was, in ISO 8601; UTC where it names no zone.
+        texts: the columns of a CSV file whose cells stay as they are written: of versions 1.1 and 1.10 are two.
     """
 
     name: str
     settings: Sequence[str]
     kpis: Sequence[str]
     time: str | None = None
+    texts: Sequence[str] = ("version", "commit")
 
     @property
     def file_names(self) -> Sequence[str]:
@@ -203,18 +205,31 @@ class TableReader:
         return name.rpartition("/")[2] == self.name
 
     def read(self, file: ArtifactPath) -> Iterator[Part]:
-        for number, row in rows(file):
-            missing = [each for each in (*self.settings, *self.kpis) if each not in row]
-            if missing:
-                raise ArtifactError(file, f"row {number} has no column '{missing[0]}'; it has {', '.join(row)}")
-            settings = {name: row[name] for name in self.settings if row[name] is not None}
-            results: dict[str, object] = {
-                field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
-            }
-            rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
-            if self.time is not None:
-                results["start"] = _time(file, number, rest.pop(self.time, None))
-            yield f"row {number}", settings, {**results, "row": rest}
+        bad: list[str] = []
+        for number, row in rows(file, self.texts):
+            try:
+                yield self._part(number, row)
+            except ValueError as error:
+                bad.append(f"row {number} {error}")  # the others can be read all the same
+        if bad:
+            more = f"; {len(bad) - 1} more can't be read" if len(bad) > 1 else ""
+            raise ArtifactError(file, f"{bad[0]}{more}")
+
+    def _part(self, number: int, row: Mapping[str, Scalar] | str) -> Part:
+        """ValueError says as a half sentence what is wrong with the row."""
+        if isinstance(row, str):
+            raise ValueError(row)
+        missing = [each for each in (*self.settings, *self.kpis) if each not in row]
+        if missing:
+            raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
+        settings = {name: row[name] for name in self.settings if row[name] is not None}
+        results: dict[str, object] = {
+            field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
+        }
+        rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
+        if self.time is not None:
+            results["start"] = _time(rest.pop(self.time, None))
+        return f"row {number}", settings, {**results, "row": rest}
 
 
 def field_name(column: str) -> str:
@@ -222,8 +237,12 @@ def field_name(column: str) -> str:
     return column.replace(".", "_")
 
 
-def rows(file: ArtifactPath) -> Iterator[tuple[int, Mapping[str, Scalar]]]:
-    """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them."""
+def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
+    """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
+
+    For a row that can't be read what is wrong with it, as a half sentence. The cells of the columns *texts* stay as
+    they are written.
+    """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             first = stream.readline()
@@ -240,17 +259,22 @@ def rows(file: ArtifactPath) -> Iterator[tuple[int, Mapping[str, Scalar]]]:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
             for row in table:
                 if None in row or None in row.values():
-                    raise ArtifactError(file, f"row {table.line_num} has not as many cells as the first row")
+                    yield table.line_num, "has not as many cells as the first row"
+                    continue
                 comma = separator == ";"
-                yield table.line_num, {name: _cell(_point(text) if comma else text) for name, text in row.items()}
+                cells = {name: _cell(_point(text) if comma else text) for name, text in row.items()}
+                yield table.line_num, {**cells, **{name: row[name].strip() or None for name in texts if name in row}}
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
 
 
-def _object(line: str) -> dict[str, Scalar]:
-    found = json.loads(line)
+def _object(line: str) -> dict[str, Scalar] | str:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        return f"is no valid JSON: {error}"
     if not isinstance(found, dict):
-        raise ValueError("a line holds no JSON object")
+        return "holds no JSON object"
     return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in found.items()}
 
 
@@ -275,11 +299,11 @@ def is_no_number(value: Scalar) -> bool:
     return isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
 
 
-def _time(file: ArtifactPath, number: int, value: object) -> dt.datetime | None:
+def _time(value: object) -> dt.datetime | None:
     if value is None:
         return None
     try:
         moment = dt.datetime.fromisoformat(str(value))
     except ValueError:
-        raise ArtifactError(file, f"row {number}: '{value}' is no ISO 8601 time") from None
+        raise ValueError(f"has '{value}' where an ISO 8601 time is expected") from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

@@ -76,11 +76,21 @@ def test_a_column_repeat_and_a_time_are_as_given(tmp_path: Path) -> None:
         ("image,rate\na,1\n", 0, "row 2 has no column 'batch'; it has image, rate"),
         (b"image,batch,rate\na,1,\xff\n", 0, "is no table: 'utf-8' codec can't decode"),
         ('image,batch,rate\na,1,"1\n', 0, "is no table: unexpected end of data"),
-        ('{"image": 1, "batch": 1, "rate": 1}\n[]\n', 1, "is no table: a line holds no JSON object"),
+        ('{"image": 1, "batch": 1, "rate": 1}\n[]\n', 1, "row 2 holds no JSON object"),
+        (
+            "image,batch,rate\na,1,1\na,1\nb,1\na,1,3\n",
+            2,
+            "row 3 has not as many cells as the first row; 1 more can't be",
+        ),
+        (
+            '{"image": 1, "batch": 1, "rate": 1}\n{"im\n{"image": 2, "batch": 1, "rate": 1}\n',
+            2,
+            "row 2 is no valid JSON: I",
+        ),
         ("image,batch,rate\n", 0, "holds no result"),
     ],
 )
-def test_what_is_no_table_is_said_and_rows_before_it_stay(
+def test_what_is_no_table_is_said_and_the_other_rows_stay(
     tmp_path: Path, content: str | bytes, kept: int, reason: str
 ) -> None:
     matrix = parse(tmp_path, content)
@@ -100,3 +110,9 @@ def test_other_files_beside_the_table_are_no_concern_of_its(tmp_path: Path) -> N
             ),
             tmp_path,
         )
+
+
+def test_versions_are_as_they_are_written(tmp_path: Path) -> None:
+    content = "version,batch,rate\n1.1,1,100\n1.10,1,50\n1.9,01,70\n"
+    matrix = parse(tmp_path, content, settings=["version", "batch"])
+    assert [entry.settings["version"] for entry in matrix] == ["1.1", "1.10", "1.9"]

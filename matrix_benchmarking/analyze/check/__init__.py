@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
@@ -112,10 +111,14 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _numeric_versions(matrix, workload)
     yield from _schemas(matrix)
-    impossible = good.where(map(operator.or_, *(map(bool, good.values(name)) for name in ("implausible", "harmless"))))
+    impossible = good.having("implausible")
     if impossible:
-        what = first_of(sentence for entry in impossible for sentence in (*entry.implausible, *entry.harmless))
+        what = first_of(sentence for entry in impossible for sentence in entry.implausible)
         yield Finding.of("implausible", f"{runs_have(impossible)} values that can't be: {what}.", impossible)
+    odd = good.having("harmless")
+    if odd:
+        what = first_of(sentence for entry in odd for sentence in entry.harmless)
+        yield Finding.of("odd", f"{_runs(odd)} with something odd that spoils no number: {what}.", odd, ANALYSES)
     doubtful = good.having("warnings")
     if doubtful:
         why = first_of(sentence for sentence, _ in joined_warnings(doubtful))
@@ -154,7 +157,7 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         if numeric:
             value = numeric[0].settings[name]
             sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
-            yield Finding.of("numeric-version", sentence, numeric, ANALYSES)
+            yield Finding.of("numeric-version", sentence, numeric)
 
 
 def _schemas(matrix: Matrix) -> Iterator[Finding]:
@@ -191,7 +194,7 @@ def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
     without = not_judged(matrix.entries, workload)
     if without:
-        yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", ANALYSES)
+        yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", EVERY)
 
 
 def _first_problem(entries: Sequence[Entry]) -> str:

@@ -18,7 +18,7 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
-from .finding import ANALYSES, EVERY, NONE, Finding, first_of, runs_have
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, first_of, runs_have
 
 FEW = 0.1  # fewer runs than this share are few; one run is, among four and more
 _ALONE_FROM = 4
@@ -148,33 +148,52 @@ Points = Sequence[Sequence[int]]
 
 
 def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
-    """The findings on the KPIs by which *workload* says what is best, of the successful runs."""
-    judged = [kpi for kpi in (workload.headline, workload.limited) if kpi is not None]
-    for kpi in {kpi.name: kpi for kpi in judged}.values():
+    """The findings on the values of KPIs of which one direction is better, and on gates, of the successful runs."""
+    ranking = {kpi.name for kpi in (workload.headline, workload.limited) if kpi is not None}
+    for kpi in workload.kpis.values():
+        if kpi.lower_better is None and kpi.name not in ranking:
+            continue
+        changes = EVERY if kpi.name in ranking else ANALYSES
         values = good.kpi(kpi.name)
-        yield from _below_zero(good, values, kpi)
-        yield from _far_off(good, points, values, kpi)
+        yield from _no_more_than_zero(good, values, kpi, changes)
+        yield from _far_off(good, points, values, kpi, changes)
+    for gate in workload.gates:
+        unknown = good.where(value is None for value in good.kpi(gate.kpi))
+        if 0 < len(unknown) < len(good) and workload.headline is not None:
+            count = count_of(len(unknown), "run")
+            what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
+            yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
 
 
-def _below_zero(good: Rows, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+def _no_more_than_zero(
+    good: Rows, values: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
+) -> Iterator[Finding]:
     known = [value for value in values if value is not None]
-    below = [value for value in known if value < 0]
-    others = sum(value > 0 for value in known) if below else 0
-    if below and len(below) <= MOST_ODD * len(known) and len(below) + others == len(known):
-        where = f"{count_of(len(below), 'run')}, and above 0 in {others} others"
-        what = f"{kpi.name} is {kpi.show(below[0])} in {where}"
-        runs = good.where(value is not None and value < 0 for value in values)
-        yield Finding.of("below-zero", f"{what}: was it measured?", runs)
+    odd = [value for value in known if value <= 0]
+    others = len(known) - len(odd)
+    if odd and len(odd) <= MOST_ODD * len(known):
+        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, and above 0 in {others} others"
+        runs = good.where(value is not None and value <= 0 for value in values)
+        yield Finding.of("below-zero", f"{what}: was it measured?", runs, changes)
 
 
-def _far_off(good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+def _far_off(
+    good: Rows,
+    points: Points,
+    values: Sequence[float | None],
+    kpi: KPIDefinition,
+    changes: frozenset[AnswerKind],
+) -> Iterator[Finding]:
+    positive = [value for value in values if value is not None and value > 0]
+    if not positive or max(positive) <= FAR_OFF * min(positive):
+        return
     far = [found for places in points for found in _far_off_of(places, [values[place] for place in places])]
     if far:
         place, rest = far[0]
         what = f"{kpi.name} is {kpi.show(values[place])} where the other repeats have {kpi.show(rest)}"
         more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
-        yield Finding.of("far-off", sentence, (good[place] for place, _ in far))
+        yield Finding.of("far-off", sentence, (good[place] for place, _ in far), changes)
 
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:

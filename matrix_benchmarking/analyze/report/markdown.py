@@ -143,13 +143,14 @@ def _worse_table(found: Sequence[Worse]) -> str:
 
 def _row(one: Worse) -> list[str]:
     verdict, alarm = one.verdict, one.alarm
+    is_of_sides = bool(verdict.stands_on) and not alarm.id  # two sides don't say since when
     return [
         code(alarm.kpi),
         code(verdict.name),
         f"**{plain(one.size, 80)}**",
         plain(one.levels, 80),
-        code(alarm.first_bad, 60) + (" (new)" if alarm.is_new else ""),
-        code(alarm.last_good, 60),
+        "–" if is_of_sides else code(alarm.first_bad, 60) + (" (new)" if alarm.is_new else ""),
+        "–" if is_of_sides else code(alarm.last_good, 60),
         f"{verdict.runs_before} → {verdict.runs_after}",
         plain(probability(verdict.q_value)),
         (code(alarm.id, 60) if alarm.id else "–") + (f" and {one.others} more" if one.others else ""),
@@ -157,7 +158,9 @@ def _row(one: Worse) -> list[str]:
 
 
 def _suspected(analysis: Analysis) -> str:
-    items = [f"{_title(one)}: {verdicts.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)]
+    items = [
+        f"{_title(one)}: perhaps {verdicts.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)
+    ]
     return _section("Suspected", items)
 
 
@@ -222,7 +225,11 @@ def _title(verdict: SeriesVerdict) -> str:
 
 
 def _changed(verdict: SeriesVerdict) -> str:
-    since = "" if verdict.first_bad_version is None else f", since {code(verdict.first_bad_version, 60)}"
+    since = (
+        ""
+        if verdict.first_bad_version is None or verdict.stands_on
+        else f", since {code(verdict.first_bad_version, 60)}"
+    )
     levels = plain(verdicts.levels(verdict.kpi, verdict), 80)
     return f"{plain(verdicts.size(verdict), 80)}, {levels}{since}"
 

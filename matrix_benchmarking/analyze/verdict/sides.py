@@ -169,14 +169,16 @@ def ratio(logarithm: float) -> float:
 def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict]:
     """The verdict on each of *pairs*, in their order, of KPIs of which one direction is better.
 
-    A series with a known alarm between both sides is no news, so it isn't counted among the discoveries.
+    A series with a known alarm between both sides is no news, so the others aren't counted among it; it is judged among
+    all, so that what somebody kept of it adds nothing to its evidence.
     """
     judged = judge(pairs, question.blocks)
     alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     p_values = [one.p_value for one in judged]
-    q = q_values([p if alarm is None else None for p, alarm in zip(p_values, old_alarms, strict=True)])
-    q = [value if alarm is None else p for value, alarm, p in zip(q, old_alarms, p_values, strict=True)]
+    among_new = q_values([p if alarm is None else None for p, alarm in zip(p_values, old_alarms, strict=True)])
+    among_all = q_values(p_values)
+    q = [new if alarm is None else of for new, of, alarm in zip(among_new, among_all, old_alarms, strict=True)]
     return [_verdict(*each, question) for each in zip(pairs, judged, q, old_alarms, strict=True)]
 
 

@@ -16,10 +16,12 @@ from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Point, varying
 from ..select.newest import Newest
-from ..words import count_of, difference, is_or_are, percent, plural, tuning_label, value_label, variant_label
+from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
+NOT_IN_TURN = "Nothing says that they were measured in turn, so the machine's mood may be a part of it."
+MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
 
@@ -79,6 +81,15 @@ def of_newest(best: Best) -> list[str]:
     if version is NOT_SET:
         return [f"Each is ranked at its newest {newest.key}; {rest}"]
     return [f"{show(version)} is the newest of {newest.of} {plural(newest.of, 'version')}; {rest}"]
+
+
+def of_failed(versions: Sequence[str]) -> list[str]:
+    """That no run of these *versions* succeeded, so that none could be the best."""
+    return (
+        [f"No run of {named(versions, _NAMED)} succeeded: nothing is said of {'it' if len(versions) == 1 else 'them'}."]
+        if versions
+        else []
+    )
 
 
 def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> list[str]:
@@ -165,6 +176,7 @@ def behind(point: Point, kpi: KPIDefinition) -> str:
     if point.interval is None:
         return f"{runs}: no interval"
     origin = ", its width taken from the points with repeats" if point.interval.pooled else ""
+    origin += ", within its campaign alone" if point.interval.is_within else ""
     return f"{runs}; 95 % interval {interval_label(point.interval, kpi)}{origin}"
 
 
@@ -222,9 +234,17 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
             f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "
             "more than chance isn't known."
         )
-    if group.undecided:
-        return f"Can't be told apart from it: {_named(group.undecided, group, kpi)}."
-    return f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
+    undecided, untold = group.undecided, group.untold
+    said = [f"Can't be told apart from it: {_named(undecided, group, kpi)}."] if undecided else []
+    said += [f"{_in_other_campaigns(untold)}: {_named(untold, group, kpi)}. {MEASURE_IN_TURN}"] if untold else []
+    if not said:
+        said = [f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."]
+    return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
+
+
+def _in_other_campaigns(untold: Sequence[Standing]) -> str:
+    were = f"{count_of(len(untold), 'point')} {'was' if len(untold) == 1 else 'were'}"
+    return f"{were} measured in other campaigns than the best, and the machine's mood may be the difference"
 
 
 def _rivals_counted(group: Group, condition: str) -> str:
@@ -232,12 +252,12 @@ def _rivals_counted(group: Group, condition: str) -> str:
         return ""
     if group.estimates is None:
         return "Nothing was repeated, so whether it differs from the others by more than chance isn't known."
-    count = len(group.undecided)
-    return (
-        f"{count_of(count, 'other point')} may be as good."
-        if count
-        else f"All others{' that keep the limit' if condition else ''} are worse by more than chance explains."
-    )
+    count, untold = len(group.undecided), group.untold
+    said = [f"{count_of(count, 'other point')} may be as good."] if count else []
+    said += [f"{_in_other_campaigns(untold)}."] if untold else []
+    if not said:
+        said = [f"All others{' that keep the limit' if condition else ''} are worse by more than chance explains."]
+    return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:

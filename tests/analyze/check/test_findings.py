@@ -88,7 +88,7 @@ def test_what_makes_most_runs_doubtful_is_counted_and_comes_before_what_is_good_
 def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
     first, *_ = findings(Matrix(entries({"version": 1.1}, {"version": "1.2"})), toy_runs.workload())
     assert first.sentence == "'version' is a number in 1 run, such as 1.1: quote it, since 1.10 would be 1.1."
-    assert first.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
+    assert first.changes == frozenset(AnswerKind)  # which one is the newest, and of which the best is, too
 
 
 def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
@@ -164,7 +164,11 @@ def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
     (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "below-zero"]
     assert (found.runs, found.changes) == (["run 0"], frozenset(AnswerKind))
     assert found.sentence == "cost is -1 USD in 1 run, and above 0 in 9 others: was it measured?"
-    for costs in ([-1.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9], [0.0, *[2.0] * 9]):
+    (zero,) = findings(
+        Matrix(entries(*({"version": "1", "cost": each} for each in [0.0, *[2.0] * 9]))), toy_runs.workload()
+    )
+    assert zero.sentence == "cost is 0 USD in 1 run, and above 0 in 9 others: was it measured?"
+    for costs in ([-1.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9]):
         runs = entries(*({"version": "1", "cost": cost} for cost in costs))
         assert "below-zero" not in kinds(findings(Matrix(runs), toy_runs.workload()))
 
@@ -283,3 +287,13 @@ def test_the_line_counts_what_changes_the_answer() -> None:
     assert counted([none, none], AnswerKind.PAIR) == "2 findings, none of which changes an answer"
     assert about([none]) == "Check: 1 finding, which changes no answer ('matbench check' lists it)."
     assert about([best], AnswerKind.BEST) == "Check: 1 finding, which changes this answer ('matbench check' lists it)."
+
+
+def test_a_gate_that_says_nothing_of_some_runs_is_told_and_one_that_says_nothing_at_all_is_not() -> None:
+    gated = dataclasses.replace(toy_runs.workload(), gates=(Gate(kpi="rate", minimum=1.0),))
+    runs = entries(*({"version": "1", "rate": None} for _ in range(3)))
+    assert "gate-unknown" not in kinds(findings(Matrix(runs), gated))
+    runs[0].kpis["rate"] = 2.0
+    (found,) = [one for one in findings(Matrix(runs), gated) if one.kind == "gate-unknown"]
+    assert found.sentence == "rate, by which the workload refuses runs, is unknown in 2 runs that took part."
+    assert found.changes == {AnswerKind.BEST}
