@@ -122,7 +122,10 @@ def estimate(
         variances, degrees = squares / np.maximum(counts - 1, 1), counts - 1
     else:
         relative = (
-            np.array([[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)]) / units[:, None]
+            np.array(
+                [[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)], dtype=np.float64
+            )
+            / units[:, None]
         )
         taken_out = relative.shape[1]
         variances, degrees, shared = _without_rounds(relative)

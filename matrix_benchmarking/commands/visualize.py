@@ -174,8 +174,9 @@ def command(
         return
     from ..analyze.wording import verdicts as wording
     from ..plotting import explore, pictures
+    from ..plotting.report_best import limited
     from ..plotting.site import check_choices, write_site
-    from ..runs.runs import Runs
+    from ..runs.answers import BestAnswer
 
     drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
     plots_file = found_plots_file(plots_file, workload.source)
@@ -194,7 +195,7 @@ def command(
     if chosen:
         check_choices(study, names, chosen)
     written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing, cfg=chosen)
-    for line in Runs(study).best().verdict():
+    for line in BestAnswer(limited(study, chosen)).verdict():
         say(line)
     if study.has_analysis and study.analysis is not None:  # a page of it was written
         say(wording.headline(study.analysis))

@@ -35,7 +35,7 @@ NEW_COLOUR = template.COLOURS[0]
 
 
 def counted(verdicts: Sequence[SeriesVerdict]) -> str:
-    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would have shown).``"""
+    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would at least be suspected).``"""
     of = {outcome: [one for one in verdicts if one.outcome is outcome] for outcome in KINDS}
     same = of[Outcome.NO_CHANGE]
     seen = wording.would_show(same)

@@ -333,3 +333,13 @@ def test_an_empty_matrix_and_a_workload_without_kpis_have_no_best(workload: Work
     assert rank(Matrix([]), workload).groups == ()
     bare = dataclasses.replace(workload, store=dataclasses.replace(workload.store, models_kpis={}), gates=())
     assert rank(Matrix([]), bare).kpi is None
+
+
+def test_whole_numbers_beyond_all_machine_words_are_numbers(workload: Workload, entries: MakeEntries) -> None:
+    runs = [
+        dataclasses.replace(run, campaign="night", round=run.repeat)
+        for vus, cost in ((1, 10**40), (2, 2 * 10**40))
+        for run in entries({"vus": vus}, cost, cost + 10**38, cost + 3 * 10**38)
+    ]
+    (group,) = rank(Matrix(runs), workload).groups
+    assert (group.rounds, group.best.settings["vus"], group.standings[1].apart) == (3, 1, True)

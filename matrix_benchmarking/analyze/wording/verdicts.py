@@ -11,6 +11,7 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
+from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
@@ -53,10 +54,11 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
     for version, several in sorted(since.items(), key=lambda pair: -len(pair[1])):
         worst, more = several[0], len(several) - 1
         is_alone = len({one.name for one in several}) == 1
-        who = worst.name if is_alone else f"{len({one.name for one in several})} series"
+        who = worst.name if is_alone else f"{len(several)} series"
         verb = "is" if is_alone and worst.name != ALL_RUNS else "are"
         what = f"{worst.kpi.name}{'' if is_alone else f' of {worst.name}'} {short_size(worst)}"
-        rest = f", and {more} more {plural(more, 'KPI') if is_alone else 'series'}" if more else ""
+        of = f" {plural(more, 'KPI')}" if is_alone else ""
+        rest = f", and {more} more{of}" if more else ""
         said.append(f"{who} {verb} worse{'' if version is None else f' since {version}'}: {what}{rest}.")
     return said
 
@@ -110,7 +112,10 @@ def _suspected(analysis: Analysis) -> list[str]:
     counts = collections.Counter(looks(one) for one in suspected)
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
     if any(one.stands_on for one in suspected):  # of two sides
+        unsure = len(suspected) + len(analysis.having(Outcome.NO_CHANGE))
+        by_chance = round(SIGNIFICANT * unsure)
         again = "measuring both once more"
+        again = f"of {unsure} series chance alone makes about {by_chance}, and {again}" if by_chance else again
     else:
         again = f"one block of runs alone says so, and measuring {analysis.newest or 'them'} once more"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
@@ -126,14 +131,22 @@ def _unchanged(analysis: Analysis) -> list[str]:
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
-    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions, in 4 of them``; else empty."""
+    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions, in 4 of them``; else empty.
+
+    Of two sides ``5.1 to 7.2 % would at least be suspected``.
+    """
     known = [one for one in same if one.would_show and one.effect is not None]
     sizes = [one.would_show for one in known if one.would_show]
     if not sizes:
         return ""
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
     of = "" if len(known) == len(same) else f", in {len(known)} of them"
-    return f"{by} % would have shown{_within(max(one.would_show_in for one in known))}{of}"
+    return f"{by} % {_would_have(known[0])}{_within(max(one.would_show_in for one in known))}{of}"
+
+
+def _would_have(verdict: SeriesVerdict) -> str:
+    """What a difference of this size would have come to: of two sides what passes alone, not among many."""
+    return "would at least be suspected" if verdict.stands_on else "would have shown"
 
 
 def _within(versions: int) -> str:
@@ -228,7 +241,7 @@ def looks(verdict: SeriesVerdict) -> str:
 
 
 def nothing(verdict: SeriesVerdict) -> str:
-    """That no difference was shown, and which one would have shown: ``no difference shown; 5.1 % would have shown``.
+    """That no difference was shown, and which one would have: ``no difference shown; 5.1 % would have shown``.
 
     Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more runs would tell``.
     """
@@ -249,7 +262,7 @@ def shown(verdict: SeriesVerdict) -> str:
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
     by = _amount(verdict, verdict.kpi, verdict.would_show).lstrip("+")
-    return f"; {by} would have shown{_within(verdict.would_show_in)}"
+    return f"; {by} {_would_have(verdict)}{_within(verdict.would_show_in)}"
 
 
 def size(verdict: SeriesVerdict) -> str:
