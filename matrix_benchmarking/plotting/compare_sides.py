@@ -254,7 +254,7 @@ def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
 
     With results beside a history, the newest is theirs.
     """
-    analysis = study.analysis if study.has_analysis else None
+    analysis = study.analysis  # also where it takes long: else the default would depend on how many runs there are
     places = study.places(setting)
     own = {typed(entry.settings.get(setting, NOT_SET)) for entry in study.matrix}
     newest = max((place for place, value in enumerate(values) if typed(value) in own), default=len(values) - 1)

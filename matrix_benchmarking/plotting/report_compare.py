@@ -216,7 +216,7 @@ class CompareReport(Report):
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
         given = self.study.given
         known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
-        analysis = self.study.analysis if self.study.has_analysis else None
+        analysis = self.study.analysis
         expected = {} if analysis is None else known_alarms(new_events(analysis, known))
         question = Question(self.study.data, self.study.blocks, self.study.minimum_effects, known, expected)
         if self.study.places(setting) and (self.study.order.axis or setting) == setting:

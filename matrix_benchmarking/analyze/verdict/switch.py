@@ -58,8 +58,8 @@ def switch(
     asked = f"{setting} {show(new)} against {show(old)}"
     kpis = tuple(dict.fromkeys(one.series.kpi.name for one in pairs))
     nothing = Selection(workload.name, None, kpis, (), (), (), 0)
-    ignored = [one for one in pairs if one.series.kpi.ignored_for_regression]
-    analysis = analysis_of(nothing, [one for one in pairs if one not in ignored], (), question, asked)
+    judged = [one for one in pairs if not one.series.kpi.ignored_for_regression]
+    analysis = analysis_of(nothing, judged, (), question, asked)
     return Switch(setting, old, new, analysis, _effects(pairs, analysis, question))
 
 
