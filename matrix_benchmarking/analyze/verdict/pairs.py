@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
 from ...filters import show
+from ...lts.read import times_of_entry
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import RegressionKeys, Workload
+from ..blocks import Block
 from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
@@ -170,11 +172,52 @@ def analysis_of(
         kpis=selection.kpis,
         false_discovery_rate=question.rate,
         made_at=question.now,
-        beside=of_history(judged, verdicts, {**question.raised, **question.known}),
+        beside=" ".join(
+            filter(
+                None, (of_history(judged, verdicts, {**question.raised, **question.known}), one_first(judged, question))
+            )
+        ),
     )
 
 
 _VERSIONS_NAMED = 3
+_FEWEST_IN_ORDER = 6  # pairs of runs of one round: fewer are in the same order by chance
+
+
+def one_first(pairs: Sequence[Pair], question: Question) -> str:
+    """That in all common blocks one side was measured before the other, as a sentence; empty where it wasn't so."""
+    distinct = {
+        tuple(id(run) for place in (*one.old, *one.new) for run in one.series.points[place].entries): one
+        for one in pairs
+    }
+    blocks, orders, count = set[Block](), set[bool](), 0
+    for one in distinct.values():
+        old, new = (_starts(one, places, question) for places in (one.old, one.new))
+        for block in old.keys() & new.keys():
+            blocks.add(block)
+            orders.add(old[block] < new[block])
+            count += 1
+        if len(orders) > 1:
+            return ""
+    if count < _FEWEST_IN_ORDER or len(blocks) < 2:
+        return ""
+    one = pairs[0]
+    names = one.series.versions[one.old[-1]], one.series.versions[one.new[-1]]
+    first, second = names if orders == {True} else names[::-1]
+    return (
+        f"In all {len(blocks)} blocks that both have, {first} was measured before {second}: a drift within these is in "
+        "the difference."
+    )
+
+
+def _starts(one: Pair, places: Iterable[int], question: Question) -> dict[Block, int]:
+    """By block when the first of the runs at these *places* began; of unknown times nothing."""
+    found: dict[Block, int] = {}
+    for run in (run for place in places for run in one.series.points[place].entries):
+        block, start_us = question.blocks.of(run), times_of_entry(run)[0]
+        if start_us is not None:
+            found[block] = min(start_us, found.get(block, start_us))
+    return found
 
 
 def of_history(pairs: Sequence[Pair], verdicts: Sequence[SeriesVerdict], known: Mapping[str, Known]) -> str:
