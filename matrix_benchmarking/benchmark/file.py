@@ -81,8 +81,8 @@ class BenchmarkFile(Section):
         expe_to_run: names of the experiments that are run; all where left out.
         filters: only these points.
         stop_on_error: stop after the first point that fails.
-        order: ``interleaved`` runs all points once, then all again, so that a slow hour spoils no point alone;
-            ``grouped`` starts each target once. Paid targets are grouped where this is left out.
+        order: ``interleaved`` runs all points once, then all again, backwards, and so on, so that a slow hour spoils no
+            point alone; ``grouped`` starts each target once. Paid targets are grouped where this is left out.
         max_usd: never spend more.
         max_duration: start no point after this time, as 90s, 30m or 2h.
         generate: write the points to this file instead of printing the plan.

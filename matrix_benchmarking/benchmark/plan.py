@@ -152,10 +152,15 @@ class Plan:
         return sorted(runs, key=lambda run: run.repeat)
 
     def groups(self) -> Iterator[Group]:
-        """What is to be run, in its order: by target, and, interleaved, by repeat before that."""
+        """What is to be run, in its order: by target, and, interleaved, by repeat before that.
+
+        Every second repeat goes backwards, so that what drifts within them is in no difference.
+        """
         to_do, searches, is_interleaved = self.to_do(), list(self.searches), self._interleaved()
         repeats = sorted({point.repeat for point in to_do}) if is_interleaved else []
-        rounds = [[point for point in to_do if point.repeat == repeat] for repeat in repeats] or [to_do]
+        rounds = [
+            [point for point in to_do[:: -1 if repeat % 2 else 1] if point.repeat == repeat] for repeat in repeats
+        ] or [to_do]
         for number, points in enumerate(rounds, start=1):
             by_target: dict[str, tuple[list[Point], list[SearchCase]]] = {}
             for point in points:

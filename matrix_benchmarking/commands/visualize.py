@@ -175,6 +175,7 @@ def command(
     from ..analyze.wording import verdicts as wording
     from ..plotting import explore, pictures
     from ..plotting.report_best import limited
+    from ..plotting.report_compare import CompareReport
     from ..plotting.site import check_choices, write_site
     from ..runs.answers import BestAnswer
 
@@ -199,6 +200,8 @@ def command(
         say(line)
     if study.has_analysis and study.analysis is not None:  # a page of it was written
         say(wording.headline(study.analysis))
+        if wording.is_untold(study.analysis):
+            say(CompareReport(catalogue.catalogue_of(study)).summary())
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER
     say(f"Reports: {first} ({files_label(written)})")
     if written.failures:

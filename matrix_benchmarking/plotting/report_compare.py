@@ -143,8 +143,16 @@ class CompareReport(Report):
         new, old = (
             " (unofficial)" if switch.setting == TREE and side in brought else "" for side in (switch.new, switch.old)
         )
-        versus = f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}"
+        versus = f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}{self._at(switch)}"
         return f"{versus}: {compare_charts.counted(switch.analysis.verdicts)}"
+
+    def _at(self, switch: Switch) -> str:
+        """At which version, where there are several and it isn't about these."""
+        newest = self.study.best.newest
+        if newest is None or switch.setting in (TREE, SIDE) or self.study.places(switch.setting):
+            return ""
+        version = newest.of_runs()
+        return f" at the newest {newest.key}s" if version is NOT_SET else f" at {value_label(newest.key, version)}"
 
     def _folded(self, switch: Switch) -> Node:
         """A comparison as its verdict, which opens; in the application it is made when it is opened."""

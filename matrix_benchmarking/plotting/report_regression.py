@@ -60,8 +60,8 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return self._nothing()
-        is_told = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
-        return " ".join([wording.headline(analysis), *([] if is_told else wording.untold_sentences(analysis))])
+        untold = wording.untold_sentences(analysis) if wording.is_untold(analysis) else []
+        return " ".join([wording.headline(analysis), *untold])
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -71,7 +71,7 @@ class RegressionReport(Report):
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
-        if analysis.verdicts and all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
+        if len({version for one in analysis.verdicts for version in one.versions}) > 1 and wording.is_untold(analysis):
             parts.append(html.P("The page Compare says in what the newest version differs from the one before."))
         parts += deal.of_causes(analysis, self.catalogue)
         shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self.study.headline_name))

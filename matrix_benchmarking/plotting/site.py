@@ -14,6 +14,7 @@ from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
+from ..analyze.wording import verdicts as wording
 from ..analyze.words import plural
 from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, did_you_mean
@@ -27,6 +28,7 @@ from .controls import read
 from .page import INDEX_FILE, Page, Provenance
 from .plot_ranking import pictures as ranking_pictures
 from .report_best import alone_table, limited, under_which, variants_table, verdict_box
+from .report_compare import CompareReport
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .report_regression import verdict_box as regression_box
@@ -121,6 +123,17 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
     return path
 
 
+def _what_changed(catalogue: Catalogue) -> list[Node]:
+    """What got worse in the history; where that can't be told, how the newest version compares with the one before."""
+    study = catalogue.study
+    analysis = study.analysis if study.has_versions else None
+    if analysis is None:
+        return []
+    if not wording.is_untold(analysis):
+        return [regression_box(analysis, study.headline_name)]
+    return [tags.Div(tags.P(CompareReport(catalogue).summary(), className="lead"), className="verdict")]
+
+
 def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
     study = catalogue.study
     title = title_of(ErrorReport.name)
@@ -134,9 +147,8 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     compared = study.best.compared
     # The script that draws them is large: not for an index beside pages without a figure.
     shown = compared[:1] if any(page.figures for page in reports) else ()
-    analysis = study.analysis if study.has_versions else None  # what got worse stands before anything else
     body: list[Node] = [
-        *([] if analysis is None else [regression_box(analysis, study.headline_name)]),
+        *_what_changed(catalogue),  # before anything else
         verdict_box(study, [tags.P(failed)]),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(group, catalogue.href) for group in compared),

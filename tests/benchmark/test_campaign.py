@@ -64,11 +64,12 @@ def test_one_target_serves_all_points_that_share_its_settings():
         assert len({text for path, text in said.items() if f"image_{image}" in str(path)}) == 1
 
 
-def test_interleaved_every_point_is_run_once_before_any_is_repeated(capsys: Capture):
-    write(expe={"a": {"image": ["x", "y"], "repeat": 2}}, script_tpl="true {image}")
+def test_interleaved_every_point_is_run_once_before_any_is_repeated_backwards(capsys: Capture):
+    write(expe={"a": {"image": ["x", "y"], "repeat": 3}}, script_tpl="true {image}")
     assert run() == 0
-    order = [line.split("repeat_")[1][0] for line in capsys.readouterr().err.splitlines()]
-    assert order == ["0", "0", "1", "1"]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("repeat_")[1][0] for line in lines] == ["0", "0", "1", "1", "2", "2"]
+    assert [line.split("image_")[1][0] for line in lines] == ["x", "y", "y", "x", "x", "y"]
 
 
 def test_the_log_of_a_shared_server_is_divided_among_its_points():

@@ -35,11 +35,16 @@ def headline(analysis: Analysis) -> str:
         said = f"{known} of {where} {is_or_are(known)} worse, and dealt with"
     elif suspected:
         said = f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected"
-    elif all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
+    elif is_untold(analysis):
         said = f"Whether {where} {is_or_are(total)} worse can't be told"
     else:
         said = f"Nothing is worse in {where}"
     return f"{said}: {analysis.question}."
+
+
+def is_untold(analysis: Analysis) -> bool:
+    """Whether of no series it can be told if it is worse."""
+    return all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts)
 
 
 def changes(analysis: Analysis, first: str = "") -> list[str]:

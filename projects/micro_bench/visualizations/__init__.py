@@ -19,7 +19,12 @@ _bytes = functools.partial(_amount, unit="bytes")
 
 KPIS = [
     _time("time", help="Time of one operation, or of one run of a command", applies_to={"measure": [None, "time"]}),
-    _rate("rate", unit="1/s", help="Operations per second", applies_to={"measure": [None, "rate"]}),
+    _rate(
+        "rate",
+        unit="1/s",
+        help="Operations per second; with criterion the elements that a benchmark counts",
+        applies_to={"measure": [None, "rate"]},
+    ),
     _bytes(
         "memory",
         help="Memory at its peak, or of an object",

@@ -183,10 +183,9 @@ def practical_maximum(step: Step) -> tuple[float, str] | None:
     alone = math.fsum(record.throughput for record in step.baseline[size]) / len(step.baseline[size])
     if alone <= 0:
         return None
-    return (
-        workers * alone,
-        f"{count_of(int(workers), 'worker')} with batches of {size} in {1000 * size / alone:,.3g} ms",
-    )
+    own = ", had each a device of its own" if workers > 1 else ""
+    how = f"{count_of(int(workers), 'worker')} with batches of {size} in {1000 * size / alone:,.3g} ms{own}"
+    return workers * alone, how
 
 
 def maximum_name(step: Step) -> str:
