@@ -74,7 +74,8 @@ class RegressionReport(Report):
         if len({version for one in analysis.verdicts for version in one.versions}) > 1 and wording.is_untold(analysis):
             parts.append(html.P("The page Compare says in what the newest version differs from the one before."))
         parts += deal.of_causes(analysis, self.catalogue)
-        shown = sorted(changed(analysis), key=lambda one: not (one.fails and one.kpi.name == self.study.headline_name))
+        headline, worse = self.study.headline_name, Outcome.REGRESSION
+        shown = sorted(changed(analysis), key=lambda one: not (one.outcome is worse and one.kpi.name == headline))
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
             parts += self._charts(shown[:FIRST_CHARTS])

@@ -371,7 +371,10 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have shown within 5 versions).``"""
     number, total = counts(judged), len(judged)
     told = [one for _, one in judged if one is not None]
+    worse = [one for one in told if one.outcome is Outcome.REGRESSION]
+    dealt_with = sum(bool(one.alarms) and not one.fails for one in worse)
     more = {
+        Outcome.REGRESSION: f"{'' if dealt_with == len(worse) else f'{dealt_with} '}dealt with" if dealt_with else "",
         Outcome.NO_CHANGE: would_show([one for one in told if one.outcome is Outcome.NO_CHANGE]),
         Outcome.CANT_TELL: "; ".join(why_untold(told)),
     }
