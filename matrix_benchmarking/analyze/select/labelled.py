@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ... import lts
 from ...errors import did_you_mean
 from ...history.records import URLS_LABEL
+from ...lts.read import time_of_entry
 from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ...workload import Workload
 
@@ -34,6 +35,8 @@ class LabelledRun:
 
     def load_time(self) -> int | None:
         """When it ended, in microseconds since 1970; None where unknown."""
+        if self.facts is None and (known := time_of_entry(self.entry)) is not None:
+            return known
         if self.facts is None:
             self.facts = lts.facts_of_entry(self.workload, self.entry)
         return self.facts.time_us
@@ -71,7 +74,7 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         versions = {name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys}
         is_current = is_beside_history and entry.kept_in is None
         names = known_names.setdefault(names := frozenset(labels), names)
-        is_timed = facts is not None
+        is_timed = facts is not None or time_of_entry(entry) is not None
         runs.append(LabelledRun(entry, workload, facts, series_labels, key, versions, is_current, names, is_timed))
     return runs
 

@@ -198,6 +198,18 @@ def test_sources_that_contradict_each_other_are_said_with_the_number_of_pairs() 
     ]
 
 
+def test_times_that_a_results_tree_has_at_hand_contradict_the_numbers_too() -> None:
+    entries = [
+        dataclasses.replace(entry({"version": version, "cost": 1.0, "day": None}, place), facts=None, kept_in=None)
+        for place, version in enumerate(("1.0", "1.1"))
+    ]
+    for day, run in zip((9, 2), entries, strict=True):
+        run.span_us = (day * DAY_US, day * DAY_US + 1)
+    toy = workload()
+    found = Order(labelled(entries, toy, by_settings=True), toy)
+    assert found.notes == ("the other way round by the times: 1 of 1 pair, 1.1 before 1.0",)
+
+
 def test_of_runs_without_versions_sources_that_contradict_each_other_are_said() -> None:
     found = order({"day": 1, "recorded": (0, 2)}, {"day": 2, "recorded": (0, 1)}, comparison_keys=[])
     assert found.newest is NOT_SET
