@@ -163,16 +163,16 @@ class Study:
         """The ranking of all points beside each other, for pages that show one version after the other."""
         if self.of_all.newest is None:
             return self.of_all
-        whole = None if self._whole is self else self._whole.of_all_versions
+        whole = None if self.whole is self else self.whole.of_all_versions
         return rank(self.matrix, self.workload, whole=whole)
 
     def _ranked(self, matrix: Matrix, of: Callable[[Study], Best | None]) -> Best:
         """The ranking of the newest version of *matrix*; its points have the intervals that *of* the whole has."""
-        whole = None if self._whole is self else of(self._whole)
+        whole = None if self.whole is self else of(self.whole)
         return rank(matrix, self.workload, self.order_at_hand, self._root._differing, whole)
 
     @functools.cached_property
-    def _whole(self) -> Study:
+    def whole(self) -> Study:
         """The runs of the same versions, whatever else was selected: an interval is the same in each selection."""
         keys = self.workload.regression.comparison_keys
         versions = {name: values for name, values in self.filters.items() if name in keys}
@@ -180,7 +180,8 @@ class Study:
 
     def _made_of_versions(self, text: str) -> Study:
         versions = parse(text)
-        found = self._with(self.read.selected(versions), self._wanted, past=None, filters=versions)
+        past = None if self.past is None else self.known.selected(versions)
+        found = self._with(self.read.selected(versions), self._wanted, past=past, filters=versions)
         found._root = self
         return found
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause, joined_warnings
 from ..analyze.report.markdown import markdown
-from ..analyze.select.selection import select
+from ..analyze.select.selection import Selection, select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.pairs import version_pairs
 from ..analyze.verdict.sides import Pair, Question
-from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
+from ..analyze.verdict.switch import Effect, Switch, pairs_of, switch, switch_versions
 from ..analyze.wording import ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (
@@ -204,7 +205,7 @@ class CompareReport(Report):
             places = {
                 kpi.name: place for place, kpi in enumerate(self.workload.headlines(run.settings for run in entries))
             }
-            found = self._switch(entries, one.setting, one.old, one.new)
+            found = self._switch(entries, one)
             if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
@@ -220,17 +221,29 @@ class CompareReport(Report):
 
         return sorted(switches, key=place)
 
-    def _switch(self, entries: Sequence[Entry], setting: str, old: Scalar, new: Scalar) -> Switch | None:
+    def _switch(self, entries: Sequence[Entry], of: Candidate) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
+        setting, old, new = of.setting, of.old, of.new
         given = self.study.given
         known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
         analysis = self.study.analysis
         expected = {} if analysis is None else known_alarms(new_events(analysis, known))
         question = Question(self.study.data, self.study.blocks, self.study.minimum_effects, known, expected)
-        if self.study.places(setting) and (self.study.order.axis or setting) == setting:
-            selected = select(entries, self.workload, order=self.study.order)
-            return switch_versions(selected, setting, old, new, question)
+        is_of_versions = bool(self.study.places(setting)) and (self.study.order.axis or setting) == setting
+        if self.study.whole is not self.study and of.selections is None:
+            everything = of.runs_of(self.study.whole)
+            lenders = (
+                version_pairs(self._selected(everything), show(old), show(new), setting)[0]
+                if is_of_versions
+                else pairs_of(everything, self.workload, setting, old, new)
+            )
+            question = dataclasses.replace(question, lenders=lenders)
+        if is_of_versions:
+            return switch_versions(self._selected(entries), setting, old, new, question)
         return switch(entries, self.workload, setting, old, new, question)
+
+    def _selected(self, entries: Sequence[Entry]) -> Selection:
+        return select(entries, self.workload, order=self.study.order)
 
     def _sentence(self, switch: Switch) -> str:
         """Whether to switch, by the headline KPI; then the verdict on all series."""

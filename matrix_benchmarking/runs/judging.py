@@ -17,8 +17,15 @@ from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
 from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kpis, retirements, unseen
 from ..analyze.verdict.model import Analysis
-from ..analyze.verdict.pairs import Build, compare_builds, compare_versions, ignoring, unknown_labels
-from ..analyze.verdict.sides import Question
+from ..analyze.verdict.pairs import (
+    Build,
+    compare_builds,
+    compare_versions,
+    ignoring,
+    unknown_labels,
+    version_pairs,
+)
+from ..analyze.verdict.sides import Pair, Question
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history
@@ -75,7 +82,14 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
     known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
     if baseline not in known:
         raise ConfigError(f"no run of version '{baseline}': {did_you_mean(baseline, known)}")
-    question = _question(study, f"{len(study.runs)} runs of {study.data}")
+
+    def pairs(whole: Study) -> list[Pair]:
+        everything = select(
+            whole.runs, whole.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
+        )
+        return version_pairs(everything, baseline, selected.newest, study.order.axis)[0]
+
+    question = _question(study, f"{len(study.runs)} runs of {study.data}", pairs)
     return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
 
 
@@ -106,7 +120,11 @@ def compare(
             )
     if old == new:
         raise ConfigError(f"both are {axis} {old}")
-    question = _question(study, f"{len(by_version[old])} and {len(by_version[new])} runs of {study.data}")
+
+    def pairs(whole: Study) -> list[Pair]:
+        return version_pairs(select(whole.runs, workload, order=order, kpi_filter=kpi_filter), old, new, axis)[0]
+
+    data = f"{len(by_version[old])} and {len(by_version[new])} runs of {study.data}"
     nothing = unknown_labels(ignored, workload, order.runs_of(study.runs.entries))
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
@@ -115,8 +133,9 @@ def compare(
     except OrderUnknown:
         first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
         return compare_builds(
-            first, second, own, question, ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
+            first, second, own, _question(study, data), ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
         )
+    question = _question(study, data, pairs)
     newer = _which_is_newer(order, axis, {name: by_version[name][0] for name in (old, new)})
     selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
     return compare_versions(selected, old, new, question, axis=axis)
@@ -135,8 +154,11 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
             raise ConfigError(f"`kpis`: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
 
-def _question(study: Study, data: str) -> Question:
-    return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()))
+def _question(study: Study, data: str, pairs_of: Callable[[Study], Sequence[Pair]] = lambda whole: ()) -> Question:
+    """*pairs_of* all runs lend their noise to those of *study*, where it is a selection of them."""
+    lenders = () if study.whole is study else pairs_of(study.whole)
+    events = known_alarms(study.given.events())
+    return Question(data, study.blocks, study.minimum_effects, events, lenders=lenders)
 
 
 def _which_is_newer(order: Order, axis: str, runs: Mapping[str, LabelledRun]) -> str:

@@ -71,6 +71,24 @@ def test_versions_are_compared_as_on_the_command_line(releases: str) -> None:
     assert {one.kpi.name for one in verdicts} == {"throughput"}
 
 
+@pytest.mark.parametrize("batch_size", [1, 8])
+def test_an_interval_of_a_comparison_is_the_same_in_each_selection(releases: str, batch_size: int) -> None:
+    whole, some = mb.open(releases, workload="encoder_bench"), f"batch_size={batch_size}"
+    filtered = mb.open(releases, workload="encoder_bench", filters=some)
+    said = {
+        one.kpi.name: one.effect
+        for one in whole.compare("1.2.9", "1.3.4").analysis.verdicts
+        if one.labels["batch_size"] == batch_size
+    }
+    assert len(said) == 5
+    for part in (whole.where(batch_size=batch_size), filtered):
+        for one in part.compare("1.2.9", "1.3.4").analysis.verdicts:
+            other = said[one.kpi.name]
+            assert (one.effect is None) == (other is None)
+            if one.effect is not None and other is not None:
+                assert (one.effect.low, one.effect.high) == pytest.approx((other.low, other.high))
+
+
 def test_what_is_odd_is_listed_as_on_the_command_line(opened: Runs, sample: Path) -> None:
     answer = opened.check()
     status = int(any(one.changes for one in answer.findings))

@@ -68,6 +68,8 @@ class Question:
     known: Mapping[str, Known] = dataclasses.field(default_factory=dict)  # the alarms of the history, by id
     # Those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
     raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
+    # What was not selected and lends its noise all the same: an interval is the same in each selection.
+    lenders: Sequence[Pair] = ()
     now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
     rate: float = RATE  # false discovery rate over the series without such an alarm
 
@@ -172,7 +174,7 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     A series with a known alarm between both sides is no news, so the others aren't counted among it; it is judged among
     all, so that what somebody kept of it adds nothing to its evidence.
     """
-    judged = judge(pairs, question.blocks)
+    judged = judge(pairs, question.blocks, question.lenders)
     alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     p_values = [one.p_value for one in judged]
@@ -182,10 +184,15 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     return [_verdict(*each, question) for each in zip(pairs, judged, q, old_alarms, strict=True)]
 
 
-def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
-    """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise."""
+def judge(pairs: Sequence[Pair], blocks: RunBlocks, lenders: Sequence[Pair] = ()) -> list[Judged]:
+    """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise.
+
+    So do *lenders*, of which those that are among *pairs* don't count again.
+    """
+    own = {_identity(one) for one in pairs} if lenders else set[object]()
+    everything = [*pairs, *(one for one in lenders if _identity(one) not in own)]
     runs = []
-    for one in pairs:
+    for one in everything:
         name, sides = one.series.kpi.name, {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
         runs.append(
             _runs_of(
@@ -197,7 +204,12 @@ def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
                 blocks,
             )
         )
-    return _lending(runs, [one.series.kpi.name for one in pairs])
+    return _lending(runs, [one.series.kpi.name for one in everything])[: len(pairs)]
+
+
+def _identity(one: Pair) -> object:
+    sides = [[_run_id(run) for place in of for run in one.series.points[place].entries] for of in (one.old, one.new)]
+    return one.series.kpi.name, *map(frozenset, sides)
 
 
 def compare_sides(

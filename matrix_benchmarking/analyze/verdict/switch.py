@@ -50,9 +50,7 @@ def switch(
     entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, question: Question
 ) -> Switch | None:
     """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone."""
-    points = pair_up(entries, setting, old, new)
-    names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
-    pairs = [found for kpi in workload.kpis.values() for found in _of_kpi(points, kpi, setting, names)]
+    pairs = pairs_of(entries, workload, setting, old, new)
     if not pairs:
         return None
     asked = f"{setting} {show(new)} against {show(old)}"
@@ -61,6 +59,13 @@ def switch(
     judged = [one for one in pairs if not one.series.kpi.ignored_for_regression]
     analysis = analysis_of(nothing, judged, (), question, asked)
     return Switch(setting, old, new, analysis, _effects(pairs, analysis, question))
+
+
+def pairs_of(entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar) -> list[Pair]:
+    """The pairs of points that differ in *setting* alone, KPI by KPI."""
+    points = pair_up(entries, setting, old, new)
+    names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
+    return [found for kpi in workload.kpis.values() for found in _of_kpi(points, kpi, setting, names)]
 
 
 def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:
@@ -145,7 +150,7 @@ def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> t
 
 def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
     """The mean over *pairs* of one KPI; of a single pair what is said of it."""
-    found = judge(pairs, question.blocks)
+    found = judge(pairs, question.blocks, question.lenders if len(pairs) == 1 else ())
     if len(found) == 1:
         return found[0]
     scale = Scale.RATIO if all(one.runs.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
