@@ -62,7 +62,7 @@ def draw(pages: Sequence[Page], wanted: Pictures) -> tuple[dict[str, bytes], lis
     if not figures:
         return {}, []
     try:
-        drawn = asyncio.run(_draw_in_time(list(figures.values()), wanted))
+        drawn = asyncio.run(_draw(list(figures.values()), wanted))
     except (RuntimeError, OSError, ValueError, TimeoutError) as error:
         raise MatbenchError(f"{wanted.browser} could not draw the figures ({type(error).__name__}: {error})") from error
     outcomes = list(zip(figures.items(), drawn, strict=True))
@@ -100,17 +100,6 @@ def titled(figure: Any, name: str, size: tuple[int, int] | None = None) -> dict[
         },
     }
     return plain
-
-
-async def _draw_in_time(figures: Sequence[tuple[Figure, str]], wanted: Pictures) -> list[bytes | str]:
-    """As :func:`_draw`; TimeoutError where the browser hangs or has died, which kaleido waits for without end."""
-    drawing, seconds = asyncio.create_task(_draw(figures, wanted)), TIMEOUT_S * (1 + len(figures))
-    done, _ = await asyncio.wait({drawing}, timeout=seconds)
-    if done:
-        return drawing.result()
-    drawing.cancel()  # and once more at the end: the first time it goes on to wait for the browser's end
-    await asyncio.wait({drawing}, timeout=1)
-    raise TimeoutError(f"it gave no answer in {seconds:g} s")
 
 
 async def _draw(figures: Sequence[tuple[Figure, str]], wanted: Pictures) -> list[bytes | str]:

@@ -13,7 +13,7 @@ import pytest
 
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.errors import ConfigError, MatbenchError
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import pictures, site
 from matrix_benchmarking.workload import Workload
@@ -122,20 +122,3 @@ def test_the_screenshots_script_says_what_it_does(repository: Path, tmp_path: Pa
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "every page of every sample" in said
     assert [*tmp_path.iterdir()] == []
-
-
-def test_a_browser_that_never_answers_is_given_up(
-    matrix: Matrix, workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("kaleido")
-    browser = tmp_path / "browser"
-    browser.write_text("#!/bin/sh\nexec sleep 30\n")
-    browser.chmod(0o755)
-    monkeypatch.setattr(pictures, "TIMEOUT_S", 1.0)
-    with pytest.raises(MatbenchError, match="could not draw the figures"):
-        site.write_site(
-            Study(matrix, workload, given=Given(place="results")),
-            tmp_path / "report",
-            ["report: Costs"],
-            drawing=pictures.Pictures(str(browser)),
-        )
