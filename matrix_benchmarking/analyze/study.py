@@ -13,11 +13,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MatbenchError
-from ..filters import Filters, Scalar, parse, written
+from ..filters import Filters, Scalar, parse, show, written
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
-from ..lts import versions_without
-from ..matrix import Entry, Matrix
+from ..matrix import Entry, Matrix, typed
 from ..workload import MinimumEffect, Workload
 from . import check
 from .best import Best, Group, group_key, is_better, rank
@@ -205,9 +204,14 @@ class Study:
 
     @functools.cached_property
     def without_a_good_run(self) -> Sequence[str]:
-        """The versions, as ``version 1.4.0``, of which no run that is selected succeeded."""
+        """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded."""
         bad = [*(entry for entry in self.matrix if entry.failed), *self.matrix.unfinished]
-        return versions_without((entry for entry in self.matrix if not entry.failed), bad, self.workload)
+        found = []
+        for name in self.workload.regression.comparison_keys if bad else ():
+            there = {typed(value): value for run in bad if (value := run.settings.get(name)) is not None}
+            good = {typed(run.settings.get(name)) for run in self.matrix if not run.failed}
+            found += [f"{name} {show(value)}" for version, value in there.items() if version not in good]
+        return found
 
     @property
     def best_of_all_versions(self) -> Best:

@@ -15,6 +15,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.recorded import Environment
+from matrix_benchmarking.runs.answers import BestAnswer
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
 MakeEntries = Callable[..., list[Entry]]
@@ -162,3 +163,14 @@ def test_a_point_has_one_interval_whatever_else_is_selected(versioned: Workload,
     older = study.selected(filters.parse("version=1.9"))
     assert known(older) != everything
     assert known(older.selected(filters.parse("hw_type=a"))) == {"a": known(older)["a"]}
+
+
+def test_a_version_of_which_no_run_succeeded_is_named_beside_the_best(
+    versioned: Workload, entries: MakeEntries
+) -> None:
+    good = entries({"version": "2.1", "hw_type": "a"}, 3.0, 3.1)
+    failed = entries({"version": "2.2", "hw_type": "a"}, None, exit_code=1)
+    study = Study(Matrix([*good, *failed]), versioned)
+    assert study.without_a_good_run == ["version 2.2"]
+    assert "No run of version 2.2 succeeded: nothing is said of it." in "\n".join(BestAnswer(study).verdict())
+    assert not Study(Matrix(good), versioned).without_a_good_run

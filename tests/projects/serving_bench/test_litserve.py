@@ -154,7 +154,8 @@ def test_the_curves_end_below_lines_of_the_known_maxima(workload: Workload, matr
     assert (
         "160.85 requests/s at concurrency 64 (one run: no interval). That is 55.0 % of what its model did by itself "
         "(292.65 requests/s in batches of 32), 14.3 % of its practical maximum (1,121.52 requests/s: 4 workers with "
-        "batches of 256 in 913 ms) and 8.8 % of the theoretical maximum (1,820 requests/s)." in text[0]
+        "batches of 256 in 913 ms, had each a device of its own) and 8.8 % of the theoretical maximum (1,820 "
+        "requests/s)." in text[0]
     )
     assert figure.layout.yaxis.type == "log"
     assert draw(workload, matrix, figure_name(), throughput_axis="linear")[0].layout.yaxis.type is None
