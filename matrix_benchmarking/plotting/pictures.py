@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
+import base64
+import contextlib
 import dataclasses
 import importlib.util
+import itertools
+import json
+import os
 import shutil
-from collections.abc import Sequence
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, MatbenchError
@@ -26,7 +35,14 @@ SCALE = 2
 WIDTH, HEIGHT = 1000, 440
 TITLE_ROOM = 70
 """What a title above the figure takes, in pixels."""
-TIMEOUT_S = 90
+FIGURE_S = 60.0
+"""What a figure may take before the next one is drawn."""
+TIMEOUT_S = 90.0
+"""How long a browser may be silent before another one is started in its place."""
+CLOSING_S = 10.0
+"""What a browser may take to end when all is drawn; kaleido may wait for that for ever."""
+BROWSERS_STARTED = 2
+"""At most, where one falls silent."""
 NAMES = ", ".join(STARTS)
 
 
@@ -52,32 +68,45 @@ def find_browser() -> str:
 
 
 def draw(pages: Sequence[Page], wanted: Pictures) -> tuple[dict[str, bytes], list[str]]:
-    """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one."""
-    figures: dict[str, tuple[Figure, str]] = {}
+    """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one.
+
+    Raises:
+        MatbenchError: the browser draws nothing at all.
+    """
+    pictures: dict[str, bytes] = {}
+    failures: list[str] = []
+    orders: list[tuple[str, str, str, dict[str, Any]]] = []
     for page in pages:
         stem = page.file.removeprefix("#").removesuffix(".html")
         for number, figure in enumerate(page.figures, 1):
             name = stem if stem == figure.slug else f"{stem}-{number}-{figure.slug}"
-            figures |= {f"{FOLDER}/{name}.{kind}": (figure, kind) for kind in wanted.formats}
-    if not figures:
-        return {}, []
-    try:
-        drawn = asyncio.run(_draw(list(figures.values()), wanted))
-    except (RuntimeError, OSError, ValueError, TimeoutError) as error:
-        raise MatbenchError(f"{wanted.browser} could not draw the figures ({type(error).__name__}: {error})") from error
-    outcomes = list(zip(figures.items(), drawn, strict=True))
-    failures = [
-        f"'{figure.name}' can't be drawn as {kind.upper()} ({why})."
-        for (_, (figure, kind)), why in outcomes
-        if isinstance(why, str)
-    ]
-    return {name: picture for (name, _), picture in outcomes if isinstance(picture, bytes)}, failures
+            for kind in wanted.formats:
+                try:
+                    order = _order(figure, kind, wanted.size)
+                except Exception as error:  # noqa: BLE001  a figure may fail in any way; the others can be drawn
+                    failures.append(_failed(figure.name, kind, f"{type(error).__name__}: {str(error)[:300]}"))
+                else:
+                    orders.append((f"{FOLDER}/{name}.{kind}", figure.name, kind, order))
+    answered = 0
+    for _ in range(BROWSERS_STARTED):
+        for answer in _answers(orders[answered:], wanted):
+            file, name, kind, _ = orders[answered]
+            answered += 1
+            picture = base64.b64decode(answer.get("picture", ""))
+            if picture.startswith(STARTS[kind]):
+                pictures[file] = picture
+            else:
+                why = answer.get("failure", "the browser gave no picture: is it too large?")
+                failures.append(_failed(name, kind, why))
+    silent = f"it gave no answer in {TIMEOUT_S:g} s"
+    if orders and not answered:
+        raise MatbenchError(f"{wanted.browser} could not draw the figures ({silent})")
+    failures += [_failed(name, kind, f"{wanted.browser}: {silent}") for _, name, kind, _ in orders[answered:]]
+    return pictures, failures
 
 
 def titled(figure: Any, name: str, size: tuple[int, int] | None = None) -> dict[str, Any]:
     """*figure* on white, with *name* above its legend; a dictionary of plain values as plotly's JSON has it."""
-    import json
-
     import plotly.io
 
     plain: dict[str, Any] = json.loads(plotly.io.to_json(figure, validate=False))
@@ -102,20 +131,59 @@ def titled(figure: Any, name: str, size: tuple[int, int] | None = None) -> dict[
     return plain
 
 
-async def _draw(figures: Sequence[tuple[Figure, str]], wanted: Pictures) -> list[bytes | str]:
-    """The picture of each of *figures* in its format, or why there is none."""
-    import kaleido
-
-    # No MathJax, which kaleido would fetch; nothing of matbench's figures needs it.
-    async with kaleido.Kaleido(path=wanted.browser, mathjax=False, timeout=TIMEOUT_S) as drawing:
-        return [await _drawn(figure, kind, drawing, wanted.size) for figure, kind in figures]
+def _order(figure: Figure, kind: str, size: tuple[int, int] | None) -> dict[str, Any]:
+    """What is drawn, as :mod:`.drawer` takes it."""
+    plain = titled(figure.figure, figure.name, size)
+    scale = (SCALE if kind == "png" else 1) * (size[0] / plain["layout"]["width"] if size else 1)
+    return {"figure": plain, "options": {"format": kind, "scale": scale}}
 
 
-async def _drawn(figure: Figure, kind: str, drawing: Any, size: tuple[int, int] | None) -> bytes | str:
-    try:
-        plain = titled(figure.figure, figure.name, size)
-        scale = (SCALE if kind == "png" else 1) * (size[0] / plain["layout"]["width"] if size else 1)
-        picture: bytes = await drawing.calc_fig(plain, opts={"format": kind, "scale": scale})
-    except Exception as error:  # noqa: BLE001  a figure may fail in any way; the others can be drawn
-        return f"{type(error).__name__}: {str(error)[:300]}"
-    return picture if picture.startswith(STARTS[kind]) else "the browser gave no picture: is it too large?"
+def _failed(name: str, kind: str, why: str) -> str:
+    return f"'{name}' can't be drawn as {kind.upper()} ({why})."
+
+
+def _answers(orders: Sequence[tuple[str, str, str, dict[str, Any]]], wanted: Pictures) -> Iterator[dict[str, str]]:
+    """An answer to each of *orders*; it ends where the browser gives none for TIMEOUT_S.
+
+    Raises:
+        MatbenchError: the browser doesn't start.
+    """
+    if not orders:
+        return
+    # The browser's own files go with the directory, however it ends.
+    with tempfile.TemporaryDirectory(prefix="matbench-pictures-", ignore_cleanup_errors=True) as directory:
+        file = Path(directory) / "orders.json"
+        file.write_text(json.dumps([order for *_, order in orders]), encoding="utf-8")
+        command = [
+            sys.executable,
+            "-m",
+            "matrix_benchmarking.plotting.drawer",
+            str(file),
+            wanted.browser,
+            f"{FIGURE_S}",
+        ]
+        environment = {**os.environ, "TMPDIR": directory}
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment) as drawer:
+            for line in itertools.islice(_lines(drawer), len(orders)):
+                answer = json.loads(line)
+                if "end" in answer:
+                    raise MatbenchError(f"{wanted.browser} could not draw the figures ({answer['end']})")
+                yield answer
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                drawer.wait(CLOSING_S)
+            drawer.kill()
+
+
+def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """What *process* prints, line by line; it is ended where it prints nothing for TIMEOUT_S."""
+    assert process.stdout is not None
+    while True:
+        silence = threading.Timer(TIMEOUT_S, process.kill)
+        silence.start()
+        try:
+            line = process.stdout.readline()
+        finally:
+            silence.cancel()
+        if not line:
+            return
+        yield line

@@ -13,7 +13,7 @@ import pytest
 
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import pictures, site
 from matrix_benchmarking.workload import Workload
@@ -122,3 +122,48 @@ def test_the_screenshots_script_says_what_it_does(repository: Path, tmp_path: Pa
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert "every page of every sample" in said
     assert [*tmp_path.iterdir()] == []
+
+
+SILENT = "#!/bin/sh\nexec sleep 20\n"
+SILENT_ONCE = """#!/bin/sh
+if mkdir "$0.was-here" 2> /dev/null; then exec sleep 20; fi
+exec {chromium} "$@"
+"""
+
+
+def browser(folder: Path, script: str) -> str:
+    """A browser that is a shell script."""
+    file = folder / "browser"
+    file.write_text(script)
+    file.chmod(0o755)
+    return str(file)
+
+
+def drawn_by(browser: str, matrix: Matrix, workload: Workload, folder: Path) -> site.Written:
+    study = Study(matrix, workload, given=Given(place="results"))
+    return site.write_site(study, folder / "report", ["report: Costs"], drawing=pictures.Pictures(browser))
+
+
+def test_a_browser_that_never_answers_is_given_up(
+    matrix: Matrix, workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("kaleido")
+    monkeypatch.setattr(pictures, "TIMEOUT_S", 2.0)
+    with pytest.raises(MatbenchError, match=r"browser could not draw the figures \(it gave no answer in 2 s\)"):
+        drawn_by(browser(tmp_path, SILENT), matrix, workload, tmp_path)
+
+
+def test_a_second_browser_goes_on_where_the_first_one_hangs(
+    chromium: str, matrix: Matrix, workload: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("kaleido")
+    monkeypatch.setattr(pictures, "TIMEOUT_S", 15.0)
+    written = drawn_by(browser(tmp_path, SILENT_ONCE.format(chromium=chromium)), matrix, workload, tmp_path)
+    assert len(written.pictures) == 1
+    assert not written.failures
+
+
+def test_a_browser_that_is_none_is_said(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
+    pytest.importorskip("kaleido")
+    with pytest.raises(MatbenchError, match=r"browser could not draw the figures \("):
+        drawn_by(browser(tmp_path, "#!/bin/sh\nexit 3\n"), matrix, workload, tmp_path)
