@@ -89,7 +89,7 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
 
 def _document(title: str, content: str, plotly: str, sources: str, provenance: Provenance) -> str:
     """The document around *content*: *plotly* is an element, *sources* what else may run beside the page's script."""
-    script = asset("page.js")
+    script = asset("tables.js") + asset("page.js")
     config = f'<script type="application/json" id="figure-config">{script_json(json.dumps(template.CONFIG))}</script>\n'
     written = provenance.written.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     policy = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -59,8 +60,12 @@ def how_to_read(items: Iterable[str]) -> Node:
 
 def command(text: str) -> Node:
     """A command, or other lines to take along, with a button that copies them."""
-    copies = html.Button("Copy", className="tool", **{"data-copy": ""})  # what stands before it, by the page's script
-    return html.Div([html.Pre(html.Code(text)), copies], className="command")
+    return html.Div([html.Pre(html.Code(text)), copy_button()], className="command")
+
+
+def copy_button() -> Node:
+    """A button that copies the element before it, by the page's script."""
+    return html.Button("Copy", className="tool", **{"data-copy": ""})
 
 
 ROWS_SHOWN = 500
@@ -168,8 +173,12 @@ class Table:
         """True while its rows have not been made: there may be many."""
         return isinstance(self.source, Iterator) and "rows" not in self.__dict__
 
-    def as_html(self) -> Component:
-        """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
+    def as_html(self, export: str = "") -> Component:
+        """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out.
+
+        Args:
+            export: the name of the CSV file that a button in the caption saves, without its suffix; empty for none.
+        """
         kept = [place for place in range(len(self.columns)) if place not in self.constants]
         shown = self.rows[: self.limit]
         caption = self.title
@@ -178,7 +187,14 @@ class Table:
         looks = ["setting" if place in self.settings else "" for place in range(len(self.columns))]
         head = html.Thead(html.Tr([_header(self.columns[place], looks[place]) for place in kept]))
         body = [html.Tr([_cell(row[place], self.columns[place], looks[place]) for place in kept]) for row in shown]
-        made = html.Table([html.Caption(caption), head, html.Tbody(body)], className="sortable")
+        tools: list[Node] = []
+        data: dict[str, str] = {}
+        if export:
+            label = {"data-export-table": export, "aria-label": f"Export as CSV: {self.caption}"}
+            tools = [" ", html.Button("CSV", className="tool", title="Export this table as CSV", **label)]
+            same = [(self.columns[place].heading, text) for place, text in self.constants.items()]
+            data = {"data-same": json.dumps(same)}
+        made = html.Table([html.Caption([caption, *tools]), head, html.Tbody(body)], className="sortable", **data)
         return html.Div(made, className="table-scroll", tabIndex="0", role="region", **{"aria-label": caption})
 
 
@@ -204,4 +220,11 @@ def _cell(cell: Cell | str, column: Column, look: str) -> Component:
         cell = Cell(cell)
     look = f"{'number ' if column.numeric else ''}{'mark ' if cell.mark else ''}{look}".strip()
     data = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
-    return html.Td(cell.content, className=look or None, **data)
+    return html.Td(_copied(cell.content), className=look or None, **data)
+
+
+def _copied(content: Node) -> Node:
+    """*content* with a button that copies each command, or what else is told on, in it."""
+    if isinstance(content, (list, tuple)):
+        return [_copied(each) for each in content]
+    return [content, " ", copy_button()] if getattr(content, "_type", "") == "Code" else content

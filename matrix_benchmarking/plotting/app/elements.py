@@ -18,11 +18,12 @@ from ..tables import Cell, Column, Node, Part, Row, Table, dcc, html
 
 FIGURE_HEIGHT_PX = 440
 """About what a figure takes with its text; what comes late shall not push what is below it."""
-SHORT_ROWS = 12
-"""Up to so many rows a grid is as high as they are; a longer one scrolls."""
+SHORT_ROWS = 30
+"""Up to so many rows a table is one as on written pages; a longer one is a grid that scrolls and can be filtered."""
 HEIGHT_PX = 520
-HEADER_PX, ROW_PX, LINE_PX = 42, 36, 17
-"""The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
+HEADER_PX, LINE_PX = 42, 17
+SHORT_HEADER_PX, SHORT_ROW_PX = 60, 34
+"""The least that a short table takes: its place until it is made."""
 TITLE_CHARACTERS = 14
 """A longer title is broken into lines, up to this width: what was measured is seen without scrolling."""
 WRAPPED_ROWS = 200
@@ -86,8 +87,8 @@ def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
         if isinstance(node, Table):
             identity, is_below, is_first = f"{prefix}-table-{next(numbers)}", not is_first, False
             if deferred is not None and (is_below or node.is_lazy):
-                return deferred.place(lambda: grid(node, identity), height_px(node))
-            return grid(node, identity)
+                return deferred.place(lambda: as_shown(node, identity), height_px(node))
+            return as_shown(node, identity)
         if isinstance(node, Part) and node.height_px and deferred is not None:
             return deferred.place(node.make, node.height_px)
         is_first = is_first and not isinstance(node, Part)
@@ -131,9 +132,9 @@ def _graph(graph: Any, identity: str) -> Node:
 
 
 def height_px(table: Table) -> int:
-    """About what the grid of *table* takes, without making its rows."""
+    """About what *table* takes, without making its rows."""
     is_short = not table.is_lazy and len(table.rows) <= SHORT_ROWS
-    return _header_px(table) + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
+    return SHORT_HEADER_PX + SHORT_ROW_PX * len(table.rows) if is_short else HEIGHT_PX
 
 
 def _header_px(table: Table) -> int:
@@ -141,9 +142,14 @@ def _header_px(table: Table) -> int:
     return HEADER_PX + (LINE_PX * (lines - 1) if len(table.columns) > FEW_COLUMNS else 0)
 
 
+def as_shown(table: Table, identity: str) -> Node:
+    """*table* as it is shown: a short one as on a written page, with its export."""
+    return table.as_html(identity) if len(table.rows) <= SHORT_ROWS else grid(table, identity)
+
+
 def grid(table: Table, identity: str) -> Node:
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
-    is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
+    many = len(table.columns) > FEW_COLUMNS
     shown = [place for place in range(len(table.columns)) if place not in table.constants]
     wrapped = len(table.rows) <= WRAPPED_ROWS
     joined = {
@@ -164,7 +170,7 @@ def grid(table: Table, identity: str) -> Node:
         id=identity,
         columnDefs=[
             {
-                **_definition(column, place, is_short, wraps),
+                **_definition(column, place, wraps),
                 **({"width": width} if many else {"flex": width, "minWidth": min(width, LEAST_SHARED_PX)}),
                 "hide": place in table.constants,
                 "pinned": "left" if many and place in pinned else None,
@@ -177,10 +183,9 @@ def grid(table: Table, identity: str) -> Node:
         rowData=rows,
         getRowId="params.data.id",
         className="grid",
-        style={"height": None if is_short else f"{HEIGHT_PX}px"},
+        style={"height": f"{HEIGHT_PX}px"},
         dashGridOptions={
             "theme": {"function": THEME},
-            "domLayout": "autoHeight" if is_short else "normal",
             "enableCellTextSelection": True,
             "ensureDomOrder": True,
             "suppressColumnVirtualisation": True,
@@ -193,16 +198,17 @@ def grid(table: Table, identity: str) -> Node:
         },
         csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )
-    count = f"{len(table.rows)} {'row' if len(table.rows) == 1 else 'rows'}"
     export = html.Button(
         "CSV",
         className="tool",
         title="Export this table as CSV",
         **{"data-export-grid": identity, "aria-label": f"Export as CSV: {table.caption}"},
     )
-    head = html.Div([html.Span(f"{table.title} · {count}", className="caption"), export], className="grid-head")
+    head = html.Div(
+        [html.Span(f"{table.title} · {len(table.rows)} rows", className="caption"), export], className="grid-head"
+    )
     # Dash loads the grid after the page: until then its place is kept.
-    place = html.Div(described, style={"minHeight": f"{height_px(table)}px"})
+    place = html.Div(described, style={"minHeight": f"{HEIGHT_PX}px"})
     return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
 
 
@@ -213,14 +219,14 @@ def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> i
     return min(max(LEAST_WIDTH_PX, round(longest * CHARACTER_PX) + PADDING_PX), MOST_WIDTH_PX)
 
 
-def _definition(column: Column, place: int, is_short: bool, wraps: bool) -> dict[str, object]:
+def _definition(column: Column, place: int, wraps: bool) -> dict[str, object]:
     definition: dict[str, object] = {
         "field": f"c{place}",
         "headerName": column.heading,
         "headerTooltip": column.help or None,
         "cellRenderer": "MatbenchCell",
-        "filter": not is_short and ("agNumberColumnFilter" if column.numeric else "agTextColumnFilter"),
-        "floatingFilter": not is_short,
+        "filter": "agNumberColumnFilter" if column.numeric else "agTextColumnFilter",
+        "floatingFilter": True,
         "suppressHeaderFilterButton": True,
         "resizable": True,
         "sortable": True,

@@ -14,7 +14,7 @@ Tree: TypeAlias = "str | list[Any]"
 _TAGS = {*TAGS, "button"}
 _PLAIN = {
     *("className", "id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "open"),
-    *("hidden", "start", "style", "draggable"),
+    *("hidden", "start", "style", "draggable", "href"),
 }
 
 
@@ -33,7 +33,8 @@ def _fold(node: Any) -> Tree | dict[str, Any]:
     if not hasattr(node, "to_plotly_json"):
         return str(node)
     found: dict[str, Any] = node.to_plotly_json()
-    properties, tag = dict(found["props"]), found["type"].lower()
+    properties = {name: value for name, value in found["props"].items() if name != "href" or _is_address(value)}
+    tag = found["type"].lower()
     children = [_fold(each) for each in _listed(properties.pop("children", None)) if each is not None]
     is_plain = found["namespace"] == "dash_html_components" and tag in _TAGS
     if is_plain and all(itertools.starmap(_is_plain, properties.items())) and not any(map(_is_dash, children)):
@@ -56,8 +57,10 @@ def _is_dash(made: Tree | dict[str, Any]) -> bool:
 
 
 def _is_plain(name: str, value: object) -> bool:
-    if name == "href":
-        return value is None or safe_address(str(value)) == value
     if name == "id":
         return isinstance(value, str)
     return name in _PLAIN or name.startswith(("data-", "aria-"))
+
+
+def _is_address(value: object) -> bool:
+    return value is not None and safe_address(str(value)) == value

@@ -61,7 +61,8 @@ def make_app(
     data = Data(source)
     app = dash.Dash(
         "matbench",
-        assets_folder=os.fspath(Path(__file__).parent / "assets"),
+        assets_folder=os.fspath(Path(__file__).parents[1] / "assets"),
+        assets_ignore=r"page\..*",  # of written pages; the style is in the document
         serve_locally=True,
         suppress_callback_exceptions=True,
         update_title="",

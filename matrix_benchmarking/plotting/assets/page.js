@@ -1,5 +1,5 @@
 "use strict";
-// Draws the page's figures in the colours of its style, those far below when they are seen; makes its tables sortable.
+// Draws the page's figures in the colours of its style, those far below when they are seen.
 (() => {
   const figures = new Map();
   const drawn = new Set();
@@ -87,53 +87,6 @@
     }
   }
 
-  function cellValue(row, column) {
-    const cell = row.cells[column];
-    if (cell.dataset.sort !== undefined) return Number(cell.dataset.sort);
-    const text = cell.textContent.trim();
-    return text !== "" && !Number.isNaN(Number(text)) ? Number(text) : text;
-  }
-
-  function compare(first, second) {
-    if (typeof first === "number" && typeof second === "number") return first - second;
-    if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
-    return first.localeCompare(second, undefined, { numeric: true });
-  }
-
-  function sort(table, header) {
-    const descending = header.getAttribute("aria-sort") === "ascending";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    header.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const body = table.tBodies[0];
-    const rows = Array.from(body.rows);
-    rows.sort((a, b) => compare(cellValue(a, header.cellIndex), cellValue(b, header.cellIndex)) * (descending ? -1 : 1));
-    body.append(...rows);
-  }
-
-  function makeSortable(table) {
-    if (table.tBodies[0].rows.length < 2) return;
-    for (const header of table.tHead.rows[0].cells) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...header.childNodes);
-      header.append(button);
-      button.addEventListener("click", () => sort(table, header));
-    }
-  }
-
-  // Where it is narrow, one cell has all settings of a row: what was measured is seen without scrolling.
-  function joinSettings(table) {
-    const names = [...table.tHead.querySelectorAll(".setting")].map((header) => header.textContent);
-    for (const row of names.length ? table.rows : []) {
-      const settings = [...row.querySelectorAll(".setting")];
-      const cell = row.cells[0].cloneNode();
-      const said = settings.map(({ textContent: text }, at) => (/^[\d.]*$/.test(text) ? `${names[at]} ${text}` : text));
-      cell.textContent = cell.tagName === "TH" && names.length > 2 ? "Settings" : said.join(" · ");
-      cell.className = "joined";
-      settings.at(-1).after(cell);
-    }
-  }
-
   function print(printing) {
     document.documentElement.classList.toggle("printing", printing);
     for (const details of document.querySelectorAll("details")) {
@@ -154,8 +107,7 @@
 
   readFigures();
   drawFirst();
-  document.querySelectorAll("table.sortable").forEach(joinSettings);
-  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("table.sortable").forEach(matbenchTables.makeReady);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));

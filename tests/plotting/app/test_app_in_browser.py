@@ -76,19 +76,20 @@ def test_what_comes_late_does_not_push_what_is_seen(tab: Any, address: str, quer
     with Visit(tab, address) as visit:
         visit.open(query)
         visit.page.evaluate(WATCH)
-        visit.page.wait_for_selector("#content .trace, #content .ag-row", state="attached")
+        visit.page.wait_for_selector("#content .trace, #content td", state="attached")
         visit.page.wait_for_timeout(500)
         assert visit.page.evaluate("shifts.reduce((sum, value) => sum + value, 0)") < 0.1
 
 
 def test_the_colours_are_those_of_the_system(tab: Any, address: str) -> None:
-    script = "['body', '.ag-root-wrapper'].map(e => getComputedStyle(document.querySelector(e)).backgroundColor)"
+    script = "['body', '.table-scroll td', '.ag-root-wrapper'].map(e => getComputedStyle(document.querySelector(e)).backgroundColor)"
     with Visit(tab, address) as visit:
         visit.open()
+        visit.see_all()
         visit.page.wait_for_selector(".ag-root-wrapper")
-        assert visit.page.evaluate(script) == ["rgb(255, 255, 255)"] * 2
+        assert visit.page.evaluate(script) == ["rgb(255, 255, 255)"] * 3
         visit.page.emulate_media(color_scheme="dark")
-        assert visit.page.evaluate(script) == ["rgb(21, 24, 29)"] * 2
+        assert visit.page.evaluate(script) == ["rgb(21, 24, 29)"] * 3
 
 
 def test_a_filter_changes_verdict_counts_and_page_and_back_undoes_it(tab: Any, address: str) -> None:
@@ -194,7 +195,7 @@ def test_the_command_that_repeats_a_run_is_copied(tab: Any, address: str, *, is_
 def test_the_command_of_a_failed_run_is_copied_from_its_row(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
         visit.open("?show=error-report")
-        row = visit.page.locator("#content .ag-row", has=visit.page.locator("code"))
+        row = visit.page.locator("#content tbody tr", has=visit.page.locator("code"))
         row.first.get_by_role("button", name="Copy").click()
         copied: str = visit.page.evaluate("navigator.clipboard.readText()")
         assert copied.startswith("matbench benchmark ")
@@ -230,6 +231,27 @@ def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_pat
         assert {row["image"] for row in rows} == {"onnx-fp32"}
         costs = [float(row["1B_cost (USD)"]) for row in rows]
         assert costs == sorted(costs)
+        assert visit.complaints == []
+
+
+def test_a_short_table_is_sorted_and_exported_with_what_it_says_once(tab: Any, address: str, tmp_path: Path) -> None:
+    with Visit(tab, address) as visit:
+        visit.open("")
+        box = visit.page.locator(".table-scroll", has_text="Best 1B_cost of each variant")
+        header = box.get_by_role("columnheader", name="1B_cost")
+        for order in ("ascending", "descending"):
+            header.get_by_role("button").click()
+            assert header.get_attribute("aria-sort") == order
+        rows = exported(visit, box, tmp_path / "table.csv")
+        costs = [float(row["1B_cost (USD)"]) for row in rows]
+        assert costs == sorted(costs, reverse=True)
+        assert (rows[-1]["image"], rows[-1]["Difference"], rows[0]["Difference"]) == ("onnx-int8", "0", "+201 %")
+        assert {row["engine"] for row in rows} == {"onnxruntime"}
+        assert {row["Runs"] for row in rows} == {"3"}
+        visit.page.get_by_role("checkbox", name="onnx-fp32, 54 runs").click()
+        visit.wait_text("#headline", "onnx-fp32")
+        assert header.get_attribute("aria-sort") is None
+        assert box.locator("tbody tr").count() == 2
         assert visit.complaints == []
 
 
@@ -323,7 +345,7 @@ def test_hostile_text_is_text(application: Application, tab: Any, tmp_path: Path
             visit.follow(f"?show={page}")
             visit.see_all()
         assert hostile in visit.text("#selectors")
-        box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
+        box = visit.page.locator(".table-scroll", has_text="Mean over the runs at each point")
         box.scroll_into_view_if_needed()
         rows = exported(visit, box, tmp_path / "table.csv")
         assert f"'{hostile}" in {row["image"] for row in rows}

@@ -97,11 +97,11 @@ CUT = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap(plot =>
     return [...boxes.filter(([box]) => box.left < left - 1 || box.right > right + 1).map(([, text]) => text),
         ...titles.filter((one, at) => titles.slice(at + 1).some(other => meet(one, other))).map(() => "titles meet")];
 })"""
-VALUES = """() => [...document.querySelectorAll(".grid")].filter(grid => grid.querySelector("[col-id=joined].ag-cell"))
-    .map(grid => {
-        const first = grid.querySelector(".ag-center-cols-container .ag-row[row-index='0']").children[0];
-        return [first.textContent, first.getBoundingClientRect().right <= innerWidth];
-    })"""
+VALUES = """() => [
+    ...[...document.querySelectorAll(".grid")].filter(grid => grid.querySelector("[col-id=joined].ag-cell"))
+        .map(grid => grid.querySelector(".ag-center-cols-container .ag-row[row-index='0']").children[0]),
+    ...document.querySelectorAll("#content tbody tr:first-child td.joined + td"),
+].map(first => [first.textContent, first.getBoundingClientRect().right <= innerWidth])"""
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,11 @@
 
   // Elements that nobody but this script deals with: Dash would take longer for each of them.
   const drawn = (tree) =>
-    typeof tree === "string" ? tree : window.React.createElement(tree[0], tree[1], ...tree[2].map(drawn));
+    typeof tree === "string" ? tree : window.React.createElement(tree[0], properties(tree), ...tree[2].map(drawn));
+  // A table is changed by its own script afterwards: another answer's is another table, not this one with other cells.
+  const properties = (tree) => (tree[0] === "table" ? { ...tree[1], key: tables.get(tree) || named(tree) } : tree[1]);
+  const tables = new WeakMap();
+  const named = (tree) => tables.set(tree, `table-${(counter += 1)}`).get(tree);
   const Markup = ({ trees }) => window.React.createElement(window.React.Fragment, null, ...trees.map(drawn));
   window.matbench = { Markup };
 
@@ -131,6 +135,7 @@
     for (const part of document.querySelectorAll("#content .part")) {
       if (part.querySelector(":scope > .waiting")) seen.observe(part);
     }
+    for (const table of document.querySelectorAll("table.sortable:not(.ready)")) window.matbenchTables.makeReady(table);
     for (const grid of document.querySelectorAll(".grid")) if (!fitted.has(grid)) fit(grid);
   });
 
@@ -146,12 +151,13 @@
     }
     const act = event.target.closest("button[data-deal], button[data-keep]");
     if (act) return void write(act);
-    const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-copy]");
+    const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-export-table], button[data-copy]");
     if (!button) return;
     if (button.dataset.event === "write") window.dash_clientside.set_props("notice", { children: "Writing the report …" });
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);
+    if (button.dataset.exportTable) window.matbenchTables.save(button.closest("table"), `${button.dataset.exportTable}.csv`);
     if (button.dataset.copy !== undefined) copy(button);
   });
 
@@ -218,20 +224,13 @@
     return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
   }
 
-  // What a spreadsheet would take for a formula gets a ' before it; a number, and a share, stay what they are.
-  function noFormula(value) {
-    const isFormula = typeof value === "string" && /^[=+\-@\t\r\n]/.test(value);
-    return isFormula && !/^[+-]?[\d.,]+(e[+-]?\d+)?\s*[%×]?$/i.test(value) ? `'${value}` : value;
-  }
-
   function exportGrid(id) {
     const processCellCallback = ({ value, node, column }) => {
       const parts = node.data[`${column.getColDef().field}p`];
       const text = parts ? parts.map((part) => (typeof part === "object" ? part.text : part)).join("") : value;
-      const isPlain = value !== null && value !== undefined && !/[%×]/.test(String(text));
-      return noFormula(isPlain ? value : text); // a share is exported as it is shown, and so is what has no number
+      return window.matbenchTables.exported(value ?? NaN, String(text ?? ""));
     };
-    const processHeaderCallback = ({ column }) => noFormula(column.getColDef().headerName);
+    const processHeaderCallback = ({ column }) => window.matbenchTables.noFormula(column.getColDef().headerName);
     const api = window.dash_ag_grid.getApi(id);
     const columnKeys = api.getColumns().filter((column) => column.getColId() !== "joined");
     api.exportDataAsCsv({ fileName: `${id}.csv`, columnKeys, processCellCallback, processHeaderCallback });
@@ -264,12 +263,11 @@
     return props.data[`${field}m`] ? element("strong", { className: "mark" }, ...shown) : element("span", null, ...shown);
   };
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
-  const order = new Intl.Collator(undefined, { numeric: true });
   functions.matbenchCompare = (one, other) => {
     if (one === other) return 0;
     if (one === null || one === undefined) return 1;
     if (other === null || other === undefined) return -1;
-    return typeof one === "number" && typeof other === "number" ? one - other : order.compare(String(one), String(other));
+    return window.matbenchTables.compare(one, other);
   };
 
   functions.matbenchJoined = ({ api, data }) => {
