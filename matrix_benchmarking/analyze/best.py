@@ -21,7 +21,7 @@ from ..workload import Workload
 from . import intervals
 from .blocks import Block, blocks_of
 from .intervals import Interval, Scale
-from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, varying
+from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, sharing, varying
 from .select.newest import Newest, of_newest
 
 if TYPE_CHECKING:
@@ -57,15 +57,22 @@ class Group:
     tried: tuple[Mapping[str, object], ...]  # settings of all points, also where a narrower question leaves some out
     standings: tuple[Standing, ...]  # all points, the best first; ties in the order of their settings
     scale: Scale  # of the differences
-    # By how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else in the
-    # KPI's unit; None where nothing was repeated.
-    optimism: float | None
     estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
     # Of which it is a part, and from which its points have their intervals; None for the whole.
     whole: Group | None = None
     # What :func:`.limits.bounded` found, by KPI; one thread makes what several ask for.
     known_bounds: dict[str, Sequence[Bounded]] = dataclasses.field(default_factory=dict, init=False, compare=False)
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, init=False, compare=False)
+
+    @functools.cached_property
+    def optimism(self) -> float | None:
+        """By how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else in the
+        KPI's unit; None where nothing was repeated.
+        """
+        from . import best_of
+
+        lower = bool(self.kpi.lower_better)
+        return None if self.estimates is None else best_of.optimism(self.estimates, lower_better=lower)
 
     @functools.cached_property
     def variants(self) -> list[Standing]:
@@ -110,8 +117,7 @@ class Group:
 
     def highest(self, point: Point) -> list[str]:
         """The tuned settings of which *point* has the largest number that was tried with its variant, of several."""
-        variant = key(point.settings, self.variant_names)
-        tried = [settings for settings in self.tried if key(settings, self.variant_names) == variant]
+        tried = sharing(self.tried, point.settings, self.variant_names, lambda settings: settings)
         found = []
         for name in self.tuning_names:
             numbers = {value for one in tried if is_number(value := one.get(name))}
@@ -122,12 +128,8 @@ class Group:
     def step_below(self, point: Point, name: str) -> Standing | None:
         """The point with the next smaller number of *name*, and otherwise the settings of *point*."""
         rest = [each for each in (*self.variant_names, *self.tuning_names) if each != name]
-        alike = key(point.settings, rest)
-        below = [
-            (value, one)
-            for one in self.standings
-            if is_number(value := one.point.settings.get(name)) and key(one.point.settings, rest) == alike
-        ]
+        same = sharing(self.standings, point.settings, rest, lambda one: one.point.settings)
+        below = [(value, one) for one in same if is_number(value := one.point.settings.get(name))]
         own = point.settings.get(name)
         lower = [pair for pair in below if is_number(own) and pair[0] < own]
         return max(lower, key=lambda pair: pair[0])[1] if lower else None
@@ -173,7 +175,8 @@ def rank(
         return Best(None, (), ())
     matrix, newest = of_newest(matrix, workload, order)
     ranked, excluded = select(matrix, workload)
-    blocks = _blocks(matrix.entries, [runs for runs, _ in ranked])
+    entries = matrix.entries
+    blocks = functools.cache(lambda: _blocks(entries, [runs for runs, _ in ranked]))
     groups: dict[object, list[Rows]] = {}
     headlines: dict[object, KPIDefinition] = {}
     settings = [runs[0].settings for runs, _ in ranked]
@@ -230,9 +233,9 @@ def narrowed(group: Group, places: Sequence[int]) -> Group:
     """The points of *group* that have these *places*, the best first, compared with each other instead of with all."""
     found = None if group.estimates is None else group.estimates.of(places)
     points = [group.standings[place].point for place in places]
-    standings, optimism = _compared(points, group.kpi, group.scale, found)
+    standings = _compared(points, group.kpi, group.scale, found)
     whole = group.whole or group
-    return dataclasses.replace(group, standings=standings, optimism=optimism, estimates=found, whole=whole)
+    return dataclasses.replace(group, standings=standings, estimates=found, whole=whole)
 
 
 def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
@@ -258,14 +261,14 @@ def _group(
     workload: Workload,
     settings: Mapping[str, object],
     named_by: tuple[str, ...],
-    blocks: Mapping[int, Block],
+    blocks: Callable[[], Mapping[int, Block]],
     variant_keys: Sequence[str],
     differing: Collection[str],
     whole: Group | None,
 ) -> Group:
     known = None if whole is None else whole.places_of(points_runs)
     if whole is None or known is None:
-        points, scale, found = _points(points_runs, kpi, blocks)
+        points, scale, found = _points(points_runs, kpi, blocks())
     else:
         points, scale = [whole.standings[place].point for place in known], whole.scale
         found = None if whole.estimates is None else whole.estimates.of(known)
@@ -283,7 +286,7 @@ def _group(
     places = ranks([point.settings for point in points], names)
     order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
     estimates = None if found is None else found.of(order)
-    standings, optimism = _compared([points[index] for index in order], kpi, scale, estimates)
+    standings = _compared([points[index] for index in order], kpi, scale, estimates)
     return Group(
         kpi=kpi,
         settings=settings,
@@ -294,7 +297,6 @@ def _group(
         tried=whole.tried if whole is not None else tuple(point.settings for point in points),
         standings=standings,
         scale=scale,
-        optimism=optimism,
         estimates=estimates,
         whole=whole if known is not None else None,
     )
@@ -302,10 +304,9 @@ def _group(
 
 def _compared(
     points: Sequence[Point], kpi: KPIDefinition, scale: Scale, found: Estimates | None
-) -> tuple[tuple[Standing, ...], float | None]:
-    """*points*, the best first, by what was *found* about each; and by how much the best looks too good."""
+) -> tuple[Standing, ...]:
+    """*points*, the best first, by what was *found* about each."""
     aparts: Sequence[bool | None] = [None] * len(points)
-    optimism = None
     if found is not None:
         from . import best_of  # numpy and scipy: a third of a second, which single runs don't need
 
@@ -313,13 +314,11 @@ def _compared(
         told = best_of.is_told(found, lower_better=lower)
         may_be = best_of.may_be_best(found, lower_better=lower)
         aparts = [True if not may else False if is_told else None for may, is_told in zip(may_be, told, strict=True)]
-        optimism = best_of.optimism(found, lower_better=lower)
     best = points[0].value
-    standings = tuple(
+    return tuple(
         Standing(point, point.value / best - 1 if scale is Scale.RATIO else point.value - best, apart)
         for point, apart in zip(points, aparts, strict=True)
     )
-    return standings, optimism
 
 
 def _points(

@@ -6,7 +6,8 @@ import dataclasses
 import enum
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -18,6 +19,7 @@ from .intervals import Interval, Sample
 
 Key = tuple[tuple[str, object], ...]
 Settings = Rows | Iterable[Mapping[str, object]]
+S = TypeVar("S")
 
 
 class ExclusionCause(enum.Enum):
@@ -84,6 +86,18 @@ def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
     """What identifies *settings* among those with the same values of *names*."""
     get = settings.get
     return tuple([typed(get(name, NOT_SET)) for name in names])
+
+
+def sharing(
+    many: Sequence[S], like: Mapping[str, object], names: Sequence[str], settings: Callable[[S], Mapping[str, object]]
+) -> list[S]:
+    """Those of *many* whose *settings* have the same :func:`key` as *like*."""
+    found: Sequence[S] = many
+    for name in names:  # what is alike is equal, which leaves few to look at
+        value = like.get(name, NOT_SET)
+        found = [one for one in found if settings(one).get(name, NOT_SET) == value]
+    wanted = key(like, names)
+    return [one for one in found if key(settings(one), names) == wanted]
 
 
 def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> tuple[tuple[int, float, str], ...]:

@@ -8,10 +8,11 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from .. import bucket, workload_file
 from .. import workload as workloads
@@ -45,6 +46,8 @@ _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
 
 Progress = Callable[[int, int], None]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def parse_tree(
@@ -147,7 +150,25 @@ def _executor(
         jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
     if given is not None or jobs <= 1:
         return contextlib.nullcontext(given)
-    return concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
+    return _Workers(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
+
+
+class _Workers(concurrent.futures.ProcessPoolExecutor):
+    """Processes that don't run the script of who called: it may have no ``if __name__ == "__main__"``.
+
+    What they are given is of importable modules, and a workload is loaded by its name or file.
+    """
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
+        script = sys.modules["__main__"]
+        hidden: dict[str, object] = {
+            name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)
+        }
+        vars(script).update(dict.fromkeys(hidden))  # what a started process would learn of it
+        try:
+            return super().submit(function, *args, **kwargs)
+        finally:
+            vars(script).update(hidden)
 
 
 def _end_with_the_parent() -> None:

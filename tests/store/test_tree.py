@@ -295,6 +295,24 @@ def test_worker_processes_end_with_a_parse_that_is_killed(sample, tmp_path):
         time.sleep(0.05)
 
 
+def test_a_script_that_opens_a_tree_is_run_once(sample, tmp_path):
+    """Whose processes are spawned, since another thread runs: they'd run a script that guards nothing themselves."""
+    shutil.copytree(sample, tmp_path / "tree")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading\n"
+        "import matrix_benchmarking as mb\n"
+        "print('started', __file__, flush=True)\n"
+        "ended = threading.Event()\n"
+        "threading.Thread(target=ended.wait, daemon=True).start()\n"
+        "runs = mb.open('tree', workload='encoder_bench', jobs=2)\n"
+        "print(len(runs.to_dataframe()), __file__)\n"
+    )
+    ran = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (ran.stderr, ran.returncode) == ("", 0)
+    assert ran.stdout.splitlines() == [f"started {script}", f"153 {script}"]
+
+
 def test_a_name_that_is_not_utf8_can_stand_in_any_output(tmp_path):
     directory = os.fsdecode(os.fsencode(tmp_path) + b"/tree/na\xff")
     write_test(Path(directory), {"vus": 1}, files=speed_files(1.0))

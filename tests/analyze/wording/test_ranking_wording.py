@@ -108,8 +108,11 @@ def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
         (0.004, Scale.DIFFERENCE, ""),
         (None, Scale.RATIO, ""),
     ]:
-        assert ranking.optimism(dataclasses.replace(group, optimism=optimism, scale=scale), money) == said
-    alone = dataclasses.replace(group, optimism=0.5, standings=group.standings[:1])
+        other = dataclasses.replace(group, scale=scale)
+        vars(other)["optimism"] = optimism
+        assert ranking.optimism(other, money) == said
+    alone = dataclasses.replace(group, standings=group.standings[:1])
+    vars(alone)["optimism"] = 0.5
     assert ranking.optimism(alone, money) == ""
 
 
