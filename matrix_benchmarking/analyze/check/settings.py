@@ -198,10 +198,10 @@ def _far_off(
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
     """Those of the *places* of one point whose values are far from all others, which agree; and the others' median."""
-    positive = [(place, value) for place, value in zip(places, values, strict=True) if value is not None and value > 0]
-    known = [value for _, value in positive]
+    known = [value for value in values if value is not None and value > 0]
     if len(known) < FEWEST or max(known) <= FAR_OFF * min(known):
         return
+    positive = [(place, value) for place, value in zip(places, values, strict=True) if value is not None and value > 0]
     for place, value in positive:
         rest = [other for one, other in positive if one != place]
         if max(rest) < AGREE * min(rest):
