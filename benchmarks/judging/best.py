@@ -27,6 +27,9 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
                 for is_dense in (True, False):
                     yield from _set_and_interval(rng, replications, count, runs, noise, is_dense)
     yield from _in_rounds(rng, replications)
+    for nights in (2, 3):
+        for are_shared in (True, False):
+            yield from _in_campaigns(rng, replications, nights, are_shared)
     for noise, dearest in ((0.05, 0.07), (0.10, 0.10), (0.18, 0.14)):
         for is_even in (True, False):
             yield from _limit(rng, replications, noise, dearest, is_even)
@@ -125,6 +128,37 @@ def _in_rounds(rng: np.random.Generator, replications: int) -> Iterator[Row]:
     hit, size = float(np.mean(hits)), float(np.mean(sizes))
     case = f"set of 25, dense, rounds of 8 %, 3 runs, 3 % (rounds left in: {np.mean(without):.1f})"
     yield Row("best", case, f"{size:.1f}, {hit:.3f}", "18.7", "≤ 10, ≥ .95", size <= 10 and hit >= 0.95)
+
+
+def _in_campaigns(rng: np.random.Generator, replications: int, nights: int, are_shared: bool) -> Iterator[Row]:
+    """10 points in two runs of 1 % a night, all of a night in a mood of 3 %; a night of all points, or of one."""
+    campaigns = [
+        [night if are_shared else nights * point + night for night in range(nights)] * 2 for point in range(10)
+    ]
+    rounds = [[*range(2 * nights)]] * 10 if are_shared else None
+    means, limited, hits, covered, kept = dense(10), np.linspace(36.0, 50.0, 10), [], [], []
+    for _ in range(replications):
+        shape = (2, 1 if are_shared else 10, nights)
+        of_cost, of_p95 = (
+            np.tile(measure(rng, np.ones(one.size), 1, 0.03).reshape(one.shape), 2) for one in np.ones(shape)
+        )
+        values = measure(rng, means, 2 * nights, 0.01) * of_cost
+        found = estimate(values.tolist(), rounds, campaigns)
+        assert found is not None
+        chosen, (low, high) = int(found.values.argmin()), intervals(found, lower_better=True)
+        hits.append(may_be_best(found, lower_better=True)[0])
+        covered.append(low[chosen] <= means[chosen] <= high[chosen] or not found.knows_moods)
+        slow = (measure(rng, limited, 2 * nights, 0.01) * of_p95).tolist()
+        keeping = np.flatnonzero(np.array(bounds_of(slow, (-limited).tolist(), campaigns, lower_better=True)) <= 43)
+        kept += [limited[keeping.max()] <= 43] if len(keeping) else []
+    hit, covers, keeps = (float(np.mean(each)) for each in (hits, covered, kept))
+    case = f"10 points, dense, {nights} nights of {'all' if are_shared else 'each'} in a mood of 3 %, 1 %"
+    figure = f"{hit:.3f}, {f'{covers:.3f}' if found.knows_moods else 'said to be of these nights alone'}"
+    yield Row(
+        "best", f"the set, the winner's interval: {case}", figure, "–", "≥ .95, ≥ .93", hit >= 0.95 and covers >= 0.93
+    )
+    share = len(kept) / replications
+    yield Row("limit", f"the named point keeps it: {case}", f"{keeps:.3f} of {share:.2f}", "–", "≥ .95", keeps >= 0.95)
 
 
 COSTS: dict[str, Callable[[Floats], Floats]] = {

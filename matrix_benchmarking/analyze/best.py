@@ -58,6 +58,8 @@ class Group:
     standings: tuple[Standing, ...]  # all points, the best first; ties in the order of their settings
     scale: Scale  # of the differences
     estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
+    # Of each run, by its place in the table, what it was measured together with; empty where nothing was repeated.
+    blocks: Callable[[], Mapping[int, Block]] = dataclasses.field(compare=False, repr=False)
     # Of which it is a part, and from which its points have their intervals; None for the whole.
     whole: Group | None = None
     # What :func:`.limits.bounded` found, by KPI; one thread makes what several ask for.
@@ -298,6 +300,7 @@ def _group(
         standings=standings,
         scale=scale,
         estimates=estimates,
+        blocks=blocks,
         whole=whole if known is not None else None,
     )
 
@@ -335,11 +338,10 @@ def _points(
         rounds, campaigns = ([[getattr(block, of) for block in each] for each in known] for of in ("round", "campaign"))
         found = best_of.estimate(values, rounds, campaigns)
         assert found is not None
-        is_within = found.campaigns is not None and not found.campaigns.is_known
         lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))
         widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
-            Interval(low, high, sample.runs == 1, is_within)
+            Interval(low, high, sample.runs == 1, not found.knows_moods)
             if high <= (WIDEST * low if found.scale is Scale.RATIO else low + widest)
             else None
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)

@@ -42,6 +42,7 @@ class Campaigns:
     shares: Floats
     variance: float  # of the mean of a point's runs in one campaign; NaN where no point was measured in two
     degrees: float  # of freedom behind it
+    apart: int  # how many sets of campaigns have no point in common
 
     @property
     def is_known(self) -> bool:
@@ -86,6 +87,14 @@ class Estimates:
     is_in_turn: bool = (
         True  # False where a run belongs to no round: the points may have been measured one after another
     )
+
+    @property
+    def knows_moods(self) -> bool:
+        """False where the intervals are those within the campaigns, of which too little is known.
+
+        Of rounds each says something of what all points share, and two campaigns of them no more than one round each.
+        """
+        return self.campaigns is None or self.campaigns.degrees >= (2 if self.rounds else 1)
 
     def of(self, points: Sequence[int]) -> Estimates:
         at = list(points)
@@ -195,7 +204,7 @@ def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
         np.sqrt(special.stdtrit(found.degrees, level) ** 2 * found.variances + common) for level in levels
     )
     blocks = found.campaigns
-    if blocks is not None and blocks.degrees >= (2 if found.rounds else 1):
+    if blocks is not None and found.knows_moods:
         moods = blocks.variance * blocks.squares(len(found.values))
         plain, allowing = (
             np.maximum(reach, special.stdtrit(blocks.degrees, level) * np.sqrt(moods))
@@ -258,7 +267,8 @@ def _campaigns_of(
             first, *others = by_campaign
             degrees += sum(_join(parents, first, other) for other in others)
     variance = squares / spare if spare else math.nan
-    return Campaigns(np.array(points), np.array(numbers), np.array(shares), variance, float(degrees))
+    apart = len(known) - degrees
+    return Campaigns(np.array(points), np.array(numbers), np.array(shares), variance, float(degrees), apart)
 
 
 def _join(parents: list[int], one: int, other: int) -> bool:

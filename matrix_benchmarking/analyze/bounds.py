@@ -30,19 +30,38 @@ MOST_ADDED = 64  # the risks of so many points are added to that of one: of thos
 
 
 def bounds_of(
-    values: Sequence[Sequence[float]], headline: Sequence[float], *, lower_better: bool, first: int | None = None
+    values: Sequence[Sequence[float]],
+    headline: Sequence[float],
+    campaigns: Sequence[Sequence[int]] | None = None,
+    *,
+    lower_better: bool,
+    first: int | None = None,
 ) -> list[float]:
     """The tightest limit that each point keeps, from the *values* of its runs, at least two each.
 
     Points of about the same *headline* value, their mean of another KPI, say what is likely for a point
-    (`drawn_together`). But no point keeps a limit that its own mean is beyond. Of the *first* points alone it is the
-    same, and quicker.
+    (`drawn_together`). But no point keeps a limit that its own mean is beyond, or would be in worse *campaigns*
+    (`_moods`). Of the *first* points alone it is the same, and quicker.
     """
-    found = estimate(values)
+    found = estimate(values, campaigns=campaigns)
     assert found is not None
     likely = bounds(drawn_together(found, np.array(headline)), lower_better=lower_better, first=first)
-    means = (np.exp(found.values) if found.scale is Scale.RATIO else found.values)[:first]
+    moods = _moods(found)
+    means = found.values + (moods if lower_better else -moods)
+    means = (np.exp(np.minimum(means, 700.0)) if found.scale is Scale.RATIO else means)[:first]
     return [float(one) for one in (np.maximum(likely, means) if lower_better else np.minimum(likely, means))]
+
+
+def _moods(found: Estimates) -> Floats:
+    """By how much the moods of its campaigns may make a point's mean look too good, with 95 %, as far as that is known.
+
+    A mood is one risk for all points of the same campaigns; those of others have their own, and these are added up.
+    """
+    campaigns = found.campaigns
+    if campaigns is None or not campaigns.is_known:
+        return np.zeros_like(found.values)
+    quantile = special.stdtrit(campaigns.degrees, 1 - RISK / campaigns.apart)
+    return np.asarray(quantile * np.sqrt(campaigns.variance * campaigns.squares(len(found.values))), dtype=np.float64)
 
 
 def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) -> Floats:

@@ -33,7 +33,7 @@ class Interval:
 
     Attributes:
         pooled: whether its width comes from other points' repeats.
-        is_within: whether it says nothing of how campaigns differ, of which there are several.
+        is_within: whether it says nothing of how its campaigns differ, of which too little is known.
     """
 
     low: float

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..kpi import KPIDefinition
+from ..rows import Rows
 from . import intervals
 from .best import Best, Group, narrowed
+from .blocks import Block
 from .points import Bounded, Excluded, ExclusionCause, Point
 
 
@@ -67,9 +69,17 @@ def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list
     if repeated:
         from .bounds import bounds_of  # scipy takes a third of a second, which single runs don't need
 
-        headline = [group.standings[at].point.value for at in repeated]
+        blocks = group.blocks()
+        points = [group.standings[at].point for at in repeated]
+        campaigns = [_campaigns(one, kpi, blocks) for one in points]
         asked = sum(at < len(means) for at in repeated)
-        known = bounds_of([values[at] for at in repeated], headline, lower_better=bool(kpi.lower_better), first=asked)
+        known = bounds_of(
+            [values[at] for at in repeated],
+            [one.value for one in points],
+            campaigns,
+            lower_better=bool(kpi.lower_better),
+            first=asked,
+        )
         for at, bound in zip(repeated, known, strict=False):
             bounds[at] = bound
     beyond_all = math.inf if kpi.lower_better else -math.inf
@@ -78,6 +88,12 @@ def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list
         Bounded(one.point, len(ones), mean, bound, limit)
         for one, ones, mean, bound, limit in zip(group.standings, values, means, bounds, limits, strict=False)
     ]
+
+
+def _campaigns(point: Point, kpi: KPIDefinition, blocks: Mapping[int, Block]) -> list[int]:
+    """The campaign of each run of *point* that has the KPI's value."""
+    runs = zip(Rows.of(point.runs).places, point.values_of(kpi.name), strict=True)
+    return [blocks[place].campaign for place, value in runs if value is not None]
 
 
 def keeps(kpi: KPIDefinition, value: float | None, limit: float) -> bool:

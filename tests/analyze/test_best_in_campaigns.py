@@ -46,7 +46,7 @@ def test_a_point_of_another_campaign_is_not_told_apart_where_none_was_measured_i
     assert said.rivals.startswith(
         "1 point was measured in other campaigns than the best, and the machine's mood may be the difference."
     )
-    assert "within its campaign alone" in said.lead
+    assert "within its campaigns alone" in said.lead
     assert "b (105.50 USD, +5.0 %). Measuring them in turn, in one benchmark file, would tell." in said.rest
     narrow = group_of(workload, [run for run in runs if run.settings["hw_type"] != "b"])
     assert [one.apart for one in narrow.standings] == [False, True]

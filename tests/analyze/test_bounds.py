@@ -126,3 +126,33 @@ def test_the_limits_of_the_first_points_and_of_many_are_those_that_each_row_of_a
         together = risks[:-1].sum() + risks[-1] / 2
         assert together == pytest.approx(0.05, rel=1e-4) or (sign * limits[at] == own[at] and together < 0.05)
     assert bounds(found, lower_better=lower, first=3) == pytest.approx(limits[:3], rel=1e-6)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_limit_is_kept_by_what_the_mean_would_be_in_worse_campaigns(lower: bool) -> None:
+    runs, campaigns = [[10.0, 10.2, 9.0, 9.2], [20.0, 20.4, 18.0, 18.4]], [[0, 0, 1, 1]] * 2
+    scatter = np.mean([2 * (0.5 / 9.6) ** 2, 2 * (1.0 / 19.2) ** 2])  # the variance of a campaign's mean
+    reach = stats.t.ppf(0.95, 1) * math.sqrt(scatter / 2)
+    expected = [mean * math.exp(reach if lower else -reach) for mean in (9.6, 19.2)]
+    assert bounds_of(runs, [2.0, 1.0], campaigns, lower_better=lower) == pytest.approx(expected)
+    own = bounds_of(runs, [2.0, 1.0], [[0, 0, 1, 1], [2, 2, 3, 3]], lower_better=lower)
+    reach = stats.t.ppf(1 - 0.05 / 2, 2) * math.sqrt(scatter / 2)  # each has nights of its own: two risks
+    assert own == pytest.approx([mean * math.exp(reach if lower else -reach) for mean in (9.6, 19.2)])
+    alone = bounds_of(runs, [2.0, 1.0], lower_better=lower)
+    assert bounds_of(runs, [2.0, 1.0], [[0] * 4, [1] * 4], lower_better=lower) == alone
+
+
+@pytest.mark.parametrize("nights_are_shared", [True, False])
+def test_the_cheapest_point_that_keeps_a_limit_does_though_each_night_has_a_mood(nights_are_shared: bool) -> None:
+    rng, means, right, named = np.random.default_rng(12), np.linspace(36, 50, 10), 0, 0
+    campaigns = [[night + (0 if nights_are_shared else 2 * point) for night in (0, 0, 1, 1)] for point in range(10)]
+    for _ in range(200):
+        moods = 0.03 * (rng.standard_normal((1, 2)) if nights_are_shared else rng.standard_normal((10, 2)))
+        values = means[:, None] * np.exp(np.repeat(moods, 2, axis=1) + 0.01 * rng.standard_normal((10, 4)))
+        kept = np.flatnonzero(
+            np.array(bounds_of(values.tolist(), (-means).tolist(), campaigns, lower_better=True)) <= 43
+        )
+        named += bool(len(kept))
+        right += bool(len(kept) and means[kept.max()] <= 43)
+    assert named >= 140
+    assert right >= 0.93 * named

@@ -176,7 +176,7 @@ def behind(point: Point, kpi: KPIDefinition) -> str:
     if point.interval is None:
         return f"{runs}: no interval"
     origin = ", its width taken from the points with repeats" if point.interval.pooled else ""
-    origin += ", within its campaign alone" if point.interval.is_within else ""
+    origin += ", within its campaigns alone" if point.interval.is_within else ""
     return f"{runs}; 95 % interval {interval_label(point.interval, kpi)}{origin}"
 
 
@@ -312,8 +312,11 @@ def not_sure(limited: Limited) -> list[str]:
     return said
 
 
+ONCE_MEASURED = "no point was measured in two, and the machine's mood may differ"
+
+
 def left_out(limited: Limited) -> list[str]:
-    """Of all points how many keep the limit, unless all do."""
+    """Of all points how many keep the limit, unless all do; and whether they would in another campaign isn't known."""
     kpi, said = limited.kpi, list[str]()
     points = [one for of in limited.groups for one in of.bounds]
     kept = sum(keeps(kpi, one.limit, limited.limit) for one in points)
@@ -325,6 +328,9 @@ def left_out(limited: Limited) -> list[str]:
         parts += [f"{beyond} {is_or_are(beyond)} beyond it"] if beyond else []
         parts += [f"of {unknown} {kpi.name} is unknown"] if unknown else []
         said.append(f"Of {count_of(len(points), 'point')} {', '.join(parts)}.")
+    moods = [group.estimates.campaigns for group in limited.best.groups if group.estimates is not None]
+    if any(one is not None and not one.is_known for one in moods):
+        said.append(f"Whether a limit is kept in another campaign isn't known: {ONCE_MEASURED}.")
     return said
 
 

@@ -82,7 +82,8 @@ def test_what_comes_late_does_not_push_what_is_seen(tab: Any, address: str, quer
 
 
 def test_the_colours_are_those_of_the_system(tab: Any, address: str) -> None:
-    script = "['body', '.table-scroll td', '.ag-root-wrapper'].map(e => getComputedStyle(document.querySelector(e)).backgroundColor)"
+    colour = "getComputedStyle(document.querySelector(e)).backgroundColor"
+    script = f"['body', '.table-scroll td', '.ag-root-wrapper'].map(e => {colour})"
     with Visit(tab, address) as visit:
         visit.open()
         visit.see_all()
