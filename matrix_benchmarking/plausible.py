@@ -110,12 +110,21 @@ def times(start: object, end: object) -> list[str]:
         return []
 
 
-def in_the_future(start: object, end: object) -> list[str]:
-    """An end, or a start, that is more than a day from now."""
+FIRST_YEAR = 1990
+"""What is dated before was measured by a machine whose clock had not been set."""
+
+
+def of_a_wrong_clock(start: object, end: object) -> list[str]:
+    """An end, or a start, that is more than a day from now, or before there was what is measured."""
     tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
     for what, moment in (("ended", _moment(end)), ("started", _moment(start))):
-        if isinstance(moment, dt.datetime) and moment.tzinfo is not None and moment > tomorrow:
-            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: a clock was wrong"]
+        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+            continue
+        at = moment.isoformat(" ", "seconds")
+        if moment > tomorrow:
+            return [f"the run {what} in the future, at {at}: a clock was wrong"]
+        if moment.year < FIRST_YEAR:
+            return [f"the run {what} at {at}: a clock was not set"]
     return []
 
 
@@ -127,7 +136,7 @@ def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple
     """
     metadata = getattr(payload, "metadata", None)
     span = getattr(metadata, "start", None), getattr(metadata, "end", None)
-    harmless = in_the_future(*span)
+    harmless = of_a_wrong_clock(*span)
     found = [] if harmless else times(*span)
     if rule is not None:
         try:

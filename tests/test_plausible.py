@@ -96,14 +96,18 @@ def test_no_run_ends_before_it_starts() -> None:
         assert plausible.times(start, end) == []
 
 
-def test_no_run_ends_or_starts_in_the_future() -> None:
+def test_no_run_ends_or_starts_in_the_future_or_when_clocks_begin() -> None:
     now = dt.datetime.now(dt.UTC)
     later, tonight = now + dt.timedelta(days=400), now + dt.timedelta(hours=20)
     said = f"in the future, at {later.isoformat(' ', 'seconds')}: a clock was wrong"
-    assert plausible.in_the_future(now, later) == [f"the run ended {said}"]
+    assert plausible.of_a_wrong_clock(now, later) == [f"the run ended {said}"]
     started = [f"the run started {said}"]
-    assert plausible.in_the_future(later, None) == plausible.in_the_future(later.isoformat(), now) == started
-    assert plausible.in_the_future(now, tonight) == []
+    assert plausible.of_a_wrong_clock(later, None) == plausible.of_a_wrong_clock(later.isoformat(), now) == started
+    assert plausible.of_a_wrong_clock(now, tonight) == []
+    first = dt.datetime(1970, 1, 1, 0, 12, tzinfo=dt.UTC)
+    assert plausible.of_a_wrong_clock(first, now) == [
+        "the run started at 1970-01-01 00:12:00+00:00: a clock was not set"
+    ]
 
 
 def test_a_rule_that_stops_leaves_the_question_open_and_the_engines_own_answered() -> None:

@@ -139,7 +139,7 @@ class _Kept:
         """True if nothing is wrong with what the run's row says of its times: then nothing is in its payload."""
         try:
             span = self._run.head.start, None if self._run.time_us is None else moment(self._run.time_us)
-            return not (plausible.times(*span) or plausible.in_the_future(*span))
+            return not (plausible.times(*span) or plausible.of_a_wrong_clock(*span))
         except (OverflowError, TypeError):  # somebody edited it
             return False
 

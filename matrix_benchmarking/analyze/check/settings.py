@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import itertools
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -76,14 +77,16 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Values that look alike and are of several types, or texts that differ in blanks."""
+    """Values that look alike and are of several types, or texts that differ in blanks, or in case in a few runs."""
     alike: dict[object, list[Kind]] = {}
     for kind, value in counts:
-        alike.setdefault(_plain(value), []).append((kind, value))
+        plain = _plain(value)
+        alike.setdefault(plain.casefold() if isinstance(plain, str) else plain, []).append((kind, value))
     for same in alike.values():
+        same.sort(key=lambda one: counts[one])
         looks = [one_blank(value) for _, value in same if isinstance(value, str)]
-        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks):
-            same.sort(key=lambda one: counts[one])
+        of_case = len(looks) > 1 and _are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
+        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
             texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
@@ -139,6 +142,8 @@ def _are_few(count: int, of: int) -> bool:
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
+OF_A_UNIT, FEWEST_POINTS = 100, 5
+"""A few of so many points are of another unit if so many times lies between them and the next."""
 FEWEST = 3  # runs of which one can be far from the others
 MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
 
@@ -150,6 +155,10 @@ Points = Sequence[Sequence[int]]
 def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
     """The findings on the values of KPIs of which one direction is better, and on gates, of the successful runs."""
     ranking = {kpi.name for kpi in (workload.headline, workload.limited) if kpi is not None}
+    groups: dict[tuple[int, ...], list[Sequence[int]]] = {}
+    firsts = good.at(places[0] for places in points)
+    for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
+        groups.setdefault(group, []).append(places)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -157,6 +166,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         values = good.kpi(kpi.name)
         yield from _no_more_than_zero(good, values, kpi, changes)
         yield from _far_off(good, points, values, kpi, changes)
+        yield from _of_another_unit(good, groups, values, kpi, changes)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -194,6 +204,42 @@ def _far_off(
         more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
         yield Finding.of("far-off", sentence, (good[place] for place, _ in far), changes)
+
+
+def _of_another_unit(
+    good: Rows,
+    groups: Mapping[tuple[int, ...], Sequence[Sequence[int]]],
+    values: Sequence[float | None],
+    kpi: KPIDefinition,
+    changes: frozenset[AnswerKind],
+) -> Iterator[Finding]:
+    """A few points of a group with all their repeats so far from all others as another unit would have them."""
+    for points in groups.values():
+        known = [(median, places) for places in points if (median := _median(places, values)) is not None]
+        if len(known) < FEWEST_POINTS or max(known)[0] < OF_A_UNIT * min(known)[0]:
+            continue
+        known.sort(key=lambda one: one[0])
+        steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
+        place = max(range(len(steps)), key=steps.__getitem__)
+        low, high = known[: place + 1], known[place + 1 :]
+        odd, others = sorted((low, high), key=len)
+        if steps[place] < OF_A_UNIT or not _are_few(len(odd), len(known)):
+            continue
+        beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
+        what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"
+        more = f" ({count_of(len(odd), 'point')} like that)" if len(odd) > 1 else ""
+        sentence = f"{what}{more}, and {beyond} at the {len(others)} others: is it in another unit?"
+        yield Finding.of("another-unit", sentence, (good[run] for _, places in odd for run in places), changes)
+
+
+def _median(places: Sequence[int], values: Sequence[float | None]) -> float | None:
+    """The median of the positive values of a point; None where there is none."""
+    positive = [value for place in places if (value := values[place]) is not None and value > 0]
+    return statistics.median(positive) if positive else None
+
+
+def _point_of(good: Rows, places: Sequence[int]) -> str:
+    return f"'{good[places[0]].name}'" if len(places) == 1 else f"the point of '{good[places[0]].name}'"
 
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,23 @@ def test_of_several_runs_far_from_their_repeats_the_first_is_described_and_all_a
         (far,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "far-off"]
         assert far.sentence.startswith(f"cost is 9 USD where the other repeats have 1 USD{more}: one such run")
         assert far.runs == ["run 1", "run 4", "run 7"][:count]
+
+
+def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_another_unit() -> None:
+    def found(*costs: Sequence[float], **settings: object) -> list[Finding]:
+        runs = entries(*({"batch": at, "cost": cost, **settings} for at, each in enumerate(costs) for cost in each))
+        return [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "another-unit"]
+
+    sweep = [[1.0, 1.1], [2.0, 2.1], [4.0, 4.2], [9.0, 9.2]]
+    (odd,) = found(*sweep, [1500.0, 1510.0])
+    assert (odd.runs, odd.changes) == (["run 8", "run 9"], frozenset(AnswerKind))
+    assert odd.sentence == (
+        "cost is 1505 USD at the point of 'run 8', and at most 9.1 USD at the 4 others: is it in another unit?"
+    )
+    (low,) = found([0.002], *sweep)
+    assert low.sentence == "cost is 0.002 USD at 'run 0', and at least 1.05 USD at the 4 others: is it in another unit?"
+    for ordinary in (sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]):
+        assert found(*ordinary) == []
 
 
 def test_what_the_walk_noted_is_a_finding() -> None:

@@ -108,6 +108,13 @@ def test_texts_that_differ_by_blanks_only_are_found(
     assert found([{"image": image} for image in ("True", "true", "a b")]) == []
 
 
+def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*[{"vendor": "aws"}] * 6, {"vendor": "AWS"}])
+    assert finding.sentence.startswith("'vendor' is 'AWS' in 1, 'aws' in 6 runs: these are different settings")
+    assert finding.runs == ["run 6"]
+    assert found([*[{"mode": "r"}] * 6, *[{"mode": "R"}] * 6]) == []
+
+
 def test_of_three_texts_that_look_alike_the_commonest_is_meant(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([*[{"image": "a b"}] * 6, *[{"image": "a  b"}] * 2, {"image": "a b "}])
     assert finding.sentence.startswith("'image' is 'a b ' in 1, 'a  b' in 2, 'a b' in 6 runs:")
