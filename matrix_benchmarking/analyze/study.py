@@ -165,6 +165,15 @@ class Study:
         whole = None if self.whole is self else self.whole.of_all_versions
         return rank(self.matrix, self.workload, whole=whole)
 
+    @functools.cached_property
+    def ends_of_limited(self) -> tuple[float, float] | None:
+        """The smallest and the largest value of the limited KPI at the points; None where none has one."""
+        kpi = self.workload.limited
+        points = (one.point for group in self.of_all.groups for one in group.standings)
+        values = [] if kpi is None else [each for point in points for each in point.values_of(kpi.name)]
+        known = [value for value in values if value is not None]
+        return (min(known), max(known)) if known else None
+
     def _ranked(self, matrix: Matrix, of: Callable[[Study], Best | None]) -> Best:
         """The ranking of the newest version of *matrix*; its points have the intervals that *of* the whole has."""
         whole = None if self.whole is self else of(self.whole)

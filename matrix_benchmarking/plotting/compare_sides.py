@@ -72,8 +72,11 @@ def comparable(study: Study) -> dict[str, list[Scalar]]:
     }
 
 
-def choices(study: Study, setting: str | None) -> list[Control]:
-    """The controls ``setting``, ``old`` and ``new``: values of the *setting*, else selections (``version=1.2``)."""
+def choices(study: Study, setting: str | None, shown: Candidate | None = None) -> list[Control]:
+    """The controls ``setting``, ``old`` and ``new``: values of the *setting*, else selections (``version=1.2``).
+
+    The empty fields say which sides are *shown*.
+    """
     values = comparable(study)
     if not values:
         return []
@@ -81,11 +84,14 @@ def choices(study: Study, setting: str | None) -> list[Control]:
         offered = [show(value) for value in reversed(values[setting])]
     else:
         offered = [f"{filters.escaped(name)}={filters.write(each)}" for name, of in values.items() for each in of[::-1]]
-    hint = "a value" if setting in values else "version=1.2, or a directory"
+    hints = ["a value" if setting in values else "version=1.2, or a directory"] * 2
+    if shown is not None:
+        before = "" if setting in values else f"{filters.escaped(shown.setting)}="
+        hints = [f"{before}{filters.write(side)}" for side in (shown.old, shown.new)]
     return [
         Choice(SETTING, "Setting", tuple(values)),
-        Text(OLD, "Old side", tuple(offered[:MOST_SUGGESTED]), hint),
-        Text(NEW, "New side", tuple(offered[:MOST_SUGGESTED]), hint),
+        Text(OLD, "Old side (a value, or a directory)", tuple(offered[:MOST_SUGGESTED]), hints[0]),
+        Text(NEW, "New side", tuple(offered[:MOST_SUGGESTED]), hints[1]),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .base import Href
 
 LIMIT = "limit"
+STEPS = 50
+"""So many steps of its field, or more, are between no limit and the widest."""
 
 
 class BestReport(Report):
@@ -95,16 +98,14 @@ def _heading_of(group: Group) -> list[Node]:
 
 def limits(study: Study) -> Sequence[Control]:
     """The limit that the best has to keep, on all pages; none where no point has a value of a limited KPI."""
-    kpi = study.workload.limited
-    if kpi is None:
-        return ()
-    points = (one.point for group in study.of_all.groups for one in group.standings)
-    values = [value for point in points for value in point.values_of(kpi.name) if value is not None]
-    if not values:
+    kpi, ends = study.workload.limited, study.ends_of_limited
+    if kpi is None or ends is None:
         return ()
     bound = "at most" if kpi.lower_better else "at least"
-    least = 0.0 if min(values) >= 0 else None
-    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit)]
+    least = 0.0 if ends[0] >= 0 else None
+    largest = max(map(abs, ends)) / kpi.divisor
+    step = 10.0 ** math.floor(math.log10(largest / STEPS)) if largest else 1.0
+    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit, step=step)]
 
 
 def limited(study: Study, texts: Mapping[str, str]) -> Study:

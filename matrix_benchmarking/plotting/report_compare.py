@@ -87,12 +87,13 @@ class CompareReport(Report):
     def __init__(self, catalogue: Catalogue) -> None:
         super().__init__(catalogue)
         self._setting: str | None = None
+        self._shown: Candidate | None = None
         self._environments: dict[int, dict[str, str]] = {}
         self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
         self._unofficial: frozenset[Scalar] | None = None  # the trees that somebody brought; the new one unless given
 
     def controls(self) -> Sequence[Control]:
-        return choices(self.study, self._setting)
+        return choices(self.study, self._setting, self._shown)
 
     def draw(self, view: View) -> list[Node]:
         if self.workload.headline is None:
@@ -112,6 +113,7 @@ class CompareReport(Report):
         if not switches:
             return [html.P("No point of one side has an equal on the other, so there is nothing to compare.")]
         first, *others = switches
+        self._shown = Candidate(first.setting, first.old, first.new)
         parts: list[Node] = [self._verdict(first), *self._section(first), *self._order(switches)]
         if others:
             parts.append(html.H2(f"{len(others)} other {plural(len(others), 'comparison')}"))
