@@ -36,15 +36,20 @@ NEW_COLOUR = template.COLOURS[0]
 
 def counted(verdicts: Sequence[SeriesVerdict]) -> str:
     """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would at least be suspected).``"""
+    said, seen = counted_apart(verdicts)
+    return f"{said.removesuffix('.')} ({seen})." if seen else said
+
+
+def counted_apart(verdicts: Sequence[SeriesVerdict]) -> tuple[str, str]:
+    """The same in two: ``4 worse, 2 better, 31 without a difference.``, and what would be shown of the last."""
     of = {outcome: [one for one in verdicts if one.outcome is outcome] for outcome in KINDS}
     same = of[Outcome.NO_CHANGE]
-    seen = wording.would_show(same)
     said = [f"{len(of[one])} {KINDS[one][1]}" for one in (Outcome.REGRESSION, Outcome.IMPROVEMENT)]
     ways = collections.Counter(wording.looks(one) for one in of[Outcome.SUSPECTED])
     said += [f"{ways[way]} suspected to be {way}" for way in ("worse", "better") if ways[way]]
-    said.append(f"{len(same)} without a difference{f' ({seen})' if seen else ''}")
     said += [f"{len(of[Outcome.CANT_TELL])} can't be told"] if of[Outcome.CANT_TELL] else []
-    return f"{', '.join(said)}."
+    said.append(f"{len(same)} without a difference")
+    return f"{', '.join(said)}.", wording.would_show(same)
 
 
 def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> list[SeriesVerdict]:

@@ -141,13 +141,15 @@ class CompareReport(Report):
         return [*page.draw(chosen), *([html.P(said, className="note")] if said else [])]
 
     def _lead(self, switch: Switch) -> str:
-        """``version 1.3.4 against 1.3.0: 4 worse, …``; a tree beside the first is one that somebody brought."""
+        return f"{self._versus(switch)}: {compare_charts.counted(switch.analysis.verdicts)}"
+
+    def _versus(self, switch: Switch) -> str:
+        """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
         brought = {switch.new} if self._unofficial is None else self._unofficial
         new, old = (
             " (unofficial)" if switch.setting == TREE and side in brought else "" for side in (switch.new, switch.old)
         )
-        versus = f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}{self._at(switch)}"
-        return f"{versus}: {compare_charts.counted(switch.analysis.verdicts)}"
+        return f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}{self._at(switch)}"
 
     def _at(self, switch: Switch) -> str:
         """At which version, where there are several and it isn't about these."""
@@ -179,7 +181,10 @@ class CompareReport(Report):
         named = [bullets(sentences, len(told) - NAMED)] if told else []
         hidden = html.Details([title, *doubts, *named, html.P(" ".join(wording.lead(switch.analysis)))])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
-        return html.Div([html.P(self._lead(switch), className="lead"), *said, hidden], className=f"verdict{failing}")
+        counts, seen = compare_charts.counted_apart(verdicts)
+        shown = html.Span(f" ({seen}.)" if seen else "", className="behind")
+        lead = html.P([f"{self._versus(switch)}: {counts}", shown], className="lead")
+        return html.Div([lead, *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
