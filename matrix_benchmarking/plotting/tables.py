@@ -7,7 +7,7 @@ import functools
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -68,6 +68,8 @@ def copy_button() -> Node:
     return html.Button("Copy", className="tool", **{"data-copy": ""})
 
 
+LONG = 30
+"""A text of more characters may be broken into lines, but not into many."""
 ROWS_SHOWN = 500
 FEWEST_ALIKE = 3
 """From so many rows on, what they have in common is said once above them."""
@@ -218,9 +220,17 @@ def _header(column: Column, look: str) -> Component:
 def _cell(cell: Cell | str, column: Column, look: str) -> Component:
     if isinstance(cell, str):
         cell = Cell(cell)
-    look = f"{'number ' if column.numeric else ''}{'mark ' if cell.mark else ''}{look}".strip()
+    kind = "number" if column.numeric else "long" if _length(cell.content) > LONG else ""
+    look = f"{kind}{' mark' if cell.mark else ''} {look}".strip()
     data = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
     return html.Td(_copied(cell.content), className=look or None, **data)
+
+
+def _length(content: Any) -> int:
+    """How many characters of text are in *content*."""
+    if isinstance(content, (list, tuple)):
+        return sum(map(_length, content))
+    return len(content) if isinstance(content, str) else _length(getattr(content, "children", None) or ())
 
 
 def _copied(content: Node) -> Node:

@@ -1,6 +1,7 @@
 "use strict";
 // Tables of a page: sorted by a click on a header, the settings of a row as one cell where it is narrow, saved as CSV.
 window.matbenchTables = (() => {
+  const NOT_SET = "(not set)";
   const order = new Intl.Collator(undefined, { numeric: true });
 
   function cellValue(row, column) {
@@ -43,7 +44,9 @@ window.matbenchTables = (() => {
     for (const row of names.length ? table.rows : []) {
       const settings = [...row.querySelectorAll(".setting")];
       const cell = row.cells[0].cloneNode();
-      const said = settings.map(({ textContent: text }, at) => (/^[\d.]*$/.test(text) ? `${names[at]} ${text}` : text));
+      const said = settings
+        .map(({ textContent: text }, at) => (/^[\d.]*$/.test(text) ? `${names[at]} ${text}` : text))
+        .filter((text) => text !== NOT_SET);
       cell.textContent = cell.tagName === "TH" && names.length > 2 ? "Settings" : said.join(" · ");
       cell.className = "joined";
       settings.at(-1).after(cell);
