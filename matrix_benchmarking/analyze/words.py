@@ -30,12 +30,15 @@ def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
     return ", ".join(f"{name} {show(settings[name])}" for name in present)
 
 
+HUGE_PERCENT = 1e7
+
+
 def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
-    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
+    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above, 6.67e+12 beyond."""
     if not math.isfinite(fraction):
         return f"{sign(fraction)}∞{' %' if unit else ''}"
     value = abs(fraction) * 100.0
-    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
+    text = f"{value:.2e}" if value >= HUGE_PERCENT else f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
     return f"{sign(fraction)}{text}{' %' if unit else ''}"
 
 

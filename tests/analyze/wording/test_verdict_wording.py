@@ -28,6 +28,7 @@ from matrix_benchmarking.analyze.words import difference, percent, probability
         (0.99949, "+99.9 %"),
         (0.9995, "+100 %"),
         (-12.345, "−1,234 %"),
+        (6.674e10, "+6.67e+12 %"),
         (math.inf, "+∞ %"),
         (-math.inf, "−∞ %"),
     ],
