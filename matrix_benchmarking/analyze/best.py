@@ -23,6 +23,7 @@ from .blocks import Block, blocks_of
 from .intervals import Interval, Scale
 from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, sharing, varying
 from .select.newest import Newest, of_newest
+from .words import count_of
 
 if TYPE_CHECKING:
     from .best_of import Estimates
@@ -65,6 +66,12 @@ class Group:
     # What :func:`.limits.bounded` found, by KPI; one thread makes what several ask for.
     known_bounds: dict[str, Sequence[Bounded]] = dataclasses.field(default_factory=dict, init=False, compare=False)
     lock: threading.Lock = dataclasses.field(default_factory=threading.Lock, init=False, compare=False)
+
+    def __repr__(self) -> str:
+        """As short as that of :class:`Best`."""
+        settings = {name: self.best.settings.get(name) for name in (*self.variant_names, *self.tuning_names)}
+        best = f"best {self.kpi.name} {self.best.value:g} at {settings}"
+        return f"<{type(self).__name__} of {count_of(len(self.standings), 'point')}, {best}>"
 
     @functools.cached_property
     def optimism(self) -> float | None:
@@ -145,6 +152,10 @@ class Best:
     groups: tuple[Group, ...]
     excluded: tuple[Excluded, ...]
     newest: Newest | None = None  # the version that it is of, where there are several
+
+    def __repr__(self) -> str:
+        """Short: a ranking has many points, and they their runs."""
+        return f"<{type(self).__name__} of {count_of(len(self.groups), 'group')}: {', '.join(map(repr, self.groups[:3]))}>"
 
     @property
     def alone(self) -> tuple[Group, ...]:

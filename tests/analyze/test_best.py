@@ -343,3 +343,8 @@ def test_whole_numbers_beyond_all_machine_words_are_numbers(workload: Workload, 
     ]
     (group,) = rank(Matrix(runs), workload).groups
     assert (group.rounds, group.best.settings["vus"], group.standings[1].apart) == (3, 1, True)
+
+
+def test_a_ranking_shows_itself_in_a_line(workload: Workload, entries: MakeEntries) -> None:
+    best = rank(Matrix([*entries({"vus": 1}, 1.0, 2.0), *entries({"vus": 2}, 3.0, 4.0)]), workload)
+    assert repr(best) == "<Best of 1 group: <Group of 2 points, best cost 1.5 at {'vus': 1}>>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime as dt
 import enum
@@ -150,6 +151,12 @@ class Analysis:
     check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
     order: str = ""  # where the order of the versions is from, as a sentence
     beside: str = ""  # of a comparison, what the history says of the same series, as a sentence
+
+    def __repr__(self) -> str:
+        """Short: a comparison of many series is long."""
+        outcomes = collections.Counter(one.outcome.value for one in self.verdicts)
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        return f"<{type(self).__name__} of {self.workload}, {self.question}: {counts or 'no series'}>"
 
     @property
     def left_out(self) -> tuple[int, int, list[NotAnalysed]]:

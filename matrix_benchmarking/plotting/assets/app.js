@@ -83,7 +83,21 @@
   const tables = new WeakMap();
   const named = (tree) => tables.set(tree, `table-${(counter += 1)}`).get(tree);
   const Markup = ({ trees }) => window.React.createElement(window.React.Fragment, null, ...trees.map(drawn));
-  window.matbench = { Markup };
+
+  let grids = null; // what draws them, asked for when there is one
+  const GRIDS = "_dash-component-suites/dash_ag_grid/dash_ag_grid.min.js";
+  const gridsLoaded = () => (grids ||= new Promise((resolve) => {
+    const script = document.createElement("script");
+    script.src = GRIDS;
+    script.addEventListener("load", resolve);
+    document.head.append(script);
+  }));
+  const Grid = (props) => {
+    const [isLoaded, setLoaded] = window.React.useState(Boolean(window.dash_ag_grid));
+    window.React.useEffect(() => { if (!isLoaded) gridsLoaded().then(() => setLoaded(true)); }, []);
+    return isLoaded ? window.React.createElement(window.dash_ag_grid.AgGrid, props) : null;
+  };
+  window.matbench = { Markup, Grid };
 
   function scrollToContent() {
     const content = document.getElementById("content");
