@@ -155,7 +155,8 @@ class Best:
 
     def __repr__(self) -> str:
         """Short: a ranking has many points, and they their runs."""
-        return f"<{type(self).__name__} of {count_of(len(self.groups), 'group')}: {', '.join(map(repr, self.groups[:3]))}>"
+        groups = ", ".join(map(repr, self.groups[:3]))
+        return f"<{type(self).__name__} of {count_of(len(self.groups), 'group')}: {groups}>"
 
     @property
     def alone(self) -> tuple[Group, ...]:
