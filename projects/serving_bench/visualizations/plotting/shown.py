@@ -144,10 +144,10 @@ def _best_sentence(step: Step) -> str:
     assert step.best is not None
     sentence = f"Highest API throughput: {step.label}: {rate(step.best.value)} {at(step)} ({behind(step)})."
     shares = []
-    alone = model_peak(step)
-    if alone:
+    alone, efficiency = model_peak(step), _mean_of(step, "serving_efficiency")
+    if alone is not None and efficiency is not None:
         where = f"{rate(alone[1])} in batches of {alone[0]}"
-        shares.append(f"{as_percent(step.best.value / alone[1], digits=1)} of what its model did by itself ({where})")
+        shares.append(f"{as_percent(efficiency, digits=1)} of what its model did by itself ({where})")
     practical = practical_maximum(step)
     if practical is not None:
         peak, how = practical
@@ -163,9 +163,19 @@ def _best_sentence(step: Step) -> str:
 
 
 def model_peak(step: Step) -> tuple[int, float] | None:
-    """The batch size at which the model by itself was fastest in the mean, and its requests/s; None if not measured."""
+    """The batch size at which the model by itself was fastest in the mean, and the mean of the highest requests/s.
+
+    None if not measured.
+    """
     means = {size: math.fsum(r.throughput for r in records) / len(records) for size, records in step.baseline.items()}
-    return max(means.items(), key=lambda item: item[1]) if means else None
+    highest = _mean_of(step, "best_baseline_throughput")
+    return None if highest is None or not means else (max(means, key=means.__getitem__), highest)
+
+
+def _mean_of(step: Step, kpi: str) -> float | None:
+    """The mean of the *kpi* over the runs of *step* that have it, as every page has it; None where none has it."""
+    values = [value for run in step.runs if (value := run.kpis.get(kpi)) is not None]
+    return math.fsum(values) / len(values) if values else None
 
 
 def practical_maximum(step: Step) -> tuple[float, str] | None:
