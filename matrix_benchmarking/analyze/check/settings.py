@@ -214,6 +214,9 @@ def _of_another_unit(
     changes: frozenset[AnswerKind],
 ) -> Iterator[Finding]:
     """A few points of a group with all their repeats so far from all others as another unit would have them."""
+    positive = [value for value in values if value is not None and value > 0]
+    if not positive or max(positive) < OF_A_UNIT * min(positive):
+        return
     for points in groups.values():
         known = [(median, places) for places in points if (median := _median(places, values)) is not None]
         if len(known) < FEWEST_POINTS or max(known)[0] < OF_A_UNIT * min(known)[0]:
@@ -233,9 +236,9 @@ def _of_another_unit(
 
 
 def _median(places: Sequence[int], values: Sequence[float | None]) -> float | None:
-    """The median of the positive values of a point; None where there is none."""
-    positive = [value for place in places if (value := values[place]) is not None and value > 0]
-    return statistics.median(positive) if positive else None
+    """The upper median of the positive values of a point; None where there is none."""
+    positive = sorted([value for place in places if (value := values[place]) is not None and value > 0])
+    return positive[len(positive) // 2] if positive else None
 
 
 def _point_of(good: Rows, places: Sequence[int]) -> str:

@@ -205,10 +205,10 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
     (odd,) = found(*sweep, [1500.0, 1510.0])
     assert (odd.runs, odd.changes) == (["run 8", "run 9"], frozenset(AnswerKind))
     assert odd.sentence == (
-        "cost is 1505 USD at the point of 'run 8', and at most 9.1 USD at the 4 others: is it in another unit?"
+        "cost is 1510 USD at the point of 'run 8', and at most 9.2 USD at the 4 others: is it in another unit?"
     )
     (low,) = found([0.002], *sweep)
-    assert low.sentence == "cost is 0.002 USD at 'run 0', and at least 1.05 USD at the 4 others: is it in another unit?"
+    assert low.sentence == "cost is 0.002 USD at 'run 0', and at least 1.1 USD at the 4 others: is it in another unit?"
     for ordinary in (sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]):
         assert found(*ordinary) == []
 
