@@ -49,7 +49,7 @@ LLM = data/samples/llm_bench
 demo-llm: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(LLM) --workload=llm_bench --price=cpu-1=0.05
 	$(BIN)/matbench visualize --results-dirname=$(LLM) --workload=llm_bench --price=cpu-1=0.05 --generate --report-dest=report/llm
-	$(BIN)/matbench compare --results-dirname=$(LLM) --workload=llm_bench 0.2.0 0.3.0 || test $$? = 1
+	$(BIN)/matbench compare --results-dirname=$(LLM) --workload=llm_bench --price=cpu-1=0.05 0.2.0 0.3.0 || test $$? = 1
 
 test: $(VENV)/installed-for-tests system-packages opensearch aiperf
 	$(MAKE) --jobs=2 lint collected

@@ -48,8 +48,7 @@ class Choice:
 class Number:
     """A number within limits, which are inclusive.
 
-    *steps* are the numbers worth choosing; without them there is a field to type in, whose buttons go by *step*. *unit*
-    stands behind the label.
+    *steps* are the numbers worth choosing; without them there is a field to type in. *unit* stands behind the label.
     """
 
     name: str
@@ -59,7 +58,6 @@ class Number:
     maximum: float | None = None
     steps: Sequence[float] = ()
     unit: str = ""
-    step: float = 1.0
 
     def read(self, text: str) -> float:
         """The number in *text*; raises ConfigError where it is none, or beyond a limit."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from .base import Href
 
 LIMIT = "limit"
-STEPS = 50
-"""So many steps of its field, or more, are between no limit and the widest."""
 
 
 class BestReport(Report):
@@ -103,9 +100,7 @@ def limits(study: Study) -> Sequence[Control]:
         return ()
     bound = "at most" if kpi.lower_better else "at least"
     least = 0.0 if ends[0] >= 0 else None
-    largest = max(map(abs, ends)) / kpi.divisor
-    step = 10.0 ** math.floor(math.log10(largest / STEPS)) if largest else 1.0
-    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit, step=step)]
+    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit)]
 
 
 def limited(study: Study, texts: Mapping[str, str]) -> Study:

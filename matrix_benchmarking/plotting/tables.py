@@ -175,6 +175,11 @@ class Table:
         """True while its rows have not been made: there may be many."""
         return isinstance(self.source, Iterator) and "rows" not in self.__dict__
 
+    def csv_button(self, shown_as: str, export: str) -> Component:
+        """A button by which the page's script saves the table, *shown_as* a ``table`` or a ``grid``, as CSV."""
+        data = {f"data-export-{shown_as}": export, "aria-label": f"Export as CSV: {self.caption}"}
+        return html.Button("CSV", className="tool", title="Export this table as CSV", **data)
+
     def as_html(self, export: str = "") -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out.
 
@@ -192,8 +197,7 @@ class Table:
         tools: list[Node] = []
         data: dict[str, str] = {}
         if export:
-            label = {"data-export-table": export, "aria-label": f"Export as CSV: {self.caption}"}
-            tools = [" ", html.Button("CSV", className="tool", title="Export this table as CSV", **label)]
+            tools = [" ", self.csv_button("table", export)]
             same = [(self.columns[place].heading, text) for place, text in self.constants.items()]
             data = {"data-same": json.dumps(same)}
         made = html.Table([html.Caption([caption, *tools]), head, html.Tbody(body)], className="sortable", **data)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 import urllib.parse
+from pathlib import Path
 from typing import Any
 
 READY = "#content h1, #content .problem"
@@ -104,3 +106,11 @@ class AppVisit:
             self.page.remove_listener(event, listener)
         self.page.unroute_all()
         self.page.goto("about:blank")
+
+
+def exported(visit: AppVisit, box: Any, path: Path) -> list[dict[str, str]]:
+    """The rows of the table in *box*, from its export as CSV."""
+    with visit.page.expect_download() as download:
+        box.get_by_role("button", name="Export as CSV").click()
+    download.value.save_as(path)
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))

@@ -149,38 +149,10 @@ def as_shown(table: Table, identity: str) -> Node:
 
 
 def grid(table: Table, identity: str) -> Node:
-    wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
-    many = len(table.columns) > FEW_COLUMNS
-    shown = [place for place in range(len(table.columns)) if place not in table.constants]
-    wrapped = len(table.rows) <= WRAPPED_ROWS
-    joined = {
-        "colId": "joined",
-        "headerName": "Settings"
-        if table.settings[2:]
-        else " · ".join(table.columns[at].title for at in table.settings),
-        "valueGetter": {"function": "matbenchJoined(params)"},
-        "hide": True,
-        "pinned": "left",
-        "width": JOINED_PX,
-        "wrapText": wrapped,
-        "autoHeight": wrapped,
-    }
-    pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
     rows = [_row(row, table.columns, number) for number, row in enumerate(table.rows)]
     described = dash_ag_grid.AgGrid(
         id=identity,
-        columnDefs=[
-            {
-                **_definition(column, place, wraps),
-                **({"width": width} if many else {"flex": width, "minWidth": min(width, LEAST_SHARED_PX)}),
-                "hide": place in table.constants,
-                "pinned": "left" if many and place in pinned else None,
-                "context": {"setting": place in table.settings, "pinned": many and place in pinned},
-            }
-            for place, column in enumerate(table.columns)
-            for width in (_width_px(column, f"c{place}", rows),)
-        ]
-        + ([joined] if table.settings else []),
+        columnDefs=_columns(table, rows),
         rowData=rows,
         getRowId="params.data.id",
         className="grid",
@@ -195,23 +167,49 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
             "headerHeight": _header_px(table),
-            "alwaysShowHorizontalScroll": many,
+            "alwaysShowHorizontalScroll": len(table.columns) > FEW_COLUMNS,
         },
         csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )
     described._type, described._namespace = "Grid", "matbench"  # of the page's script, which draws it
-    export = html.Button(
-        "CSV",
-        className="tool",
-        title="Export this table as CSV",
-        **{"data-export-grid": identity, "aria-label": f"Export as CSV: {table.caption}"},
-    )
-    head = html.Div(
-        [html.Span(f"{table.title} · {len(table.rows)} rows", className="caption"), export], className="grid-head"
-    )
-    # Dash loads the grid after the page: until then its place is kept.
+    caption = html.Span(f"{table.title} · {len(table.rows)} rows", className="caption")
+    head = html.Div([caption, table.csv_button("grid", identity)], className="grid-head")
+    # What draws the grid comes after the page: until then its place is kept.
     place = html.Div(described, style={"minHeight": f"{HEIGHT_PX}px"})
     return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
+
+
+def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
+    """The grid's columns, those that say the same in each row hidden; where it is narrow, one has all settings."""
+    wrapped, many = len(table.rows) <= WRAPPED_ROWS, len(table.columns) > FEW_COLUMNS
+    shown = [place for place in range(len(table.columns)) if place not in table.constants]
+    pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
+    columns: list[dict[str, object]] = []
+    for place, column in enumerate(table.columns):
+        width, is_pinned = _width_px(column, f"c{place}", rows), many and place in pinned
+        columns.append(
+            {
+                **_definition(column, place, wrapped and not many),
+                **({"width": width} if many else {"flex": width, "minWidth": min(width, LEAST_SHARED_PX)}),
+                "hide": place in table.constants,
+                "pinned": "left" if is_pinned else None,
+                "context": {"setting": place in table.settings, "pinned": is_pinned},
+            }
+        )
+    if table.settings:
+        names = [table.columns[at].title for at in table.settings]
+        joined = {
+            "colId": "joined",
+            "headerName": "Settings" if names[2:] else " · ".join(names),
+            "valueGetter": {"function": "matbenchJoined(params)"},
+            "hide": True,
+            "pinned": "left",
+            "width": JOINED_PX,
+            "wrapText": wrapped,
+            "autoHeight": wrapped,
+        }
+        columns.append(joined)
+    return columns
 
 
 def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> int:

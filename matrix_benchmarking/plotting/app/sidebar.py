@@ -303,8 +303,5 @@ def _input(control: Control, current: View, without: View) -> Node:
         field = typed_field(name, chosen, type="text", list=listed, placeholder=control.hint)
         offered = html.Datalist([html.Option(value=each) for each in control.suggestions], id=listed)
         return html.Label([html.Span(control.label, className="unseen"), field, offered])
-    look: dict[str, object] = {}
-    if isinstance(control, Number):
-        look = {"type": "number", "step": control.step, "min": control.minimum, "max": control.maximum}
-    field = typed_field(name, chosen, **{key: value for key, value in look.items() if value is not None})
+    field = typed_field(name, chosen, type="number" if isinstance(control, Number) else "text")
     return html.Label([html.Span(control.label, className="unseen"), field])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import shutil
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from plotting_support.app_visit import AppVisit as Visit
+from plotting_support.app_visit import exported
 from plotting_support.inspection import barriers, leads_nowhere_else
 
 from matrix_benchmarking.plotting.app import view
@@ -210,57 +210,6 @@ def test_two_runs_are_put_beside_each_other(tab: Any, address: str) -> None:
         visit.page.get_by_role("link", name="repeat 1").click()
         visit.wait_text("#content h1", "Two runs side by side")
         assert "All settings are the same" in visit.text("#content .verdict")
-
-
-def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_path: Path) -> None:
-    with Visit(tab, address) as visit:
-        visit.open("?show=kpi-overview")
-        visit.page.get_by_text("Values at each point").scroll_into_view_if_needed()  # it is made when it is seen
-        box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
-        box.scroll_into_view_if_needed()
-        header = box.locator(".ag-header-cell", has_text="1B_cost")
-        header.locator(".ag-header-cell-label").click()
-        first = box.locator(".ag-pinned-left-cols-container [row-index='0']")
-        visit.until("document.querySelector('.ag-header-cell[aria-sort=ascending]') !== null")
-        assert "onnx-int8" in first.inner_text()
-        visit.page.get_by_label("image Filter Input").fill("fp32")
-        visit.until(
-            "[...document.querySelectorAll('.ag-pinned-left-cols-container')]"
-            ".some(e => e.innerText.includes('fp32') && !e.innerText.includes('int8'))"
-        )
-        rows = exported(visit, box, tmp_path / "table.csv")
-        assert {row["image"] for row in rows} == {"onnx-fp32"}
-        costs = [float(row["1B_cost (USD)"]) for row in rows]
-        assert costs == sorted(costs)
-        assert visit.complaints == []
-
-
-def test_a_short_table_is_sorted_and_exported_with_what_it_says_once(tab: Any, address: str, tmp_path: Path) -> None:
-    with Visit(tab, address) as visit:
-        visit.open("")
-        box = visit.page.locator(".table-scroll", has_text="Best 1B_cost of each variant")
-        header = box.get_by_role("columnheader", name="1B_cost")
-        for order in ("ascending", "descending"):
-            header.get_by_role("button").click()
-            assert header.get_attribute("aria-sort") == order
-        rows = exported(visit, box, tmp_path / "table.csv")
-        costs = [float(row["1B_cost (USD)"]) for row in rows]
-        assert costs == sorted(costs, reverse=True)
-        assert (rows[-1]["image"], rows[-1]["Difference"], rows[0]["Difference"]) == ("onnx-int8", "0", "+201 %")
-        assert {row["engine"] for row in rows} == {"onnxruntime"}
-        assert {row["Runs"] for row in rows} == {"3"}
-        visit.page.get_by_role("checkbox", name="onnx-fp32, 54 runs").click()
-        visit.until("document.querySelector('.table-scroll tbody')?.rows.length === 2")
-        assert header.get_attribute("aria-sort") is None
-        assert visit.complaints == []
-
-
-def exported(visit: Visit, box: Any, path: Path) -> list[dict[str, str]]:
-    """The rows of the table in *box*, from its export as CSV."""
-    with visit.page.expect_download() as download:
-        box.get_by_role("button", name="Export as CSV").click()
-    download.value.save_as(path)
-    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
 
 
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])

@@ -74,6 +74,17 @@ def test_the_ranking_is_a_picture_and_its_limit_a_line_to_drag(tab: Any, of_resu
         assert visit.complaints == []
 
 
+def test_a_limit_is_typed_with_any_decimals_and_one_that_can_not_be_is_said(tab: Any, of_results: str) -> None:
+    with Visit(tab, of_results) as visit:
+        visit.open()
+        for typed, said in (("20.25", "Cheapest under 20.25 ms p95_latency"), ("-5", "limit: -5 is below 0")):
+            field = visit.page.locator("input[type=number]").first
+            field.fill(typed)
+            field.press("Enter")
+            visit.until(f"location.search.includes('cfg.limit={typed}')")
+            visit.page.get_by_text(said).first.wait_for()
+
+
 def test_at_400_pixels_the_verdict_takes_three_lines_and_the_figures_fit(tab: Any, of_results: str) -> None:
     with Visit(tab, of_results, viewport={"width": 400, "height": 800}) as visit:
         visit.open()

@@ -1,0 +1,63 @@
+"""Tables of the application in a real browser: long ones are grids, short ones those of written pages."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.app_visit import AppVisit as Visit
+from plotting_support.app_visit import exported
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def address(application: Callable[..., contextlib.AbstractContextManager[str]], sample: Path) -> Iterator[str]:
+    with application(f"--results-dirname={sample}", "--workload=encoder_bench", "--port=0") as address:
+        yield address
+
+
+def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_path: Path) -> None:
+    with Visit(tab, address) as visit:
+        visit.open("?show=kpi-overview")
+        visit.page.get_by_text("Values at each point").scroll_into_view_if_needed()  # it is made when it is seen
+        box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
+        box.scroll_into_view_if_needed()
+        header = box.locator(".ag-header-cell", has_text="1B_cost")
+        header.locator(".ag-header-cell-label").click()
+        first = box.locator(".ag-pinned-left-cols-container [row-index='0']")
+        visit.until("document.querySelector('.ag-header-cell[aria-sort=ascending]') !== null")
+        assert "onnx-int8" in first.inner_text()
+        visit.page.get_by_label("image Filter Input").fill("fp32")
+        visit.until(
+            "[...document.querySelectorAll('.ag-pinned-left-cols-container')]"
+            ".some(e => e.innerText.includes('fp32') && !e.innerText.includes('int8'))"
+        )
+        rows = exported(visit, box, tmp_path / "table.csv")
+        assert {row["image"] for row in rows} == {"onnx-fp32"}
+        costs = [float(row["1B_cost (USD)"]) for row in rows]
+        assert costs == sorted(costs)
+        assert visit.complaints == []
+
+
+def test_a_short_table_is_sorted_and_exported_with_what_it_says_once(tab: Any, address: str, tmp_path: Path) -> None:
+    with Visit(tab, address) as visit:
+        visit.open("")
+        box = visit.page.locator(".table-scroll", has_text="Best 1B_cost of each variant")
+        header = box.get_by_role("columnheader", name="1B_cost")
+        for order in ("ascending", "descending"):
+            header.get_by_role("button").click()
+            assert header.get_attribute("aria-sort") == order
+        rows = exported(visit, box, tmp_path / "table.csv")
+        costs = [float(row["1B_cost (USD)"]) for row in rows]
+        assert costs == sorted(costs, reverse=True)
+        assert (rows[-1]["image"], rows[-1]["Difference"], rows[0]["Difference"]) == ("onnx-int8", "0", "+201 %")
+        assert {row["engine"] for row in rows} == {"onnxruntime"}
+        assert {row["Runs"] for row in rows} == {"3"}
+        visit.page.get_by_role("checkbox", name="onnx-fp32, 54 runs").click()
+        visit.until("document.querySelector('.table-scroll tbody')?.rows.length === 2")
+        assert header.get_attribute("aria-sort") is None
+        assert visit.complaints == []
