@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 READY = "#content h1, #content .problem"
-DRAWN = "[...document.querySelectorAll('#content .dash-graph')].every(e => e.querySelector('.modebar-btn'))"
-
+DRAWN = """
+    [...document.querySelectorAll('#content .dash-graph')].every(graph => graph.querySelector('.modebar-btn'))
+    && [...document.querySelectorAll('#content .grid-box')].every(grid => grid.querySelector('.ag-row'))"""
 
 VIEWPORT = {"width": 1300, "height": 1000}
 
@@ -78,7 +79,7 @@ class AppVisit:
             time.sleep(0.03)
 
     def see_all(self) -> None:
-        """Scroll through the page, so that all its parts are made and its figures drawn."""
+        """Scroll through the page, so that all its parts are made, its figures and grids drawn."""
         made = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
         for place in range(self.page.locator("#content .part").count()):
             self.page.locator("#content .part").nth(place).scroll_into_view_if_needed()
