@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..analyze import check
 from ..analyze.best import Best, Group, Standing
-from ..analyze.report.markdown import one_line, worse
+from ..analyze.report.markdown import ACCEPT, one_line, worse
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import ranking as wording
 from ..analyze.wording import verdicts as verdict_wording
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 ROWS = 20
 REASONS = 5
+FINDINGS_SAID = 2
 RUNS_NAMED = 3
 _CELL = 200
 _WORD = 40
-_VERDICT, _ALARM = "Verdict", "Alarm"
+_VERDICT, _ALARM, _NO_ALARM = "Verdict", "Alarm", "–"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -66,7 +68,12 @@ class BestAnswer(Printable):
             yield str(verdict)
             if verdict.command:
                 yield f"Measure beyond it: {verdict.command}"
-        yield from wording.of_before(self.study.better_before, self.best.newest)
+        before, newest = self.study.better_before, self.best.newest
+        yield from wording.of_before(before, newest)
+        for versions in dict.fromkeys(wording.versions_of(*pair, newest) for pair in before):
+            if versions:
+                named = one_line(shlex.join(versions), 500)
+                yield f"Compare them: 'matbench compare {named}' with the options of this command."
         yield from wording.of_failed(self.study.without_a_good_run)
         yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
         yield from wording.of_newest(self.best)
@@ -75,7 +82,10 @@ class BestAnswer(Printable):
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
             yield f"{left_out}."
-        yield check.about(self.study.findings, check.AnswerKind.BEST)
+        findings = self.study.findings
+        yield check.about(findings, check.AnswerKind.BEST)
+        changing = [one.sentence for one in findings if check.AnswerKind.BEST in one.changes]
+        yield from (f"* {one_line(sentence, 500)}" for sentence in changing[:FINDINGS_SAID])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -100,10 +110,17 @@ class AnalysisAnswer(Printable):
         if shown:
             yield _Verdicts(_verdict_columns(analysis, shown[:ROWS]))
             yield from self._rest(shown[ROWS:])
+            yield from self._behind(shown[:ROWS])
         lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
         lines += [check.line(analysis.check)] if analysis.check else []
         # One line: a service that reads the output obeys lines that begin in its own way.
         yield from (one_line(line, 500) for line in lines)
+
+    def _behind(self, shown: Sequence[SeriesVerdict]) -> Iterator[str]:
+        if any(one.effect is not None for one in shown):
+            yield "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`."
+        if alarm := next((one.alarm.id for one in worse(self.analysis) if one.alarm.id), None):
+            yield one_line(f"What is meant is accepted by '{ACCEPT.format(id=alarm)}'.", 500)
 
     def _rest(self, rest: Sequence[SeriesVerdict]) -> Iterator[str]:
         if rest:
@@ -220,7 +237,7 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         is_of_sides = bool(one.stands_on) and (bad is None or not bad.alarm.id)  # two sides don't say since when
         since.append(None if is_of_sides else one.first_bad_version if bad is None else bad.alarm.first_bad)
         before.append(None if is_of_sides else one.last_good_version if bad is None else bad.alarm.last_good)
-        alarms.append(_alarm(one) if bad is None else bad.alarm.id or "–")
+        alarms.append(_alarm(one) if bad is None else bad.alarm.id or _NO_ALARM)
     dated = [
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
@@ -234,13 +251,14 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         *(dated if any(since) or not all(one.stands_on for one in shown) else []),
         _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
         _column("q", [probability(one.q_value) for one in shown], drop=5, is_number=True),
-        _column(_ALARM, alarms, drop=2),
+        *([_column(_ALARM, alarms, drop=2)] if set(alarms) - {_NO_ALARM} else []),
     ]
 
 
 def _with_ids(verdicts: PrintedColumn, alarms: Sequence[str]) -> PrintedColumn:
     pairs = zip(verdicts.cells, alarms, strict=True)
-    return dataclasses.replace(verdicts, cells=[one if alarm == "–" else f"{one}\n{alarm}" for one, alarm in pairs])
+    cells = [one if alarm == _NO_ALARM else f"{one}\n{alarm}" for one, alarm in pairs]
+    return dataclasses.replace(verdicts, cells=cells)
 
 
 def _two_lines(size: str) -> str:

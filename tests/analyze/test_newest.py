@@ -116,6 +116,8 @@ def test_that_the_version_before_had_a_better_one_is_said(versioned: Workload, e
     assert ranking.of_before(study.better_before, study.best.newest) == [
         "Version 1.9 had a better one: a, 1.01 USD (−50.0 %). Compare says whether by chance."
     ]
+    lines = str(BestAnswer(study)).splitlines()
+    assert "Compare them: 'matbench compare 1.9 1.10' with the options of this command." in lines
     assert not Study(Matrix(runs[3:6]), versioned).better_before
     dearer_before = [*entries({"version": "1.9", "hw_type": "a"}, 4.0, 4.01, 4.02), *runs[6:]]
     assert not Study(Matrix(dearer_before), versioned).better_before

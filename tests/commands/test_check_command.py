@@ -91,7 +91,8 @@ def test_without_a_place_the_history_here_is_checked_as_it_is_analysed(odd: Path
 
 def test_parse_says_how_many_findings_there_are(odd: Path, parse: Main, capsys: Capture) -> None:
     assert parse() == 0
-    assert capsys.readouterr().out.endswith(THE_LINE)
+    first = "* 1 run has 'batchsize' and no 'batch_size', which 3 runs have: is it misspelt?\n"
+    assert capsys.readouterr().out.endswith(f"{THE_LINE}{first}")
     assert parse("--output-matrix=-") == 0
     assert THE_LINE in capsys.readouterr().err
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import re
 
 import pytest
 from report_support import analyses
@@ -58,6 +60,19 @@ def test_the_verdict_comes_first_and_then_the_worst() -> None:
     assert rows[0][3:9] == ["−10.3 % (−12.3 to −8.3 %)", "100.0 → 89.7 1/s", "1.3.1", "1.3.0", "20 → 10", "0.002"]
     assert "Not analysed: error_rate is unknown at all 5 runs\n" in said
     assert said.endswith("Note: 2 runs dated in the future: a clock was wrong\n")
+
+
+def test_what_comes_next_and_which_mean_it_is_stand_below_the_table() -> None:
+    said, _ = shown(analyses.mixed())
+    assert "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`.\n" in said
+    assert re.search(r"^What is meant is accepted by 'matbench alarms ack \w{12} --reason …'\.$", said, re.MULTILINE)
+
+
+def test_without_alarms_they_have_no_column() -> None:
+    verdicts = [dataclasses.replace(one, alarms=()) for one in analyses.mixed().verdicts]
+    said, table = shown(dataclasses.replace(analyses.mixed(), verdicts=verdicts))
+    assert table[1].rstrip("┃ ").endswith("q")
+    assert "matbench alarms" not in said
 
 
 def test_without_a_change_there_is_no_table() -> None:

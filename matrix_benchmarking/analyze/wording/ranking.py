@@ -109,6 +109,14 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
     return said
 
 
+def versions_of(group: Group, earlier: Group, newest: Newest | None) -> tuple[str, ...]:
+    """The version of the best of an *earlier* group and that of *group*; none where one of them isn't known."""
+    if newest is None:
+        return ()
+    versions = earlier.best.settings.get(newest.key, NOT_SET), newest.of_runs(group.best.runs)
+    return () if NOT_SET in versions else tuple(map(show, versions))
+
+
 def _version(group: Group, newest: Newest | None) -> str:
     version = NOT_SET if newest is None else newest.of_runs(run for one in group.standings for run in one.point.runs)
     return "" if newest is None or version is NOT_SET else f"at {value_label(newest.key, version)}"

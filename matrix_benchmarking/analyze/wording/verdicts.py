@@ -136,7 +136,7 @@ def _unchanged(analysis: Analysis) -> list[str]:
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
-    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions, in 4 of them``; else empty.
+    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions (known for 4)``; else empty.
 
     Of two sides ``5.1 to 7.2 % would at least be suspected``.
     """
@@ -145,7 +145,7 @@ def would_show(same: Sequence[SeriesVerdict]) -> str:
     if not sizes:
         return ""
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
-    of = "" if len(known) == len(same) else f", in {len(known)} of them"
+    of = "" if len(known) == len(same) else f" (known for {len(known)})"
     return f"{by} % {_would_have(known[0])}{_within(max(one.would_show_in for one in known))}{of}"
 
 
