@@ -11,6 +11,9 @@ from .. import yaml_file
 from ..errors import ConfigError, did_you_mean
 from ..validation import mismatches
 
+DEFAULT_FILE = Path("data/plots.yaml")
+EVERYTHING = ""  # stands for all that the file lists
+
 
 class _Selection(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
@@ -51,3 +54,31 @@ def _parse(path: Path) -> list[_Selection]:
             for problem in mismatches(error, file.content)
         ]
         raise ConfigError("\n".join(problems)) from error
+
+
+def found(named: Path | None, source: Path | None) -> Path | None:
+    """The file that is *named*, looked up in ``data/`` too: here, and where the workload's *source* is."""
+    if named is None or named.is_absolute() or named.exists():
+        return named
+    beside = [] if source is None else [source / "data" / named, *source.glob(f"visualizations/**/data/{named}")]
+    return next((path for path in (Path("data") / named, *beside) if path.is_file()), named)
+
+
+def names(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:
+    """The names of what to write: those in *generate*, and those that the plots file lists under *ids*, or at all.
+
+    Raises:
+        ConfigError: there is no file that could list *ids*.
+    """
+    named = [part for name in generate if name != EVERYTHING for part in name.removeprefix("stats=").split("&stats=")]
+    if named and not ids:
+        return named
+    if ids and plots_file is None and not DEFAULT_FILE.is_file():
+        raise ConfigError(
+            f"--generate-id {ids[0]}: there is no {DEFAULT_FILE} here that could list it; name the file with "
+            "--plots-file, or a report with --generate"
+        )
+    if plots_file is None and (ids or DEFAULT_FILE.is_file()):
+        plots_file = DEFAULT_FILE
+    listed = [] if plots_file is None else read(plots_file, workload, ids)
+    return list(dict.fromkeys([*named, *listed]))
