@@ -6,6 +6,7 @@ import collections
 import contextlib
 import functools
 import itertools
+import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -144,6 +145,8 @@ FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
 OF_A_UNIT, FEWEST_POINTS = 100, 5
 """A few of so many points are of another unit if so many times lies between them and the next."""
+OF_A_THOUSAND = 500
+"""Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
 MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
 
@@ -166,7 +169,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         values = good.kpi(kpi.name)
         yield from _no_more_than_zero(good, values, kpi, changes)
         yield from _far_off(good, points, values, kpi, changes)
-        yield from _of_another_unit(good, groups, values, kpi, changes)
+        yield from _of_another_unit(good, groups, values, kpi, changes, is_headline=kpi is workload.headline)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -212,21 +215,24 @@ def _of_another_unit(
     values: Sequence[float | None],
     kpi: KPIDefinition,
     changes: frozenset[AnswerKind],
+    *,
+    is_headline: bool,
 ) -> Iterator[Finding]:
-    """A few points of a group with all their repeats so far from all others as another unit would have them."""
+    """Points of a group with all their repeats so far from all others as another unit would have them."""
     positive = [value for value in values if value is not None and value > 0]
     if not positive or max(positive) < OF_A_UNIT * min(positive):
         return
     for points in groups.values():
         known = [(median, places) for places in points if (median := _median(places, values)) is not None]
-        if len(known) < FEWEST_POINTS or max(known)[0] < OF_A_UNIT * min(known)[0]:
+        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:
             continue
         known.sort(key=lambda one: one[0])
         steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
         place = max(range(len(steps)), key=steps.__getitem__)
         low, high = known[: place + 1], known[place + 1 :]
         odd, others = sorted((low, high), key=len)
-        if steps[place] < OF_A_UNIT or not _are_few(len(odd), len(known)):
+        are_few = len(known) >= FEWEST_POINTS and _are_few(len(odd), len(known))
+        if steps[place] < (OF_A_UNIT if are_few else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
         what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"

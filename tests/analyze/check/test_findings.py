@@ -209,6 +209,12 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
     )
     (low,) = found([0.002], *sweep)
     assert low.sentence == "cost is 0.002 USD at 'run 0', and at least 1.1 USD at the 4 others: is it in another unit?"
+    (half,) = found([1.0], [1.2], [1100.0], [1300.0])
+    assert half.sentence == (
+        "cost is 1 USD at 'run 0' (2 points like that), and at least 1100 USD at the 2 others: is it in another unit?"
+    )
+    (one,) = found([0.002], [1.9])
+    assert one.runs == ["run 0"]
     for ordinary in (sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]):
         assert found(*ordinary) == []
 
