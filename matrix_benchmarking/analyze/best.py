@@ -160,9 +160,17 @@ class Best:
 
     @property
     def alone(self) -> tuple[Group, ...]:
-        """Groups of a single point by the headline, where there are several: they are told together."""
-        found = tuple(each for each in self.groups if len(each.standings) == 1 and each.kpi is self.kpi)
+        """Groups of a single point, where there are several: they are told together."""
+        found = tuple(each for each in self.groups if len(each.standings) == 1)
         return found if len(found) > 1 else ()
+
+    @property
+    def alone_by_kpi(self) -> Sequence[Sequence[Group]]:
+        """The same, those of one KPI together."""
+        found: dict[str, list[Group]] = {}
+        for group in self.alone:
+            found.setdefault(group.kpi.name, []).append(group)
+        return list(found.values())
 
     @property
     def compared(self) -> tuple[Group, ...]:

@@ -50,7 +50,7 @@ class BestReport(Report):
         if best.alone:
             parts += [
                 html.H2("Groups of one point, in which nothing is compared"),
-                alone_table(best, self.catalogue.href),
+                *alone_tables(best, self.catalogue.href),
             ]
         if any(not entry.failed for entry in self.matrix):
             parts += self.figures(view)
@@ -166,18 +166,23 @@ def variants_table(group: Group, href: Href) -> Node:
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
-def alone_table(best: Best, href: Href) -> Node:
-    assert best.kpi is not None
-    names = list(best.alone[0].settings)
-    value, interval, *_, runs = value_columns(best.kpi)
+def alone_tables(best: Best, href: Href) -> list[Node]:
+    """A table for each KPI of the groups of one point."""
+    return [_alone_table(groups, href) for groups in best.alone_by_kpi]
+
+
+def _alone_table(groups: Sequence[Group], href: Href) -> Node:
+    kpi = groups[0].kpi
+    names = list(dict.fromkeys(name for group in groups for name in group.settings))
+    value, interval, *_, runs = value_columns(kpi)
     rows: list[Row] = []
-    for group in best.alone:
+    for group in groups:
         of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
         rows.append(
             [*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.best.warnings)]
         )
     columns: Columns = [*names, value, interval, runs, "Warnings"]
-    return table(columns, rows, caption=f"{best.kpi.name} of the groups of one point, {best.kpi.direction}")
+    return table(columns, rows, caption=f"{kpi.name} of the groups of one point, {kpi.direction}")
 
 
 def _kinds(warnings: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ from .catalogue import catalogue_of
 from .controls import read
 from .page import INDEX_FILE, Page, Provenance
 from .plot_ranking import pictures as ranking_pictures
-from .report_best import alone_table, limited, under_which, variants_table, verdict_box
+from .report_best import alone_tables, limited, under_which, variants_table, verdict_box
 from .report_compare import CompareReport
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
@@ -152,7 +152,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         verdict_box(study, [tags.P(failed)]),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(group, catalogue.href) for group in compared),
-        *([alone_table(study.best, catalogue.href)] if study.best.alone else []),
+        *alone_tables(study.best, catalogue.href),
         tags.H2("Reports"),
         tags.Div(cards, className="cards"),
     ]

@@ -52,8 +52,8 @@ class BestAnswer(Printable):
         for group in self.best.compared:
             columns = _best_columns([group], (), group.variant_names, group.kpi, self._others(group))
             yield PrintedTable(columns, wording.scope(group) if group.settings else "")
-        if alone := self.best.alone:
-            scopes = list(alone[0].settings)
+        for alone in self.best.alone_by_kpi:
+            scopes = list(dict.fromkeys(name for group in alone for name in group.settings))
             yield PrintedTable(_best_columns(alone, scopes, (), alone[0].kpi, self._others(alone[0])), "One point each")
 
     def _others(self, group: Group) -> list[KPIDefinition]:
@@ -174,7 +174,7 @@ def _best_columns(
     texts = [*scopes, *names, *(["at"] if has_tuning else [])]
     headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
     rows = [
-        [*(show(group.settings[name]) for name in scopes), *_best_row(one, group, names, kpi, has_tuning)]
+        [*(show(group.settings.get(name, NOT_SET)) for name in scopes), *_best_row(one, group, names, kpi, has_tuning)]
         + [_mean(one, other) for other in others]
         for group in groups
         for one in group.variants

@@ -136,7 +136,7 @@ def _unchanged(analysis: Analysis) -> list[str]:
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
-    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions (known for 4)``; else empty.
+    """What would have shown: ``in 4 of them 5.1 to 7.2 % would have shown within 5 versions``; else empty.
 
     Of two sides ``5.1 to 7.2 % would at least be suspected``.
     """
@@ -145,8 +145,8 @@ def would_show(same: Sequence[SeriesVerdict]) -> str:
     if not sizes:
         return ""
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
-    of = "" if len(known) == len(same) else f" (known for {len(known)})"
-    return f"{by} % {_would_have(known[0])}{_within(max(one.would_show_in for one in known))}{of}"
+    of = "" if len(known) == len(same) else f"in {len(known)} of them "
+    return f"{of}{by} % {_would_have(known[0])}{_within(max(one.would_show_in for one in known))}"
 
 
 def _would_have(verdict: SeriesVerdict) -> str:

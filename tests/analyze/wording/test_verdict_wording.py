@@ -93,7 +93,7 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     assert said in verdicts.lead(analysis(*same))
     assert "No difference shown in 1; 3.0 % would have shown within 5 versions." in verdicts.lead(analysis(same[0]))
     unknown, in_unit = verdict(effect=effect), verdict(would_show=0.5, would_show_in=9)
-    more = "No difference shown in 5; 2.1 to 4.0 % would have shown within 7 versions (known for 3)."
+    more = "No difference shown in 5; in 3 of them 2.1 to 4.0 % would have shown within 7 versions."
     assert more in verdicts.lead(analysis(*same, unknown, in_unit))
     assert not any("No difference" in one for one in verdicts.lead(analysis(unknown, in_unit)))
 

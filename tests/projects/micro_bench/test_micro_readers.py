@@ -65,6 +65,12 @@ def test_runs_with_other_parameters_are_never_compared(samples: Path) -> None:
     assert len(commands.standings) == 2
 
 
+def test_benchmarks_with_one_point_each_are_told_together_whatever_their_kpi(samples: Path) -> None:
+    best = rank(parse(samples), load(WORKLOAD))
+    assert [{group.kpi.name for group in groups} for groups in best.alone_by_kpi] == [{"rate"}, {"time"}]
+    assert [group.settings["benchmark"] for group in best.compared] == ["sort"]
+
+
 def test_hyperfine_keeps_each_run_of_a_command(samples: Path) -> None:
     runs = select(parse(samples / "hyperfine"), benchmark="sort", size=1000)
     assert [run.repeat for run in runs] == list(range(10))
