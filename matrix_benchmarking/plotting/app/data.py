@@ -20,7 +20,7 @@ from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters, Scalar
 from ...history.alarms import AlarmEvent
-from ...matrix import Entry, Matrix, typed
+from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...workload import Workload
 from .. import site
 from ..base import Catalogue
@@ -95,7 +95,8 @@ class Snapshot:
         order = self.study.order_at_hand
         wanted = None
         if order is not None and order.axis is not None:
-            wanted = (CompareReport if len({*order.of(order.axis).places.values()}) == 2 else RegressionReport).name
+            places = {place for (_, label), place in order.of(order.axis).places.items() if label is not NOT_SET}
+            wanted = (CompareReport if len(places) == 2 else RegressionReport).name if len(places) > 1 else None
         return next((slug for slug, name in self.slugs.items() if name == wanted), next(iter(self.slugs)))
 
     def prepare(self) -> None:

@@ -42,6 +42,30 @@ def test_every_report_and_plot_of_the_sample_has_a_page(pages: Pages) -> None:
         assert "can't be shown" not in text, slug
 
 
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ([], "best-configuration"),
+        (["1.0"], "best-configuration"),
+        (["1.0", None], "best-configuration"),  # who has no version has no earlier one
+        (["1.0", "1.1"], "compare"),
+        (["1.0", "1.1", "1.2", None], "regression-analysis"),
+    ],
+)
+def test_the_page_that_it_opens_on_is_what_changed_where_there_are_versions(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, versions: list[str | None], expected: str
+) -> None:
+    runs = list(sample_matrix.filtered(filters.parse("vus=8,batch_size=8")))[: 2 * max(len(versions), 1)]
+    for place, run in enumerate(runs):
+        version = versions[place % len(versions)] if versions else None
+        settings = {name: value for name, value in run.settings.items() if name != "version"}
+        settings |= {} if version is None else {"version": version}
+        runs[place] = dataclasses.replace(run, settings=settings)
+    snapshot = pages_over(Matrix(runs), encoder_workload, [], tmp_path).data.snapshot
+    assert snapshot is not None
+    assert snapshot.opening == expected
+
+
 def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages) -> None:
     _, verdict, _ = pages.frame("?show=runs")
     assert "Cheapest by 1B_cost: cpu-1 · onnx-int8" in texts(verdict)
