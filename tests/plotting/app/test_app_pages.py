@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_runs
 from plotting_support.app_support import elements, pages_over, texts
 
 from matrix_benchmarking import filters, store
@@ -53,15 +54,11 @@ def test_every_report_and_plot_of_the_sample_has_a_page(pages: Pages) -> None:
     ],
 )
 def test_the_page_that_it_opens_on_is_what_changed_where_there_are_versions(
-    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, versions: list[str | None], expected: str
+    tmp_path: Path, versions: list[str | None], expected: str
 ) -> None:
-    runs = list(sample_matrix.filtered(filters.parse("vus=8,batch_size=8")))[: 2 * max(len(versions), 1)]
-    for place, run in enumerate(runs):
-        version = versions[place % len(versions)] if versions else None
-        settings = {name: value for name, value in run.settings.items() if name != "version"}
-        settings |= {} if version is None else {"version": version}
-        runs[place] = dataclasses.replace(run, settings=settings)
-    snapshot = pages_over(Matrix(runs), encoder_workload, [], tmp_path).data.snapshot
+    settings = [{} if version is None else {"version": version} for version in versions or [None]]
+    runs = [toy_runs.entry({"cost": 1.0 + number, **one}, number) for number, one in enumerate(settings * 2)]
+    snapshot = pages_over(Matrix(runs), toy_runs.workload(), [], tmp_path).data.snapshot
     assert snapshot is not None
     assert snapshot.opening == expected
 
