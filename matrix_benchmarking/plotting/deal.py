@@ -17,6 +17,13 @@ MOST_CAUSES = 3
 BUTTONS = (("acknowledged", "Acknowledge"), ("resolved", "Resolve"), ("reopened", "Reopen"), ("commented", "Comment"))
 COMMANDS = {"acknowledged": "ack", "resolved": "resolve", "reopened": "reopen", "commented": "comment"}
 
+MEANINGS = {
+    "acknowledged": "it is known, and fails no analysis any more (--until VERSION or DATE: up to then)",
+    "resolved": "it is over, by a fix or because the new level is wanted",
+    "reopened": "it fails analyses again",
+    "commented": "it stays what it is",
+}
+
 
 def of_causes(analysis: Analysis, catalogue: Catalogue) -> list[Node]:
     """A box for each cause of several alarms that nobody dealt with."""
@@ -65,11 +72,14 @@ def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -
         study = catalogue.study
         place = f" --history={shlex.quote(study.given.history)}" if study.given.history else ""
         # Who only looked hasn't kept the alarm, which the others can't deal with before.
-        lines = [f"matbench analyze_lts --workload={shlex.quote(study.workload.name)}{place}"]
-        for action, _ in offered:
-            reason = "" if action == "reopened" else " --reason '…'"
-            lines.append(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{place}{reason}")
-        return html.Details([html.Summary(title), command("\n".join(lines))])
+        analyse = f"matbench analyze_lts --workload={shlex.quote(study.workload.name)}{place}"
+        shown: list[Node] = [html.P("Keep what is seen here in the history, if no analysis has yet:"), command(analyse)]
+        for action, label in offered:
+            needs_reason = action != "reopened"
+            reason = " --reason '…'" if needs_reason else ""
+            shown.append(html.P(f"{label}: {MEANINGS[action]}{'; write why for the …' if needs_reason else ''}."))
+            shown.append(command(f"matbench alarms {COMMANDS[action]} {shlex.join(ids)}{place}{reason}"))
+        return html.Details([html.Summary(title), *shown])
     fields = [
         html.Label(["Reason ", dcc.Input(type="text", className="field", autoComplete="off", name="reason")]),
         html.Label(

@@ -175,16 +175,16 @@ class Table:
         """True while its rows have not been made: there may be many."""
         return isinstance(self.source, Iterator) and "rows" not in self.__dict__
 
-    def csv_button(self, shown_as: str, export: str) -> Component:
-        """A button by which the page's script saves the table, *shown_as* a ``table`` or a ``grid``, as CSV."""
-        data = {f"data-export-{shown_as}": export, "aria-label": f"Export as CSV: {self.caption}"}
+    def csv_button(self, shown_as: str, identity: str = "") -> Component:
+        """A button by which the page's script saves it as CSV, *shown_as* a ``table`` or as the ``grid`` *identity*."""
+        data = {f"data-export-{shown_as}": identity, "aria-label": f"Export as CSV: {self.caption}"}
         return html.Button("CSV", className="tool", title="Export this table as CSV", **data)
 
-    def as_html(self, export: str = "") -> Component:
+    def as_html(self, *, is_exported: bool = False) -> Component:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out.
 
         Args:
-            export: the name of the CSV file that a button in the caption saves, without its suffix; empty for none.
+            is_exported: a button in the caption saves it as CSV.
         """
         kept = [place for place in range(len(self.columns)) if place not in self.constants]
         shown = self.rows[: self.limit]
@@ -196,8 +196,8 @@ class Table:
         body = [html.Tr([_cell(row[place], self.columns[place], looks[place]) for place in kept]) for row in shown]
         tools: list[Node] = []
         data: dict[str, str] = {}
-        if export:
-            tools = [" ", self.csv_button("table", export)]
+        if is_exported:
+            tools = [" ", self.csv_button("table")]
             same = [(self.columns[place].heading, text) for place, text in self.constants.items()]
             data = {"data-same": json.dumps(same)}
         made = html.Table([html.Caption([caption, *tools]), head, html.Tbody(body)], className="sortable", **data)

@@ -39,6 +39,8 @@ def deal(
     reason = (reason or "").strip() or None
     if reason is None and action is not Action.REOPENED:
         raise ConfigError("no reason given: say why, so that others know")
+    if reason is not None and not any(map(str.isalnum, reason)):
+        raise ConfigError(f"'{reason}' is no reason: say why, so that others know")
     for what, text, longest in (("author", author, LONGEST_AUTHOR), ("reason", reason or "", LONGEST_REASON)):
         if len(text) > longest:
             raise ConfigError(f"the {what} has {len(text)} characters; {longest} are possible")

@@ -223,6 +223,7 @@ def test_a_user_without_a_name_has_to_say_who_it_is(
     [
         (["ack", "51a0"], "no reason given: use --reason TEXT"),
         (["resolve", "51a0", "--reason= "], "no reason given: use --reason TEXT"),
+        (["resolve", "51a0", "--reason=…"], "'…' is no reason: say why, so that others know"),
         (["ack", "--reason=known"], "missing argument 'ID...'"),
         (["ack", "51a1", "--reason=known"], "there is no alarm '51a1': "),
         (["ack", "51a10000", "--reason=known"], "did you mean '51a000000000'?"),

@@ -100,6 +100,16 @@ def test_series_without_a_change_are_folded_away() -> None:
     assert "the history is too short; measure 2 more versions" in shown
 
 
+def test_what_is_done_to_an_alarm_is_one_command_each_with_what_it_means() -> None:
+    commands = re.findall(r"<p>([^<]*)</p><div class=\"command\"><pre><code>(.*?)</code>", page(catalogue(mixed())))
+    assert [(said.split(":")[0], " ".join(code.split()[:3])) for said, code in commands] == [
+        ("Keep what is seen here in the history, if no analysis has yet", "matbench analyze_lts --workload=toy"),
+        ("Acknowledge", "matbench alarms ack"),
+        ("Resolve", "matbench alarms resolve"),
+        ("Comment", "matbench alarms comment"),
+    ]
+
+
 def test_what_was_not_analysed_stands_with_its_reason() -> None:
     shown = page(catalogue([*mixed(), run("1.3", "empty", float("nan"))]))
     rest = shown.split("Not analysed, and why", 1)[1]

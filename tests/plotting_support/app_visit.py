@@ -110,8 +110,9 @@ class AppVisit:
 
 
 def exported(visit: AppVisit, box: Any, path: Path) -> list[dict[str, str]]:
-    """The rows of the table in *box*, from its export as CSV."""
+    """The rows of the table in *box*, from its export as CSV to a file of *path*'s name."""
     with visit.page.expect_download() as download:
         box.get_by_role("button", name="Export as CSV").click()
+    assert download.value.suggested_filename == path.name, download.value.suggested_filename
     download.value.save_as(path)
     return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))

@@ -145,7 +145,7 @@ def _header_px(table: Table) -> int:
 
 def as_shown(table: Table, identity: str) -> Node:
     """*table* as it is shown: a short one as on a written page, with its export."""
-    return table.as_html(identity) if len(table.rows) <= SHORT_ROWS else grid(table, identity)
+    return table.as_html(is_exported=True) if len(table.rows) <= SHORT_ROWS else grid(table, identity)
 
 
 def grid(table: Table, identity: str) -> Node:
@@ -169,7 +169,6 @@ def grid(table: Table, identity: str) -> Node:
             "headerHeight": _header_px(table),
             "alwaysShowHorizontalScroll": len(table.columns) > FEW_COLUMNS,
         },
-        csvExportParams={"fileName": f"{identity}.csv", "allColumns": True},
     )
     described._type, described._namespace = "Grid", "matbench"  # of the page's script, which draws it
     caption = html.Span(f"{table.title} · {len(table.rows)} rows", className="caption")

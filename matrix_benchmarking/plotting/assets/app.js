@@ -171,7 +171,7 @@
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);
-    if (button.dataset.exportTable) window.matbenchTables.save(button.closest("table"), `${button.dataset.exportTable}.csv`);
+    if (button.dataset.exportTable !== undefined) window.matbenchTables.save(button.closest("table"));
     if (button.dataset.copy !== undefined) copy(button);
   });
 
@@ -235,7 +235,7 @@
   function fileName(button) {
     const heading = button.closest("section") && button.closest("section").querySelector("h3");
     const title = (heading || document.querySelector("h1") || { textContent: "figure" }).textContent;
-    return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
+    return window.matbenchTables.slug(title) || "figure";
   }
 
   function exportGrid(id) {
@@ -247,7 +247,8 @@
     const processHeaderCallback = ({ column }) => window.matbenchTables.noFormula(column.getColDef().headerName);
     const api = window.dash_ag_grid.getApi(id);
     const columnKeys = api.getColumns().filter((column) => column.getColId() !== "joined");
-    api.exportDataAsCsv({ fileName: `${id}.csv`, columnKeys, processCellCallback, processHeaderCallback });
+    const said = document.getElementById(id).closest(".grid-box").getAttribute("aria-label");
+    api.exportDataAsCsv({ fileName: `${window.matbenchTables.slug(said) || id}.csv`, columnKeys, processCellCallback, processHeaderCallback });
   }
 
   function copy(button) {

@@ -65,8 +65,9 @@ window.matbenchTables = (() => {
     return isFormula && !/^[+-]?[\d.,]+(e[+-]?\d+)?\s*[%×]?$/i.test(value) ? `'${value}` : value;
   }
 
-  // A share is exported as it is shown, and so is what has no number.
-  const exported = (number, text) => noFormula(Number.isFinite(number) && !/[%×]/.test(text) ? number : text);
+  // A cell that shows one number is exported as that; all others as they are shown: an interval has two, a share a sign.
+  const ONE_NUMBER = /^[<+−-]?[\d.,]+(e[+−-]?\d+)?(\s(?!to |→)[^%×→]*)?$/i;
+  const exported = (number, text) => noFormula(Number.isFinite(number) && ONE_NUMBER.test(text) ? number : text);
 
   function textOf(cell) {
     const plain = cell.cloneNode(true);
@@ -88,13 +89,15 @@ window.matbenchTables = (() => {
     return [head.map(noFormula), ...body].map((row) => row.map(quoted).join(",")).join("\r\n");
   }
 
-  function save(table, name) {
+  const slug = (text) => text.split(/[,:(]/)[0].toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+
+  function save(table) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob(["\ufeff", csv(table)], { type: "text/csv" }));
-    link.download = name;
+    link.download = `${slug(table.caption.firstChild.textContent) || "table"}.csv`;
     link.click();
     URL.revokeObjectURL(link.href);
   }
 
-  return { compare, exported, makeReady, noFormula, save };
+  return { compare, exported, makeReady, noFormula, save, slug };
 })();

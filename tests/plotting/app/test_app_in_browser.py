@@ -296,7 +296,7 @@ def test_hostile_text_is_text(application: Application, tab: Any, tmp_path: Path
         assert hostile in visit.text("#selectors")
         box = visit.page.locator(".table-scroll", has_text="Mean over the runs at each point")
         box.scroll_into_view_if_needed()
-        rows = exported(visit, box, tmp_path / "table.csv")
+        rows = exported(visit, box, tmp_path / "mean-over-the-runs-at-each-point.csv")
         assert f"'{hostile}" in {row["image"] for row in rows}
         assert not any(cell.startswith(("=", "@")) for row in rows for cell in row.values())
         assert all(float(row["1B_cost (USD)"]) > 0 for row in rows)
