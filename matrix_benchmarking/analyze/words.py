@@ -30,6 +30,14 @@ def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
     return ", ".join(f"{name} {show(settings[name])}" for name in present)
 
 
+EVERYWHERE = "everywhere"  # the name of a series that no setting tells from others
+
+
+def series_label(kpi: str, name: str) -> str:
+    """A KPI with its series: ``p95_latency of batch_size 8``; of one series alone the KPI."""
+    return kpi if name == EVERYWHERE else f"{kpi} of {name}"
+
+
 HUGE_PERCENT = 1e7
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair, RunBlocks
 from ..analyze.wording import verdicts as wording
-from ..analyze.words import is_or_are, percent
+from ..analyze.words import is_or_are, percent, series_label
 from ..matrix import Entry
 from . import clicks, template
 from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
@@ -225,5 +225,5 @@ def _size(one: SeriesVerdict) -> float:
 def conclusion(verdicts: Sequence[SeriesVerdict]) -> str:
     """The figure in words, for who can't see it: the counts, and the largest changes."""
     told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)]
-    named = [f"{one.kpi.name} of {one.name} {percent(_value(one))}" for one in drawable(told)[:5]]
+    named = [f"{series_label(one.kpi.name, one.name)} {percent(_value(one))}" for one in drawable(told)[:5]]
     return " ".join([counted(verdicts), *([f"{'; '.join(named)}."] if named else [])])

@@ -100,7 +100,7 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     setting, old, new = (cfg.get(name) for name in (SETTING, OLD, NEW))
     known = comparable(study)
     if setting is None and (old is not None or new is not None):
-        return [_of_selections(study, known, old, new)]
+        return _of_selections(study, old, new)
     if setting is None:
         return list(_all(study, known))
     values = known.get(setting)
@@ -147,7 +147,8 @@ def put_beside(study: Study, sides: tuple[str, str]) -> tuple[Study, Candidate]:
             try:
                 matrix = read(side)
             except MatbenchError as error:
-                raise ConfigError(sentence(f"{side}: {error}")) from error
+                value = "" if "/" in side else "no setting has this value, and "
+                raise ConfigError(sentence(f"{side}: {value}{error}")) from error
         else:
             chosen = filters.parse(side)
             study.runs.check_values(chosen)
@@ -185,9 +186,13 @@ def as_wholes(study: Study, found: Iterable[Candidate]) -> list[Candidate]:
     return list(wholes.values())
 
 
-def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object, new: object) -> Candidate:
+def _of_selections(study: Study, old: object, new: object) -> list[Candidate]:
     if old is None or new is None:
-        study.runs.check_values(filters.parse(str(old if new is None else new)))
+        only = filters.parse(str(old if new is None else new))
+        study.runs.check_values(only)
+        if len(only) == 1 and all(len(values) == 1 for values in only.values()):  # against the usual value, or all
+            ((name, (value,)),) = only.items()
+            return candidates(study, {SETTING: name, (OLD if new is None else NEW): show(value)})
         raise ConfigError(
             "Choose both sides, such as version=1.2 and version=1.3; or a setting whose values to compare."
         )
@@ -202,8 +207,8 @@ def _of_selections(study: Study, known: Mapping[str, list[Scalar]], old: object,
         (name,) = names
         return candidates(
             study, {SETTING: name, **{key: show(side[name][0]) for key, side in zip((OLD, NEW), sides, strict=True)}}
-        )[0]
-    return Candidate(SIDE, *texts, selections=sides)
+        )
+    return [Candidate(SIDE, *texts, selections=sides)]
 
 
 def _sided(entries: Sequence[Entry], selections: tuple[Filters, Filters], names: tuple[str, str]) -> list[Entry]:

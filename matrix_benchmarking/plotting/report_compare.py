@@ -1,4 +1,4 @@
-"""Report: is the new one worse, or should I switch? Two sides, at all points that differ in nothing else."""
+"""Report: is the new one worse, or should I switch? Two sides, each at the points that the other has too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..analyze.wording.verdicts import (
     outcome_label,
     verdict_label,
 )
-from ..analyze.words import count_of, named, plural, value_label
+from ..analyze.words import count_of, is_or_are, named, plural, series_label, value_label
 from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from .base import Catalogue
 
 PAIRS_SHOWN, NAMED = 100, 5
+ONE_SIDED = 0.5
+"""A doubt that so much more of one side's runs have than of the other's may be the difference itself."""
 SECTION_PX = 600
 Pairs = Mapping[tuple[str, str], Pair]
 """The pair of each series, by its KPI and its id."""
@@ -80,7 +82,7 @@ class CompareReport(Report):
 
     name: ClassVar[str] = "report: Compare"
     description: ClassVar[str] = (
-        "Is the new one worse, or better? Two sides, at all points that differ in nothing else."
+        "Is the new one worse, or better? Two sides, each at the points that the other has too."
     )
     answers = AnswerKind.PAIR
 
@@ -161,13 +163,20 @@ class CompareReport(Report):
 
     def _folded(self, switch: Switch) -> Node:
         """A comparison as its verdict, which opens; in the application it is made when it is opened."""
-        section = Part(self.name, lambda: html.Div([*self._said(switch), *self._section(switch)]), SECTION_PX)
+
+        def made() -> Node:
+            doubts = [node for node, _ in self._doubts(switch)]
+            return html.Div([html.P(self._sentence(switch)), *doubts, *self._section(switch)])
+
+        section = Part(self.name, made, SECTION_PX)
         return html.Details([html.Summary(self._lead(switch)), section])
 
     def _verdict(self, switch: Switch) -> Node:
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
         verdicts = switch.analysis.verdicts
-        said, doubts = self._said(switch)[:1], self._said(switch)[1:]
+        found = self._doubts(switch)
+        said = [html.P(self._sentence(switch)), *(node for node, is_one_sided in found if is_one_sided)]
+        doubts = [node for node, is_one_sided in found if not is_one_sided]
         title = html.Summary(
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
         )
@@ -259,7 +268,8 @@ class CompareReport(Report):
         also = self._also.get((switch.setting, switch.old, switch.new))
         what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
         what += f" (with its {named([*also])})" if also else ""
-        behind = f"{mean_label(effect.judged, count)}, {effect.judged.stands_on}"
+        apart = wording.apart(effect.verdicts, effect.judged)
+        behind = f"{mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
@@ -280,19 +290,31 @@ class CompareReport(Report):
             else ""
         )
         moved = moved.removeprefix(f"{kpi.name} ")
-        return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why}"
+        # What speaks against it by other KPIs: who reads the advice alone shall not miss that.
+        opposite = Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT
+        others = sum(one.outcome is opposite and one.kpi.name != kpi.name for one in switch.analysis.verdicts)
+        alone = f"By {kpi.name} alone: {advice[0].lower()}{advice[1:]}" if others else advice
+        but = f"; {others} series of other KPIs {is_or_are(others)} {opposite.value}" if others else ""
+        return f"{alone}: {what} changes {kpi.name} by {moved}{other_way}{but}.{why}"
 
-    def _said(self, switch: Switch) -> list[Node]:
-        """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
+    def _doubts(self, switch: Switch) -> list[tuple[Node, bool]]:
+        """What makes the numbers of its runs doubtful, and on which side; and whether one side has much more of it."""
         pairs = [one for effect in switch.effects for one in effect.pairs]
         old, new = ({run.name: run for one in pairs for run in _runs(one, side)} for side in ("old", "new"))
-        said: list[Node] = [html.P(self._sentence(switch))]
+        said: list[tuple[Node, bool]] = []
         for doubt, having in joined_warnings([*old.values(), *new.values()]):
-            counts = [
-                f"{sum(run.name in side for run in having)} of {len(side)} with {_side(switch, value)}"
-                for side, value in ((old, switch.old), (new, switch.new))
-            ]
-            said.append(html.P(f"Doubtful: {doubt} (runs: {', '.join(counts)}).", className="warning"))
+            counts = [sum(run.name in side for run in having) for side in (old, new)]
+            shares = [count / len(side) for count, side in zip(counts, (old, new), strict=True)]
+            named = ", ".join(
+                f"{count} of {len(side)} with {_side(switch, value)}"
+                for count, side, value in zip(counts, (old, new), (switch.old, switch.new), strict=True)
+            )
+            said.append(
+                (
+                    html.P(f"Doubtful: {doubt} (runs: {named}).", className="warning"),
+                    abs(shares[1] - shares[0]) >= ONE_SIDED,
+                )
+            )
         return said
 
     def _section(self, switch: Switch) -> list[Node]:
@@ -321,7 +343,7 @@ class CompareReport(Report):
     def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:
         pair = pairs[verdict.kpi.name, verdict.id]
         figure = compare_charts.runs_figure(verdict, pair, self.study.blocks, sides)
-        named = f"{verdict.kpi.name} of {verdict.name}"
+        named = series_label(verdict.kpi.name, verdict.name)
         label = f"{named}, the runs of {sides[0]} beside those of {sides[1]}: {wording.size(verdict)}"
         return html.Div([html.P(named, className="note"), graph(figure, label)])
 

@@ -73,7 +73,7 @@ def test_of_a_history_the_newest_version_takes_part_and_is_named(opening: Openin
     ("place", "why"),
     [
         ("/nowhere", "/nowhere: there is no directory '/nowhere'."),
-        ("nonsense", "nonsense: there is no directory 'nonsense'."),
+        ("nonsense", "nonsense: no setting has this value, and there is no directory 'nonsense'."),
         ("sqlite:////nowhere/h.db", "sqlite:////nowhere/h.db: "),
         ("ftp://x/y", "ftp://x/y: "),
         ("\x00", ": "),

@@ -74,6 +74,38 @@ def test_what_is_doubtful_of_the_runs_is_said_with_its_side(toy: Workload) -> No
     assert shown.count("Doubtful: k6 took 40 % of a core (runs: 0 of 9 with a, 4 of 9 with b).") == 1
 
 
+@pytest.mark.parametrize(("having", "summary"), [(4, "1 doubt"), (5, "What else")])
+def test_a_doubt_about_one_side_alone_is_not_folded_away(toy: Workload, having: int, summary: str) -> None:
+    cheap = [dataclasses.replace(run, warnings=("k6 took 40 % of a core",)) for run in sweep("b", 0.5)[:having]]
+    verdict, _ = page(toy, *sweep("a", 1.0), *cheap, *sweep("b", 0.5)[having:]).split("</details>", 1)
+    in_the_open, folded = verdict.split("<details", 1)
+    assert ("Doubtful" in in_the_open, "Doubtful" in folded) == (having == 5, having == 4)
+    assert f">{summary}</summary>" in folded
+
+
+def test_a_mean_of_pairs_that_differ_says_how_far(toy: Workload) -> None:
+    twice = [one for one in sweep("b", 2.0) if one.settings["vus"] == 4]
+    runs = [*(one for one in sweep("b", 1.0) if one.settings["vus"] != 4), *twice]
+    assert "3 pairs of points (+0.0 to +100 % each), in 3 common rounds" in page(toy, *sweep("a", 1.0), *runs)
+    assert "3 pairs of points, in 3 common rounds" in page(toy, *sweep("a", 1.0), *sweep("b", 1.02))
+
+
+def test_one_side_alone_is_compared_with_what_is_usual(toy: Workload) -> None:
+    runs = [*sweep("a", 1.0), *sweep("b", 0.5), *sweep("c", 2.0), entry("a", 1, 100.0, repeat=3)]
+    assert "b instead of a" in page(toy, *runs, new="image=b")
+    of_b = page(toy, *runs, old="image=b")
+    assert "a instead of b" in of_b
+    assert "c instead of b" in of_b
+
+
+def test_of_one_series_of_a_kpi_it_is_named_alone(toy: Workload) -> None:
+    runs = [entry(image, 1, cost + repeat / 100, repeat=repeat) for image, cost in (("a", 1.0), ("b", 2.0))
+            for repeat in range(3)]  # fmt: skip
+    shown = page(toy, *runs)
+    assert "cost is worse at b than at a" in shown
+    assert "of everywhere" not in shown
+
+
 @kpi.NeitherBetter
 @kpi.KPIMetadata(help="How busy it is", unit="")
 def load(lts: Any) -> Any:
@@ -108,7 +140,8 @@ def test_a_clear_gain_is_advised_and_a_clear_loss_is_not(toy: Workload) -> None:
 
 def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5, right=0.5))
-    assert "Don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown
+    assert "By cost alone: don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown
+    assert "; 3 series of other KPIs are worse. 9 runs with it" in shown
     assert "9 runs with it can&#x27;t be the best: the answers are beyond a limit." in shown
 
 
@@ -179,7 +212,7 @@ def test_two_values_of_any_setting_can_be_named(toy: Workload) -> None:
         ({"setting": "vus", "old": 1, "new": 3}, "3 is no value of vus; there are 1, 2, 4."),
         ({"setting": "vus", "old": "a"}, "a is no value of vus; there are 1, 2, 4."),
         ({"setting": "vsu"}, "There is no setting &#x27;vsu&#x27; with two values to compare: did you mean &#x27;vus"),
-        ({"old": "vus=1"}, "Choose both sides, such as version=1.2 and version=1.3"),
+        ({"old": "vus=1,image=a"}, "Choose both sides, such as version=1.2 and version=1.3"),
         (
             {"old": "vus=1", "new": "image=a"},
             "a-1-0 is on both sides: choose two selections that have no run in common.",

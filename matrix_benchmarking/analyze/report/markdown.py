@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from ...filters import visible
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
-from ..words import is_or_are, percent, plural, probability
+from ..words import is_or_are, percent, plural, probability, series_label
 
 ACCEPT = "matbench alarms ack {id} --reason …"  # how a change that is meant is accepted, where a history keeps it
 
@@ -64,7 +64,7 @@ class Worse:
     def sentence(self) -> str:
         """All of it: what, since when, how much, and behind which alarm it is kept."""
         alarm, since = self.alarm, f"since {self.alarm.first_bad} (last good {self.alarm.last_good})"
-        said = f"{alarm.kpi} of {self.verdict.name} is worse {since}: {self.size}, {self.levels}."
+        said = f"{series_label(alarm.kpi, self.verdict.name)} is worse {since}: {self.size}, {self.levels}."
         if self._is_about:
             said = verdicts.sentence(self.verdict)
         more = f", and {self.others} more {plural(self.others, 'alarm')} of this series" if self.others else ""

@@ -194,6 +194,8 @@ def one_first(pairs: Sequence[Pair], question: Question) -> str:
     for one in distinct.values():
         old, new = (_starts(one, places, question) for places in (one.old, one.new))
         for block in old.keys() & new.keys():
+            if old[block] == new[block]:
+                return ""
             blocks.add(block)
             orders.add(old[block] < new[block])
             count += 1
@@ -231,8 +233,9 @@ def of_history(pairs: Sequence[Pair], verdicts: Sequence[SeriesVerdict], known: 
             place = _place_of(one, alarm.subject.first_bad, of.get(one.series.id))
             if place and alarm.id not in shown and alarm.status is not Status.RESOLVED:
                 counts.setdefault((alarm.subject.first_bad, place), set()).add(one.series.id)
+    more_of = "more of " if shown else "of "
     said = [
-        f"{len(ids)} of these series {is_or_are(len(ids))} worse since {version}: {place}"
+        f"{len(ids)} {more_of}these series {is_or_are(len(ids))} worse since {version}: {place}"
         for (version, place), ids in counts.items()
     ]
     more = f"; and so on for {len(said) - _VERSIONS_NAMED} more" if len(said) > _VERSIONS_NAMED else ""

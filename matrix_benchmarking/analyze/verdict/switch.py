@@ -16,7 +16,7 @@ from ..intervals import Scale, summarise
 from ..points import Key, key, sorting_key
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
-from ..words import tuning_label
+from ..words import EVERYWHERE, tuning_label
 from .model import Analysis, Outcome, SeriesVerdict
 from .pairs import analysis_of, version_pairs
 from .sides import Judged, Pair, Question, judge, judged
@@ -111,7 +111,7 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
                 id=f"{kpi.name} {settings!r}",
                 kpi=kpi,
                 labels=settings,
-                name=tuning_label(settings, differing) or "everywhere",
+                name=tuning_label(settings, differing) or EVERYWHERE,
                 points=tuple(_point(side, kpi, setting) for side in (olds, news)),
                 versions=tuple(show(side[0].settings[setting]) for side in (olds, news)),
                 keys=("old", "new"),

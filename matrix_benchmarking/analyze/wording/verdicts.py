@@ -17,7 +17,7 @@ from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..verdict.sides import Judged
-from ..words import count_of, difference, is_or_are, percent, plural
+from ..words import count_of, difference, is_or_are, percent, plural, series_label
 
 CAUSES_NAMED = 3
 
@@ -184,7 +184,7 @@ def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
 
 def sentence(verdict: SeriesVerdict) -> str:
     """The verdict on one series, with all that stands behind it."""
-    kpi, name = verdict.kpi, f"{verdict.kpi.name} of {verdict.name}"
+    kpi, name = verdict.kpi, series_label(verdict.kpi.name, verdict.name)
     if verdict.outcome is Outcome.CANT_TELL:
         return f"{name} can't be told: {untold(verdict)}."
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
@@ -312,6 +312,19 @@ def mean_label(judged: Judged, pairs: int) -> str:
     if pairs == 1:
         return "over 1 pair of points"
     return f"in the {'geometric ' if judged.runs.scale is Scale.RATIO else ''}mean of {pairs} pairs of points"
+
+
+def apart(verdicts: Sequence[SeriesVerdict], mean: Judged) -> str:
+    """How far pairs lie apart, one further from their *mean* than chance explains: `` (+0.1 to +152 % each)``."""
+    measures = [(measure, one) for one in verdicts if (measure := one.effect or one.difference) is not None]
+    pooled = mean.measure.value
+    if {one.effect is None for _, one in measures} != {mean.effect is None}:
+        return ""
+    if all(measure.low <= pooled <= measure.high or math.isnan(measure.low) for measure, _ in measures):
+        return ""
+    measures.sort(key=lambda pair: pair[0].value)
+    low, high = (_amount(one, one.kpi, measure.value) for measure, one in (measures[0], measures[-1]))
+    return f" ({low.removesuffix(' %')} to {high} each)"
 
 
 def difference_label(judged: Judged, kpi: KPIDefinition) -> str:
