@@ -99,13 +99,16 @@ class UnavailableError(HistoryError):
         self.not_kept: list[str] = []
 
 
+INSTALL = "pip install 'matrix-benchmarking["  # an extra follows
+
+
 @contextlib.contextmanager
 def needing(what: str, extra: str, kind: type[Exception] = ConfigError) -> Iterator[None]:
     """Turn a failing import, which *what* needs, into an error that says which *extra* brings it."""
     try:
         yield
     except ImportError as error:
-        raise kind(f"{what} needs {error.name}: pip install 'matrix-benchmarking[{extra}]'") from error
+        raise kind(f"{what} needs {error.name}: {INSTALL}{extra}]'") from error
 
 
 def shortened(text: str, longest: int = 200) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from ..errors import INSTALL
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
@@ -263,6 +264,8 @@ def _exclusion(
     if kpi is None:
         return Excluded(entry, ExclusionCause.UNKNOWN, NOTHING_APPLIES, NOTHING_APPLIES)
     unknown = f"{kpi.name} is unknown: {entry.missing_kpis.get(kpi.name, 'not known for this test')}"
+    if lacking := next((problem.reason for problem in entry.problems if INSTALL in problem.reason), ""):
+        unknown = f"{unknown}; {lacking}"
     return Excluded(entry, ExclusionCause.UNKNOWN, unknown, unknown)
 
 
@@ -289,14 +292,32 @@ def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
 
     The numbers become a range: ``they took 57 to 80 % of a core``.
     """
+    return [
+        (_filled(template, [numbers for _, numbers in of]), list({id(run): run for run, _ in of}.values()))
+        for template, of in _by_template(runs).items()
+    ]
+
+
+def among_others(point: Point, others: Sequence[Entry]) -> list[str]:
+    """The warnings of *point*, each with how many of the *others* have it: ``… (all 3 runs; of the others 9 of 9)``."""
+    is_one = len(point.runs) == 1
+    templates = [_NUMBER.sub(_GAP, warning) for warning in point.warnings] if is_one else _by_template(point.runs)
+    alike = _by_template(others)
+    said = []
+    for warning, template in zip(point.warnings, templates, strict=True):
+        count = len({id(run) for run, _ in alike.get(template, ())})
+        share = f"of the others {f'{count} of {len(others)}' if count else 'none'}"
+        said.append(f"{warning} ({share})" if is_one else f"{warning.removesuffix(')')}; {share})")
+    return said
+
+
+def _by_template(runs: Iterable[Entry]) -> dict[str, list[tuple[Entry, list[str]]]]:
+    """The warnings of *runs* without their numbers; of each the runs that have it, and their numbers."""
     found: dict[str, list[tuple[Entry, list[str]]]] = {}
     for run in runs:
         for warning in run.warnings:
             found.setdefault(_NUMBER.sub(_GAP, warning), []).append((run, _NUMBER.findall(warning)))
-    return [
-        (_filled(template, [numbers for _, numbers in of]), list({id(run): run for run, _ in of}.values()))
-        for template, of in found.items()
-    ]
+    return found
 
 
 def _filled(template: str, numbers: Sequence[Sequence[str]]) -> str:

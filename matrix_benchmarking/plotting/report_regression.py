@@ -12,6 +12,7 @@ from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural
 from . import deal, series_chart
 from .base import Report, View
+from .compare_sides import comparable
 from .plot_history import why_nothing
 from .series_tables import (
     alarms_table,
@@ -71,7 +72,8 @@ class RegressionReport(Report):
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
-        if len({version for one in analysis.verdicts for version in one.versions}) > 1 and wording.is_untold(analysis):
+        keys = self.workload.regression.comparison_keys
+        if any(name in keys for name in comparable(self.study)) and wording.is_untold(analysis):
             parts.append(html.P("The page Compare says in what the newest version differs from the one before."))
         parts += deal.of_causes(analysis, self.catalogue)
         headline, worse = self.study.headline_name, Outcome.REGRESSION

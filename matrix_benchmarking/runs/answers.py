@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 ROWS = 20
 REASONS = 5
 FINDINGS_SAID = 2
+UNKNOWN = "unknown"  # as KPIs show what isn't known
 RUNS_NAMED = 3
 _CELL = 200
 _WORD = 40
@@ -184,7 +185,8 @@ def _best_columns(
         PrintedColumn(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
         for place, (header, cells) in enumerate(zip(headers, zip(*rows, strict=True), strict=True))
     ]
-    return [column for column in columns if not scopes or column.title != "difference"]
+    told = [column for place, column in enumerate(columns) if place < fixed or {*column.cells} != {UNKNOWN}]
+    return [column for column in told if not scopes or column.title != "difference"]
 
 
 def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition, has_tuning: bool) -> list[str]:

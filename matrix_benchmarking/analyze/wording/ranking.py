@@ -14,7 +14,7 @@ from .. import further
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Point, varying
+from ..points import Bounded, Point, among_others, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 
@@ -131,7 +131,8 @@ def doubts(best: Best) -> list[str]:
     """What makes the best points doubtful, each doubt once, with the groups whose best it is about."""
     found: dict[str, list[str]] = {}
     for group in best.groups:
-        for warning in group.best.warnings:
+        others = [run for one in group.standings if one.point is not group.best for run in one.point.runs]
+        for warning in among_others(group.best, others) if others else group.best.warnings:
             found.setdefault(warning, []).append(scope(group))
     said = []
     for warning, scopes in found.items():

@@ -11,7 +11,7 @@ from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import variant_label
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.workload import Workload
 
 MakeEntries = Callable[..., list[Entry]]
@@ -163,6 +163,27 @@ def test_a_doubt_says_whose_it_is_and_once(workload: Workload, entries: MakeEntr
     matrix = Matrix([dataclasses.replace(run, warnings=("late",)) for run in runs[:4]] + runs[4:])
     assert ranking.doubts(rank(matrix, workload)) == ["Doubtful for task a; task b; task c; and 1 more: late"]
     assert ranking.doubts(rank(Matrix(matrix.entries[:1]), workload)) == ["Doubtful: late"]
+
+
+def test_a_doubt_about_the_best_says_how_many_of_the_others_share_it(workload: Workload, entries: MakeEntries) -> None:
+    def runs(vus: int, cost: float, *shares: int) -> list[Entry]:
+        found = entries({"vus": vus}, *([cost] * len(shares)))
+        return [
+            dataclasses.replace(run, warnings=(f"others took {share} % of a core",) if share else ())
+            for run, share in zip(found, shares, strict=True)
+        ]
+
+    best = rank(Matrix([*runs(1, 1.0, 20, 30), *runs(2, 2.0, 40, 0), *runs(3, 3.0, 0)]), workload)
+    assert ranking.doubts(best) == ["Doubtful: others took 20 to 30 % of a core (all 2 runs; of the others 1 of 3)"]
+    best = rank(Matrix([*runs(1, 1.0, 20), *runs(2, 2.0, 0)]), workload)
+    assert ranking.doubts(best) == ["Doubtful: others took 20 % of a core (of the others none)"]
+
+
+def test_what_has_to_be_installed_stands_where_runs_are_left_out(workload: Workload, entries: MakeEntries) -> None:
+    (run,) = entries({"vus": 1}, None)
+    lacking = "a table needs pyarrow: pip install 'matrix-benchmarking[parquet]'"
+    run = dataclasses.replace(run, problems=(Problem(lacking, "a.feather"),))
+    assert ranking.exclusions(rank(Matrix([run]), workload)).endswith(f"; {lacking})")
 
 
 @pytest.mark.parametrize(

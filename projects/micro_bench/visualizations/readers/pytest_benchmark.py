@@ -7,6 +7,8 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
 from . import number, parameters, repeats
 
+UNVERSIONED = "unversioned"  # what it writes where there is no repository
+
 
 def recognises(head: bytes, name: str) -> bool:
     return b'"benchmarks"' in head and (b'"machine_info"' in head or b'"fullname"' in head)
@@ -20,7 +22,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     for benchmark in content["benchmarks"]:
         stats, full_name = benchmark["stats"], benchmark["fullname"]
         settings = {"tool": "pytest-benchmark", "benchmark": full_name}
-        if commit:
+        if commit and commit != UNVERSIONED:
             settings["version"] = commit
         if machine.get("node"):
             settings["machine"] = machine["node"]
