@@ -112,7 +112,7 @@ class CompareReport(Report):
             switches = self._switches(found) or self._switches(as_wholes(self.study, found))
         except ConfigError as error:
             return [html.P(str(error))]
-        if not switches and not self.study.best.groups:
+        if not switches and len(self.study.runs) and not self.study.best.groups:
             return [html.P(str(verdict)) for verdict in ranking.verdict(self.study.best)]
         if not switches:
             return [html.P("No point of one side has an equal on the other, so there is nothing to compare.")]
