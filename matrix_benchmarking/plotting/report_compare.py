@@ -208,12 +208,19 @@ class CompareReport(Report):
     def summary(self) -> str:
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        found = candidates(self.study, {})
-        switches = self._switches(found) or self._switches(as_wholes(self.study, found))
-        if not switches:
+        first = self._usual()
+        if first is None:
             return "There is nothing to compare."
-        first = switches[0]
         return " ".join(filter(None, [self._lead(first), self._sentence(first), first.analysis.beside]))
+
+    def box(self) -> Node:
+        """The verdict on what is compared unless somebody chooses, for another page."""
+        first = None if self.workload.headline is None else self._usual()
+        return html.P(self.summary()) if first is None else self._verdict(first)
+
+    def _usual(self) -> Switch | None:
+        found = candidates(self.study, {})
+        return next(iter(self._switches(found) or self._switches(as_wholes(self.study, found))), None)
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, versions first, then the clearest, by the KPI that ranks most of the runs."""

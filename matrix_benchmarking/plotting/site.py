@@ -131,7 +131,7 @@ def _what_changed(catalogue: Catalogue) -> list[Node]:
         return []
     if not wording.is_untold(analysis):
         return [regression_box(analysis, study.headline_name)]
-    return [tags.Div(tags.P(CompareReport(catalogue).summary(), className="lead"), className="verdict")]
+    return [CompareReport(catalogue).box()]
 
 
 def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:

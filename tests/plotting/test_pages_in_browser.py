@@ -62,6 +62,19 @@ def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
         visit.page.set_viewport_size(wide)
 
 
+def test_on_paper_figures_are_no_wider_than_the_paper_and_afterwards_as_before(browser: Any, pages: Path) -> None:
+    measure = "figures => figures.map(figure => figure.getBoundingClientRect().width)"
+    with Visit(browser, pages / "best-configuration.html", viewport={"width": 1400, "height": 900}) as visit:
+        figures = visit.page.locator(".figure svg.main-svg:first-of-type")
+        visit.until("!!document.querySelector('.figure svg.main-svg .trace')")
+        before = figures.evaluate_all(measure)
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert 0 < max(figures.evaluate_all(measure)) <= 681  # 18 cm
+        visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        visit.page.wait_for_timeout(300)
+        assert max(figures.evaluate_all(measure)) == max(before) > 681
+
+
 def test_a_script_that_found_its_way_into_a_page_would_be_refused(browser: Any, pages: Path) -> None:
     page = pages / "index.html"
     text = page.read_text(encoding="utf-8").replace("<main", "<script>document.title = 'run'</script><main")

@@ -95,7 +95,10 @@
     }
     if (printing) for (const element of figures.keys()) drawn.add(element);
     redraw();
-    for (const element of figures.keys()) Plotly.Plots.resize(element);
+    for (const element of figures.keys()) {
+      const { width } = element.parentElement.getBoundingClientRect();
+      if (width) Plotly.relayout(element, printing ? { width } : { width: null, autosize: true });
+    }
   }
 
   document.addEventListener("click", ({ target }) => {
