@@ -214,7 +214,8 @@ def _edge(group: Group, kpi: KPIDefinition) -> str:
     highest = group.highest(group.best)
     if not highest:
         return ""
-    wins = f"that {'was' if len(highest) == 1 else 'were'} tried {'wins' if len(highest) == 1 else 'win'}"
+    leads = "lead" if group.estimates is not None and (group.undecided or group.untold) else "win"
+    wins = f"that was tried {leads}s" if len(highest) == 1 else f"that were tried {leads}"
     start = f"More may be better: the highest {' and '.join(highest)} {wins}"
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
     if group.scale is not Scale.RATIO or len(below) < len(highest) or any(abs(one.difference) >= FLAT for one in below):
