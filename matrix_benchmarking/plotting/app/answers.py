@@ -17,6 +17,7 @@ from ...analyze.check import AnswerKind
 from ...analyze.verdict.lifecycle import new_events
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
+from ...filters import Filters
 from ...matrix import Matrix
 from .. import problems, site
 from ..base import Catalogue, Plot, Report, title_of
@@ -98,16 +99,17 @@ class Pages:
         except MatbenchError:
             current = View()
         said: Node = []
+        selected = current
         try:
             said = headline(snapshot, snapshot.catalogue(current.filters, current.order), current)
             if snapshot.problem:
                 said = [problems.box(*snapshot.problem.splitlines()), said]
         except MatbenchError:  # the page says what is wrong
-            current = dataclasses.replace(current, filters={})
+            selected = dataclasses.replace(current, filters={})
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
             said = problems.failed("The verdict", error)
         number = html.Span(hidden=True, **{"data-version": str(snapshot.number)})
-        return sidebar.selectors(snapshot.facets, current), said, [*tabs(snapshot, current), number]
+        return sidebar.selectors(snapshot.facets, selected, current), said, [*tabs(snapshot, current), number]
 
     def _page(self, query: str, wanted: list[int], is_local: bool) -> Opened:
         self.data.wait_for_pandas()
@@ -236,7 +238,7 @@ class Pages:
                 for name, value in values.items():
                     text = "" if value is None else str(value).strip()
                     if name == "filters":
-                        current = dataclasses.replace(current, filters=filter_language.parse(text))
+                        current = dataclasses.replace(current, filters=_filters(text, current.filters))
                     elif name != "beside":
                         current = current.with_cfg(name.removeprefix(view.CFG), text or None)
                     elif text:
@@ -326,6 +328,14 @@ def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str
         hint = said if len(said) > MAX_TABS_TITLE else None
         links.append(html.A(said, href=view.write(current.on_page(slug)), className="page-link", title=hint, **more))
     return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **{"aria-label": title})
+
+
+def _filters(text: str, before: Filters) -> Filters:
+    try:
+        return filter_language.parse(text)
+    except MatbenchError as error:
+        still = f"what is shown is still selected by {filter_language.written(before)}" if before else "it is left out"
+        raise ConfigError(f"{error}: {still}") from error
 
 
 def key_of(snapshot: Snapshot, current: View) -> str:

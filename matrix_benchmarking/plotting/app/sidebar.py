@@ -141,8 +141,9 @@ def short_ids(matrix: Matrix) -> dict[str, str]:
     return short
 
 
-def selectors(facets: Facets, current: View) -> list[Node]:
-    parts: list[Node] = [_filter_field(current)]
+def selectors(facets: Facets, current: View, asked: View) -> list[Node]:
+    """The selectors of the *current* selection; the filter of what was *asked* for, which may select nothing."""
+    parts: list[Node] = [_filter_field(asked)]
     names = [*(name for name in current.order if name in facets.varying)]
     names += [name for name in facets.varying if name not in names]
     by_name = {facet.name: facet for facet in facets.facets(current.filters)}

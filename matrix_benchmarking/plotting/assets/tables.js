@@ -53,10 +53,22 @@ window.matbenchTables = (() => {
     }
   }
 
+  const fitted = new WeakMap(); // the width of the place that a table was fitted to
+  const places = new ResizeObserver((changes) => {
+    for (const { target } of changes) {
+      const { clientWidth: width, firstElementChild: table } = target;
+      if (fitted.get(table) === width) continue;
+      fitted.set(table, width);
+      table.classList.remove("tight", "tighter");
+      for (const look of ["tight", "tighter"]) if (table.offsetWidth > width) table.classList.add(look);
+    }
+  });
+
   function makeReady(table) {
     joinSettings(table);
     makeSortable(table);
     table.classList.add("ready");
+    places.observe(table.parentElement);
   }
 
   // What a spreadsheet would take for a formula gets a ' before it; a number, and a share, stay what they are.

@@ -234,7 +234,10 @@ def test_findings_are_about_all_runs_and_say_so_where_a_part_is_selected(pages: 
 def test_a_filter_value_that_nothing_has_is_said_on_every_page(pages: Pages) -> None:
     for show in ("", "show=runs&"):
         assert "no test has image=fp32: did you mean 'onnx-fp32'?" in text_of(pages, f"?{show}filters=image=fp32")
-    pages.frame("?filters=image=fp32")
+    selectors, _, _ = pages.frame("?filters=image=fp32")
+    field, clear = selectors[0].children
+    assert field.children[1].value == "image=fp32"
+    assert clear.children == "Clear"
 
 
 def test_tests_that_can_not_be_read_are_not_said_to_be_unfinished(
@@ -339,8 +342,9 @@ class TestActing:
         assert pages.act(event, "?show=runs") == ("?show=runs&filters=vus=8:16", "")
 
     def test_a_filter_that_can_not_be_read_leaves_the_address(self, pages: Pages) -> None:
-        search, notice = pages.act({"do": "fields", "values": {"filters": "vus"}}, "")
+        search, notice = pages.act({"do": "fields", "values": {"filters": "vus"}}, "?filters=image=onnx-fp32")
         assert search is None
+        assert "what is shown is still selected by image=onnx-fp32" in texts(notice)
         assert "is not of the form" in texts(notice)
 
     def test_an_order_that_was_dragged_becomes_the_address(self, pages: Pages) -> None:

@@ -62,3 +62,18 @@ def test_a_short_table_is_sorted_and_exported_with_what_it_says_once(tab: Any, a
         visit.until("document.querySelector('.table-scroll tbody')?.rows.length === 2")
         assert header.get_attribute("aria-sort") is None
         assert visit.complaints == []
+
+
+def test_a_table_that_is_too_wide_is_made_as_narrow_as_it_can_be(tab: Any, address: str) -> None:
+    is_tight = "document.querySelector('.table-scroll table').classList.contains('tight')"
+    with Visit(tab, address, viewport={"width": 1700, "height": 900}) as visit:
+        visit.open()
+        visit.page.wait_for_selector(".table-scroll table.ready")
+        box = visit.page.locator(".table-scroll").first
+        assert not visit.page.evaluate(is_tight)
+        box.evaluate("box => { box.style.width = '800px'; }")
+        visit.until(is_tight)
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+        box.evaluate("box => { box.style.width = ''; }")
+        visit.until(f"!{is_tight}")
+        assert visit.complaints == []
