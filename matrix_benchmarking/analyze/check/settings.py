@@ -45,6 +45,8 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         yield Finding.of("misspelt-setting", sentence, runs)
     for name, runs in of_names.items():
         if name not in meant and _are_few(len(runs), len(entries)):
+            if _is_explained(runs, entries.where(name not in names[code] for code in which), but=name):
+                continue
             sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
             yield Finding.of("rare-setting", sentence, runs, NONE)
         elif name not in meant.values():
@@ -103,17 +105,23 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
         shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
-        yield Finding.of("odd-value", sentence, having(odd))
+        if not _is_explained(list(having(odd)), list(having(usual)), but=name):
+            yield Finding.of("odd-value", sentence, having(odd))
 
 
-def _is_explained(without: Sequence[Entry], others: Sequence[Entry]) -> bool:
-    """Whether a word tells the runs *without* a setting from all *others*: one codec has levels, another has none."""
+def _is_explained(few: Sequence[Entry], others: Sequence[Entry], *, but: str = "") -> bool:
+    """Whether a word, *but* for that setting, tells a *few* runs from all *others*: one codec has levels, another none.
+
+    Of a word that others lack nobody knows which came first.
+    """
     words = (
-        (name, {entry.settings[name] for entry in without})
-        for name in set.intersection(*(set(entry.settings) for entry in without))
-        if all(isinstance(entry.settings[name], (str, bool)) for entry in without)
+        (name, {entry.settings[name] for entry in few})
+        for name in set.intersection(*(set(entry.settings) for entry in few)) - {but}
+        if all(isinstance(entry.settings[name], (str, bool)) for entry in few)
     )
-    return any(values.isdisjoint(entry.settings.get(name) for entry in others) for name, values in words)
+    return any(
+        all(name in entry.settings and entry.settings[name] not in values for entry in others) for name, values in words
+    )
 
 
 def _plain(value: object) -> object:
@@ -281,7 +289,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         near = next((other for other in known if is_nearly(name, other)), None)
         if name not in of_model and near is not None:
             yield Finding("misspelt-name", f"No run has '{name}', a {kind} of the workload: is '{near}' meant?", EVERY)
-        elif name not in (*of_model, *workload.variant_keys) and kind == COMPARISON_KEY:
+        elif of_model and name not in (*of_model, *workload.variant_keys) and kind == COMPARISON_KEY:
             sentence = f"No run has '{name}', a {kind} that is no label of the model either."
             yield Finding("unknown-key", sentence, ANALYSES)
         else:

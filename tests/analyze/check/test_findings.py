@@ -321,3 +321,17 @@ def test_a_gate_that_says_nothing_of_some_runs_is_told_and_one_that_says_nothing
     (found,) = [one for one in findings(Matrix(runs), gated) if one.kind == "gate-unknown"]
     assert found.sentence == "rate, by which the workload refuses runs, is unknown in 2 runs that took part."
     assert found.changes == {AnswerKind.BEST}
+
+
+def test_what_a_few_runs_alone_have_is_told_unless_a_word_of_all_runs_explains_it() -> None:
+    def found(*runs: dict[str, Any]) -> list[str]:
+        kinds = ("rare-setting", "odd-value")
+        return [one.sentence for one in findings(Matrix(entries(*runs)), toy_runs.workload()) if one.kind in kinds]
+
+    many = [{"tool": "hyperfine", "size": 2**n} for n in range(30)]
+    assert found(*many, {"tool": "fio", "size": "8m", "depth": 4}) == []
+    assert found(*many, {"tool": "hyperfine", "size": 3, "mode": "debug"}) == ["Only 1 of 31 runs has 'mode'."]
+    assert found(*many, {"tool": "hyperfine", "size": 3, "mode": "debug", "why": "x"}) != []
+    assert found(*many, {"tool": "hyperfine", "size": "8m"}) == [
+        "'size' is '8m' in 1 run, beside numbers in the others."
+    ]
