@@ -7,7 +7,7 @@ import enum
 from collections.abc import Iterable, Sequence
 
 from ...matrix import Entry
-from ..words import count_of, is_or_are, plural
+from ..words import count_of, plural
 
 
 class AnswerKind(enum.Enum):
@@ -21,7 +21,7 @@ class AnswerKind(enum.Enum):
 EVERY = frozenset(AnswerKind)
 ANALYSES = frozenset({AnswerKind.HISTORY, AnswerKind.PAIR})
 NONE: frozenset[AnswerKind] = frozenset()
-MOST_RUNS = "In most runs"  # the heading above what makes the numbers of most runs doubtful
+MOST_RUNS = "These make the numbers of most runs doubtful"  # the heading above them
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Finding:
 def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:
     """How many there are, and how many change this *answer*, or any: ``5 findings, 2 of which change this answer``.
 
-    And how many are in most runs, where there are any.
+    And how many make most runs doubtful, where there are any.
     """
     if not found:
         return "no findings"
@@ -56,7 +56,7 @@ def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:
     else:
         said = f"none of which changes {'this' if is_other else 'an'} answer"
     general = sum(one.in_most_runs for one in found)
-    most = f"; {general} {is_or_are(general)} in most runs" if general else ""
+    most = f"; {general} {'makes' if general == 1 else 'make'} most runs doubtful" if general else ""
     return f"{count_of(len(found), 'finding')}, {said}{most}"
 
 

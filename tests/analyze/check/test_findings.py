@@ -80,8 +80,8 @@ def test_what_makes_most_runs_doubtful_is_counted_and_comes_before_what_is_good_
         assert doubtful.sentence == f"{said} runs with doubtful numbers: a busy core."
         if is_general:
             assert found[sum(bool(one.changes) for one in found)] is doubtful
-            assert counted(found).endswith("; 1 is in most runs")
-            assert counted([doubtful, doubtful]).endswith("; 2 are in most runs")
+            assert counted(found).endswith("; 1 makes most runs doubtful")
+            assert counted([doubtful, doubtful]).endswith("; 2 make most runs doubtful")
         else:
             assert "most runs" not in counted(found)
 

@@ -370,8 +370,11 @@ def test_the_findings_are_counted_alike_by_the_check_and_beside_each_answer(
     releases: Path, document: dict[str, Any], in_the_application: Pages
 ) -> None:
     checked = (releases / "check").read_text(encoding="utf-8")
-    counted = "3 findings, none of which changes an answer; 1 is in most runs"
-    assert re.match(rf"180 runs of encoder_bench \(.*?\): {counted}\. In most runs: \* 177 of 180 runs with ", checked)
+    counted = "3 findings, none of which changes an answer; 1 makes most runs doubtful"
+    assert re.match(
+        rf"180 runs of encoder_bench \(.*?\): {counted}\. These make the numbers of most runs doubtful: \* 177 of 180 runs with ",
+        checked,
+    )
     assert document["check"] == counted
     said = [(releases / "printed").read_text(encoding="utf-8"), shown(in_the_application, "?show=check")]
     said += [page_text(releases / "report" / name) for name in ("index.html", "check.html", "regression-analysis.html")]
@@ -382,7 +385,7 @@ def test_the_findings_are_counted_alike_by_the_check_and_beside_each_answer(
 def test_the_cards_of_the_index_say_what_their_pages_say(releases: Path, in_the_application: Pages) -> None:
     index, report = page_text(releases / "report" / "index.html"), releases / "report"
     cards = {
-        "check.html": "3 findings, none of which changes an answer; 1 is in most runs.",
+        "check.html": "3 findings, none of which changes an answer; 1 makes most runs doubtful.",
         "regression-analysis.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against its history.",
         "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have shown within 5 "
         "versions).",

@@ -129,8 +129,8 @@ def test_the_steps_page_says_which_is_best_and_that_single_runs_decide_nothing(
         "256 (91.88 requests/s at concurrency 8)."
     )
     assert text[1].startswith("Best for num_requests 128: experiment 1")
-    assert text[2].startswith("The largest gain: experiment 2 · server_batch_fullp_w0.py")
-    assert text[3].startswith("The largest loss: experiment 4 · server_batch_halfp.py")
+    assert text[2].startswith("The largest gain of the best throughput: experiment 2 · server_batch_fullp_w0.py")
+    assert text[3].startswith("The largest loss of it: experiment 4 · server_batch_halfp.py")
     assert "run once" in text[4]
     assert "chance" not in " ".join(text[:4])
     assert [float(rate) for rate in figure.data[0].y] == [90.58, 91.88, 124.09, 160.85, 137.7, 152.51, 144.32]

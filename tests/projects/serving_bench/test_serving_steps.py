@@ -78,7 +78,7 @@ def test_with_repeats_the_page_gives_intervals_and_says_how_many_runs(workload: 
     figure, text = draw(workload, repeated, "Best throughput of each step")
     assert "80.00 requests/s at concurrency 4 (3 runs; 95 % interval" in text[0]
     assert ", +60.0 % (better) against experiment 1 (50.00 requests/s at concurrency 4)." in text[0]
-    assert text[1] == "The largest gain: experiment 2 (batch 1 → 8): +60.0 % (better)."
+    assert text[1] == "The largest gain of the best throughput: experiment 2 (batch 1 → 8): +60.0 % (better)."
     assert text[2] == "Behind each configuration are 3 runs."
     assert figure.data[0].error_y.visible
     curves, _ = draw(workload, repeated, "Throughput over concurrency and batch size")

@@ -124,9 +124,9 @@ def steps_conclusion(steps: Sequence[Step], made: Sequence[Change], ranking: Bes
     gained = max(known, key=lambda item: item[1], default=None)
     lost = min(known, key=lambda item: item[1], default=None)
     if gained and gained[1] > 0:
-        sentences.append(f"The largest gain: {_step_sentence(gained[0])}.")
+        sentences.append(f"The largest gain of the best throughput: {_step_sentence(gained[0])}.")
     if lost and lost[1] < 0:
-        sentences.append(f"The largest loss: {_step_sentence(lost[0])}.")
+        sentences.append(f"The largest loss of it: {_step_sentence(lost[0])}.")
     return [*sentences, repeats_sentence(steps)]
 
 
