@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, View, clicks, template
@@ -347,7 +348,7 @@ def speed_conclusion(rows: Sequence[AtSpeed], speed: float, x: KPIDefinition, y:
     said = f"{condition}, {first.variant} {what}: {y.show(first.found.y)}{cost} ({how})."
     if len(there) > 1 and (other := there[1].found) is not None:
         rest = there[1]
-        compared = f"{rest.cost / first.cost - 1:+.0%}" if is_cheapest and rest.cost and first.cost else y.show(other.y)
+        compared = percent(rest.cost / first.cost - 1) if is_cheapest and rest.cost and first.cost else y.show(other.y)
         said += f" Next: {rest.variant} ({compared})."
     unknown = len(rows) - len(there)
     return said + (f" {unknown} of {len(rows)} variants were not measured on both sides of it." if unknown else "")
