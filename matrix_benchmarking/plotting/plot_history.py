@@ -46,8 +46,9 @@ class KPIHistory(Plot):
     how_to_read: ClassVar[str] = (
         "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
         "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "
-        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise. A "
-        "dotted line across is a change that the regression analysis found in this series."
+        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise. An "
+        "upright line is a change that the regression analysis found in this series; a dotted one is for the better, "
+        "or was dealt with."
     )
 
     def controls(self) -> Sequence[Control]:
@@ -177,7 +178,8 @@ def _draw(facets: Facets, panel: int, group: pandas.DataFrame, marks: pandas.Dat
         facets.axis("y", panel)["range"] = limits
     for mark in marks.itertuples():  # strong is what got worse and nobody dealt with
         is_strong = mark.kind == GOT_WORSE
-        line = {"color": COLOUR[str(mark.kind)], "width": 1.8 if is_strong else 1, "dash": "dot"}
+        width, dash = (1.8, "solid") if is_strong else (1, "dot")
+        line = {"color": COLOUR[str(mark.kind)], "width": width, "dash": dash}
         facets.rule(panel, "x", mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below")
         if limits is not None:
             triangle = series_chart.triangle(mark.x, limits[0], mark, 11 if is_strong else 8)

@@ -186,7 +186,15 @@ def _alone_table(groups: Sequence[Group], href: Href) -> Node:
 
 
 def _kinds(warnings: Sequence[str]) -> str:
-    return "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in warnings)) or "none"
+    """What *warnings* are about, and where not all runs have one how many: ``the client lagged (1 of 3 runs)``."""
+    kinds = []
+    for warning in warnings:
+        said, _, share = warning.rpartition(" (")
+        count = share.rstrip(")").partition(":")[0]
+        is_counted = bool(said) and count.endswith("runs")
+        kind = (said if is_counted else warning).partition(":")[0]
+        kinds.append(f"{kind} ({count})" if is_counted and " of " in count else kind)
+    return "; ".join(dict.fromkeys(kinds)) or "none"
 
 
 def how_to_read(study: Study) -> Node:

@@ -41,8 +41,8 @@ NAME_IN_SENTENCE, VERSION_IN_SENTENCE = 120, 40
 PAGE_HEIGHT_PX = 700
 LEGEND = (
     "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
-    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. A line across is a change; a dotted one "
-    "is for the better, or was dealt with. Each chart has a vertical axis of its own."
+    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. An upright line is a change; a dotted "
+    "one is for the better, or was dealt with. Each chart has a vertical axis of its own."
 )
 
 

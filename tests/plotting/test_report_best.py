@@ -15,7 +15,7 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_ranking import LOOKS
-from matrix_benchmarking.plotting.report_best import verdict_box
+from matrix_benchmarking.plotting.report_best import _kinds, verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.plotting.tables import html
 from matrix_benchmarking.workload import BaseStore, Workload
@@ -189,3 +189,16 @@ def test_without_a_limited_kpi_the_plot_says_so(toy: Workload) -> None:
     figure, said = catalogue.plot("Best under a limit").draw(catalogue.arguments())
     assert figure is None
     assert said == "This workload has no KPI to limit, so there is no limit to set."
+
+
+@pytest.mark.parametrize(
+    ("warning", "said"),
+    [
+        ("at the most (32): more may do better (all 3 runs)", "at the most (32)"),
+        ("at the most (32): more may do better (1 of 3 runs: repeat 2)", "at the most (32) (1 of 3 runs)"),
+        ("at the most (32): more may do better", "at the most (32)"),
+        ("late (2 of 3 runs: repeats 0, 1)", "late (2 of 3 runs)"),
+    ],
+)
+def test_a_table_says_of_how_many_runs_a_warning_is(warning: str, said: str) -> None:
+    assert _kinds([warning]) == said
