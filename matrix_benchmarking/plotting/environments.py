@@ -19,6 +19,12 @@ MOST_READ = 1000
 _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
 
 
+HOW_TO_REPEAT = (
+    "It is run where its benchmark file is, with the extra 'benchmark' installed (pip install "
+    "'matrix-benchmarking[benchmark]'), and writes into a directory of its own, which Compare takes as the new side."
+)
+
+
 def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it") -> list[Node]:
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
@@ -28,7 +34,7 @@ def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it
     found = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
     if found is not None:
         link = html.A(found[0].name, href=href(found[0]))
-        parts += [html.P(["This repeats ", link, ":"]), command(found[1])]
+        parts += [html.P(["This repeats ", link, ":"]), command(found[1]), html.P(HOW_TO_REPEAT, className="note")]
     parts.append(html.P(f"Measured on {circumstances(known)}."))
     return parts
 

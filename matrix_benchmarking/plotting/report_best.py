@@ -113,10 +113,18 @@ def under_which(study: Study) -> str:
     return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
 
-def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = False, check: Node = None) -> Component:
+def verdict_box(
+    study: Study,
+    more: Sequence[Node] = (),
+    *,
+    is_brief: bool = False,
+    check: Node = None,
+    compare: str | None = None,
+) -> Component:
     """What is best and whether it is at the edge; what stands behind it is one line that opens.
 
-    *is_brief* leaves all but the first group to what opens; *check* is the line on what is odd about the runs.
+    *is_brief* leaves all but the first group to what opens; *check* is the line on what is odd about the runs,
+    *compare* the address of the page that compares.
     """
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
@@ -128,7 +136,9 @@ def verdict_box(study: Study, more: Sequence[Node] = (), *, is_brief: bool = Fal
         shown += [html.P(said) for said in [" ".join(filter(None, (verdict.rivals, verdict.edge)))] if said]
         behind += [html.P(verdict.rest)] if verdict.rest else []
         behind += [html.P("Measure beyond it:"), tables.command(verdict.command)] if verdict.command else []
-    lines += [html.P(said) for said in ranking.of_before(study.better_before, best.newest)]
+    for said in ranking.of_before(study.better_before, best.newest):
+        claim, name, rest = said.rpartition(ranking.COMPARE)
+        lines.append(html.P([claim, name if compare is None else html.A(name, href=compare), rest]))
     lines += [html.P(said) for said in ranking.of_failed(study.without_a_good_run)]
     if limited is not None:
         lines += [html.P(said) for said in ranking.not_sure(limited)]

@@ -144,12 +144,13 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         summary = [tags.P(page.summary, className="note")] if page.summary else []
         card = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description), *summary]
         cards.append(tags.Div(card, className="card"))
+    compare = next((page.file for page in reports if page.title == title_of(CompareReport.name)), None)
     compared = study.best.compared
     # The script that draws them is large: not for an index beside pages without a figure.
     shown = compared[:1] if any(page.figures for page in reports) else ()
     body: list[Node] = [
         *_what_changed(catalogue),  # before anything else
-        verdict_box(study, [tags.P(failed)]),
+        verdict_box(study, [tags.P(failed)], compare=compare),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(group, catalogue.href) for group in compared),
         *alone_tables(study.best, catalogue.href),

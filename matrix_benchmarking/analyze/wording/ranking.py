@@ -92,6 +92,9 @@ def of_failed(versions: Sequence[str]) -> list[str]:
     )
 
 
+COMPARE = "Compare"  # the page, and the command
+
+
 def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> list[str]:
     """That the version before the *newest* had a better one, of each of the *pairs* of groups, its own the second."""
     said = []
@@ -105,7 +108,7 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         label = f"{point}, {group.kpi.show(earlier.best.value)}"
         start = f"For {scope(group)}: {whose}" if group.settings else f"{whose[:1].upper()}{whose[1:]}"
         by = difference_label(apart, group.scale, group.kpi)
-        said.append(f"{start} had a better one: {label} ({by}). Compare says whether by chance.")
+        said.append(f"{start} had a better one: {label} ({by}). {COMPARE} says whether by chance.")
     return said
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import hashlib
 import threading
 from collections import OrderedDict
@@ -24,6 +25,7 @@ from ..base import Catalogue, Plot, Report, title_of
 from ..controls import Control, find_run, read
 from ..explore import ExploreReport
 from ..report_best import BestReport, limited, limits, verdict_box
+from ..report_compare import CompareReport
 from ..report_errors import CheckReport, check_line
 from ..tables import Node, Table, html
 from . import run_page, sidebar, view
@@ -294,17 +296,20 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
             lines += [f"{count} {plural(count, 'test')} {what}."] if count else []
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     study = limited(catalogue.study, current.cfg)
-    # A workload's own report may have the name of the page that lists what is odd about the runs.
-    checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
-    address = next((view.write(current.on_page(slug)) for slug in checks), None)
+
+    def address_of(page: str) -> str | None:  # none where a workload's own report has its name
+        return next((view.write(current.on_page(slug)) for slug, name in snapshot.slugs.items() if name == page), None)
+
     name = "" if current.run else snapshot.slugs.get(current.show or snapshot.opening, "")
     page = catalogue.reports.get(name) or catalogue.plots.get(name)
     answers = AnswerKind.BEST if page is None else page.answers
-    found = check_line(catalogue.study.findings, answers, address, is_part=bool(current.filters))
+    found = check_line(catalogue.study.findings, answers, address_of(CheckReport.name), is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")
     is_about_it = name == BestReport.name
-    return problems.guarded(lambda: verdict_box(study, is_brief=not is_about_it, check=found), "The verdict")
+    compare = address_of(CompareReport.name)
+    box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, compare=compare)
+    return problems.guarded(box, "The verdict")
 
 
 def tabs(snapshot: Snapshot, current: View) -> list[Node]:

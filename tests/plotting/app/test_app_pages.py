@@ -63,6 +63,18 @@ def test_the_page_that_it_opens_on_is_what_changed_where_there_are_versions(
     assert snapshot.opening == expected
 
 
+def test_where_the_version_before_was_better_compare_is_a_link(tmp_path: Path) -> None:
+    costs = {"1.0": 1.0, "1.1": 2.0, "1.2": 3.0}
+    runs = [
+        toy_runs.entry({"cost": cost + repeat / 100, "version": version}, number)
+        for number, (version, cost, repeat) in enumerate((*one, repeat) for one in costs.items() for repeat in range(3))
+    ]
+    pages = pages_over(Matrix(runs), toy_runs.workload(), [], tmp_path)
+    _, verdict, _ = pages.frame("?show=best-configuration")
+    assert "1.1 had a better one" in texts(verdict)
+    assert "href='?show=compare'" in str(verdict)
+
+
 def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages) -> None:
     _, verdict, _ = pages.frame("?show=runs")
     assert "Cheapest by 1B_cost: cpu-1 · onnx-int8" in texts(verdict)
