@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 COLUMNS, PANEL_PX, FIGURE_PX = 3, 300, 460
+MOST_COUNTED = 12
+"""An axis of whole numbers that reaches no further has a tick at each: a number of an experiment has no halves."""
 CONFIDENCE = 0.975
 """Of one end of a 95 % interval."""
 
@@ -91,10 +93,16 @@ def explore_figure(
     )
     if is_numeric and chosen.is_log("x") and min(at.values()) > 0:
         facets.axes("x", type="log", **template.log_axis(list(at.values())))
+    elif is_numeric and chosen.x_kpi is None and at:  # panels beside each other have one axis
+        low, high = min(at.values()), max(at.values())
+        pad = 0.06 * (high - low) or 1
+        is_counted = high - low <= MOST_COUNTED and all(float(value).is_integer() for value in at.values())
+        facets.axes("x", range=[low - pad, high + pad], **({"dtick": 1} if is_counted else {}))
     if not is_numeric:
         texts = [template.wrapped(show(value), 18) for value in in_order]
         step = max(1, len(texts) // template.TICKS)
-        facets.axes("x", tickvals=list(range(len(texts)))[::step], ticktext=texts[::step])
+        ends = [-0.5, len(texts) - 0.5]
+        facets.axes("x", tickvals=list(range(len(texts)))[::step], ticktext=texts[::step], range=ends)
     lowest = min(run.kpis[kpi.name] for _, marks in panels for mark in marks for run in mark.runs)
     if chosen.is_log("y") and lowest > 0:
         facets.axes("y", type="log")

@@ -96,6 +96,16 @@ def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
     assert "Points beside each other differ in image too: no line joins them." in said
 
 
+@pytest.mark.parametrize("panels", ["vus", "image"])
+def test_panels_have_one_axis_and_whole_numbers_no_halves(toy: Workload, panels: str) -> None:
+    figure, _ = drawn(study(toy), x="vus" if panels == "image" else "image", panels=panels, colour="none")
+    axes = [figure.layout[name].to_plotly_json() for name in sorted(figure.layout) if name.startswith("xaxis")]
+    assert len(axes) == (2 if panels == "image" else 3)
+    for axis in axes:
+        assert axis["range"] == pytest.approx([0.82, 4.18] if panels == "image" else [-0.5, 1.5])
+        assert axis.get("dtick") == (1 if panels == "image" else None)
+
+
 def test_what_is_not_shown_is_counted_and_nothing_is_a_sentence(toy: Workload) -> None:
     bad = [dataclasses.replace(entry("a", 8, 1.0), exit_code=1)]
     _, said = drawn(study(toy, [*RUNS, *bad]))
