@@ -313,8 +313,14 @@
 
   // -- print ----------------------------------------------------------------------------------------------------------
 
+  const unprinted = document.createElement("p");
+  unprinted.className = "unprinted note";
+  unprinted.textContent = "Parts that nobody has scrolled to are not here; 'Write as static report' writes them all.";
+
   function print(printing) {
     document.documentElement.classList.toggle("printing", printing);
+    if (printing && document.querySelector("#content .part > .waiting")) document.getElementById("main").append(unprinted);
+    else unprinted.remove();
     for (const plot of document.querySelectorAll(".js-plotly-plot")) {
       const { width } = plot.parentElement.getBoundingClientRect();
       if (width) window.Plotly.relayout(plot, printing ? { width } : { width: null, autosize: true });

@@ -378,6 +378,9 @@ def test_on_paper_the_page_is_as_wide_as_the_paper_and_afterwards_as_before(tab:
         assert 650 < page < 700
         assert 0.9 * page < figure <= page
         assert not visit.page.is_visible(".sidebar")
+        assert visit.page.is_visible(".app-header .source")
+        assert visit.page.is_visible(".unprinted")
         visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert visit.page.locator(".unprinted").count() == 0
         visit.page.wait_for_timeout(300)
         assert widths(visit.page) == before
