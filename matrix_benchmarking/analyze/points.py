@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -300,12 +301,11 @@ def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
 
 def among_others(point: Point, others: Sequence[Entry]) -> list[str]:
     """The warnings of *point*, each with how many of the *others* have it: ``… (all 3 runs; of the others 9 of 9)``."""
-    is_one = len(point.runs) == 1
-    templates = [_NUMBER.sub(_GAP, warning) for warning in point.warnings] if is_one else _by_template(point.runs)
-    alike = _by_template(others)
+    is_one, warnings = len(point.runs) == 1, point.warnings
+    templates = [_template(warning) for warning in warnings] if is_one else _by_template(point.runs)
     said = []
-    for warning, template in zip(point.warnings, templates, strict=True):
-        count = len({id(run) for run, _ in alike.get(template, ())})
+    for warning, template in zip(warnings, templates, strict=True):
+        count = sum(any(_template(each) == template for each in run.warnings) for run in others)
         share = f"of the others {f'{count} of {len(others)}' if count else 'none'}"
         said.append(f"{warning} ({share})" if is_one else f"{warning.removesuffix(')')}; {share})")
     return said
@@ -316,8 +316,13 @@ def _by_template(runs: Iterable[Entry]) -> dict[str, list[tuple[Entry, list[str]
     found: dict[str, list[tuple[Entry, list[str]]]] = {}
     for run in runs:
         for warning in run.warnings:
-            found.setdefault(_NUMBER.sub(_GAP, warning), []).append((run, _NUMBER.findall(warning)))
+            found.setdefault(_template(warning), []).append((run, _NUMBER.findall(warning)))
     return found
+
+
+@functools.lru_cache(maxsize=100_000)  # of many runs at each selection
+def _template(warning: str) -> str:
+    return _NUMBER.sub(_GAP, warning)
 
 
 def _filled(template: str, numbers: Sequence[Sequence[str]]) -> str:
