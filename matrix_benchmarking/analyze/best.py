@@ -76,12 +76,13 @@ class Group:
     @functools.cached_property
     def optimism(self) -> float | None:
         """By how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else in the
-        KPI's unit; None where nothing was repeated.
+        KPI's unit; None where nothing was repeated, or the best has no interval.
         """
         from . import best_of
 
-        lower = bool(self.kpi.lower_better)
-        return None if self.estimates is None else best_of.optimism(self.estimates, lower_better=lower)
+        if self.estimates is None or self.best.interval is None:
+            return None
+        return best_of.optimism(self.estimates, lower_better=bool(self.kpi.lower_better))
 
     @functools.cached_property
     def variants(self) -> list[Standing]:
@@ -336,7 +337,10 @@ def _compared(
         lower = bool(kpi.lower_better)
         told = best_of.is_told(found, lower_better=lower)
         may_be = best_of.may_be_best(found, lower_better=lower)
-        aparts = [True if not may else False if is_told else None for may, is_told in zip(may_be, told, strict=True)]
+        # Of a mean without an interval, such as one that a single run makes, nothing is known that sets it apart.
+        vague = [point.interval is None or points[0].interval is None for point in points]
+        sure = [not may and not is_vague for may, is_vague in zip(may_be, vague, strict=True)]
+        aparts = [True if is_sure else False if is_told else None for is_sure, is_told in zip(sure, told, strict=True)]
     best = points[0].value
     return tuple(
         Standing(point, point.value / best - 1 if scale is Scale.RATIO else point.value - best, apart)

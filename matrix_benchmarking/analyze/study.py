@@ -213,12 +213,12 @@ class Study:
 
     @functools.cached_property
     def without_a_good_run(self) -> Sequence[str]:
-        """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded."""
-        bad = [*(entry for entry in self.matrix if entry.failed), *self.matrix.unfinished]
+        """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded with a KPI."""
+        bad = [*(entry for entry in self.matrix if entry.failed or not entry.kpis), *self.matrix.unfinished]
         found = []
         for name in self.workload.regression.comparison_keys if bad else ():
             there = {typed(value): value for run in bad if (value := run.settings.get(name)) is not None}
-            good = {typed(run.settings.get(name)) for run in self.matrix if not run.failed}
+            good = {typed(run.settings.get(name)) for run in self.matrix if not run.failed and run.kpis}
             found += [f"{name} {show(value)}" for version, value in there.items() if version not in good]
         return found
 

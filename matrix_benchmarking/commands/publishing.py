@@ -13,7 +13,7 @@ from ..analyze import check
 from ..analyze.report.ci import error_lines, write, write_reports
 from ..analyze.report.markdown import capped, markdown
 from ..analyze.report.metrics import summary_yaml
-from ..analyze.select.selection import not_judged
+from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.wording.verdicts import headline, lead
@@ -62,7 +62,9 @@ def publish(
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
     is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
-    without = not_judged(study.runs.entries, study.workload) if is_beside_a_history and not is_pair else []
+    # Old versions of a tree may never have worked.
+    missing = not_judged if is_beside_a_history else newest_not_judged
+    without = [] if is_pair else missing(study.runs.entries, study.workload)
     failed = analysis.failed or (output.fail_on == SUSPECTED and bool(analysis.suspected))
     if (failed or without) and not output.exit_zero:
         lines = [headline(analysis)] if failed else []

@@ -115,6 +115,8 @@ def compare(
             by_version.setdefault(show(one.versions[axis]), []).append(one)
     for name in (old, new):
         if name not in by_version:
+            if any(show(run.settings.get(axis, NOT_SET)) == name for run in study.runs):
+                raise ConfigError(f"no run of {axis} {name} can be compared: they failed, or have no KPI")
             raise ConfigError(
                 f"'{name}' is no directory, and no {axis} of these runs: {did_you_mean(name, by_version)}"
             )

@@ -174,5 +174,5 @@ def test_a_version_of_which_no_run_succeeded_is_named_beside_the_best(
     failed = entries({"version": "2.2", "hw_type": "a"}, None, exit_code=1)
     study = Study(Matrix([*good, *failed]), versioned)
     assert study.without_a_good_run == ["version 2.2"]
-    assert "No run of version 2.2 succeeded: nothing is said of it." in "\n".join(BestAnswer(study).verdict())
+    assert "No good run of version 2.2: nothing is said of it." in "\n".join(BestAnswer(study).verdict())
     assert not Study(Matrix(good), versioned).without_a_good_run

@@ -135,7 +135,7 @@ def test_with_keep_going_the_others_go_and_the_status_is_1(broken: None, capsys:
     assert "3 would be added" in dry.out
     assert main([*UPLOAD, "--keep-going"]) == 1
     captured = capsys.readouterr()
-    assert captured.out.startswith("sqlite:///kept.db: 3 runs added\nCheck: 1 finding, which changes an answer")
+    assert captured.out.startswith("sqlite:///kept.db: 3 runs added\nCheck: 2 findings, 2 of which change an answer")
     assert "matbench: 1 run not kept, whose payloads are not valid:\n  broken: " in captured.err
     assert captured.err.endswith("batch_size 6 has no good run\n")
     assert captured.err == dry.err

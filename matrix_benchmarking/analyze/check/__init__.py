@@ -186,14 +186,11 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
 
 
 def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    failed = matrix.entries.where(matrix.entries.failed())
-    if not failed:
-        return
-    lost = sum(all(runs.failed()) for runs in by_point(matrix.entries))
-    gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
-    yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
-    without = not_judged(matrix.entries, workload)
-    if without:
+    if failed := matrix.entries.where(matrix.entries.failed()):
+        lost = sum(all(runs.failed()) for runs in by_point(matrix.entries))
+        gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
+        yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
+    if without := not_judged(matrix.entries, workload):
         yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", EVERY)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
+import itertools
 from collections.abc import Iterable, Sequence
 
 from ... import lts
@@ -15,11 +16,13 @@ from ...errors import did_you_mean
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
+from ...rows import Rows
 from ...workload import Workload
 from ..words import count_of, named, plural
 from .labelled import LabelledRun, labelled
 from .order import Order, axes
 from .series import NotAnalysed, Series, series_of
+from .versions import key, same_kind
 
 DAY_US = 24 * 3600 * 10**6
 NO_VALUE = "no value at"  # how the note on a series begins whose newest version is older than that of the others
@@ -119,8 +122,8 @@ def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], worklo
     failed = sum(entry.failed for entry in entries)
     if failed:
         notes.append(f"{failed} failed {plural(failed, 'run')} left out")
-        without = not_judged(entries, workload)
-        notes += [f"{named(without)}: no good run, so it was not judged"] if without else []
+    if len(runs) < len(entries) and (without := not_judged(entries, workload)):
+        notes.append(f"{named(without)}: no good run, so it was not judged")
     others = len(entries) - failed - len(runs)
     if others:
         notes.append(f"{count_of(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
@@ -128,9 +131,34 @@ def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], worklo
 
 
 def not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
-    """The versions, as ``version 1.4.0``, of which all runs among *entries* failed."""
-    failed = [entry for entry in entries if entry.failed]
-    return lts.versions_without((entry for entry in entries if not entry.failed), failed, workload) if failed else []
+    """The versions, as ``version 1.4.0``, of which all runs among *entries* failed or have no KPI."""
+    good, bad = _good_and_bad(entries)
+    return lts.versions_without(good, bad, workload) if bad else []
+
+
+def newest_not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
+    """Those of them that are later, by the numbers or dates in them, than all that have a good run."""
+    good, bad = _good_and_bad(entries)
+    found = []
+    for name in workload.regression.comparison_keys if bad else ():
+        judged, others = ({typed(value): value for run in runs if (value := run.settings.get(name)) is not None}
+                          for runs in (good, bad))  # fmt: skip
+        without = [value for item, value in others.items() if item not in judged]
+        if without and judged and same_kind([*judged.values(), *without]) is not None:
+            last = max(map(key, judged.values()))
+            found += [f"{name} {show(value)}" for value in without if key(value) > last]
+    return found
+
+
+def _good_and_bad(entries: Sequence[Entry]) -> tuple[Sequence[Entry], Sequence[Entry]]:
+    """The runs that may be judged, and those that failed or have no KPI."""
+    rows = Rows.of(entries)
+    columns = [rows.kpi(name) for name in rows.kpi_names()]
+    values = zip(*columns, strict=True) if columns else itertools.repeat(())
+    is_bad = [
+        failed or all(value is None for value in of_run) for failed, of_run in zip(rows.failed(), values, strict=False)
+    ]
+    return (rows.where(not bad for bad in is_bad), rows.where(is_bad)) if any(is_bad) else (rows, [])
 
 
 def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | None) -> list[str]:

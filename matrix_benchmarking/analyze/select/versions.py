@@ -23,6 +23,7 @@ DATE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12][0-9]|3[01])(?![0-9])"
     r"((?:[T_.:-][0-9]+)*)Z?(?![0-9A-Za-z])"
 )
+_DAY_FIRST = re.compile(r"[0-3]?[0-9]([-/_])[0-3]?[0-9]\1(?:19|20)[0-9]{2}|[0-3][0-9]([-/_])[0-3][0-9]\2[0-9]{2}")
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]+(?:\.[0-9]+)*)(.*)", re.DOTALL)
 _PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _COMMIT = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}")
@@ -87,6 +88,8 @@ def _version_key(text: str, build: str) -> VersionKey | None:
     """Name, numbers, phase, what follows the numbers, a build's number; None for a text that is no version."""
     match = _NUMBERED.fullmatch(text.strip())
     if match is None or match[1] == "-":  # a negative number is no version
+        return None
+    if _DAY_FIRST.fullmatch(text.strip()):  # 31-01-26, 1/31/2026: the number in front says nothing
         return None
     name = re.sub("(?<![a-z])v$", "", match[1].lower().strip(_SEPARATORS)).strip(_SEPARATORS)
     first, *others = match[2].split(".")

@@ -111,7 +111,7 @@ def version_pairs(
     for series in selection.series:
         before = _places(series, old, axis)
         after = (len(series.points) - 1,) if new is None else _places(series, new, axis)
-        missing = [f"there is no run at {name}" for name, places in ((old, before), (new, after)) if not places]
+        missing = [f"no run at {name} has it" for name, places in ((old, before), (new, after)) if not places]
         if missing:
             others.append(not_judged(series, missing[0]))
         elif set(before) & set(after):

@@ -14,7 +14,7 @@ from .. import further
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Point, among_others, varying
+from ..points import Bounded, ExclusionCause, Point, among_others, key, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 
@@ -86,7 +86,7 @@ def of_newest(best: Best) -> list[str]:
 def of_failed(versions: Sequence[str]) -> list[str]:
     """That no run of these *versions* succeeded, so that none could be the best."""
     return (
-        [f"No run of {named(versions, _NAMED)} succeeded: nothing is said of {'it' if len(versions) == 1 else 'them'}."]
+        [f"No good run of {named(versions, _NAMED)}: nothing is said of {'it' if len(versions) == 1 else 'them'}."]
         if versions
         else []
     )
@@ -133,7 +133,12 @@ def scope(group: Group) -> str:
 def doubts(best: Best) -> list[str]:
     """What makes the best points doubtful, each doubt once, with the groups whose best it is about."""
     found: dict[str, list[str]] = {}
+    failed = [one.entry for one in best.excluded if one.cause is ExclusionCause.FAILED]
     for group in best.groups:
+        # Of a failed run the settings that results tell aren't known.
+        if lost := sum(key(run.settings, run.settings) == key(group.best.settings, run.settings) for run in failed):
+            survived = f"{lost} of its {lost + len(group.best.runs)} runs failed, and the others speak for it alone"
+            found.setdefault(survived, []).append(scope(group))
         others = [run for one in group.standings if one.point is not group.best for run in one.point.runs]
         for warning in among_others(group.best, others) if others else group.best.warnings:
             found.setdefault(warning, []).append(scope(group))

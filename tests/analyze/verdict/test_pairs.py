@@ -294,7 +294,7 @@ def test_versions_that_have_no_series_in_common_differ_in_labels_that_are_named(
         "same"
     }
     some = [one for one in releases if one.settings["version"] != "1.4.0" or one.settings["image"] == "a"]
-    assert {one.reason for one in versions(some, "1.1.0", "1.4.0").not_analysed} == {"there is no run at 1.4.0"}
+    assert {one.reason for one in versions(some, "1.1.0", "1.4.0").not_analysed} == {"no run at 1.4.0 has it"}
 
 
 def test_a_comparison_is_made_now_unless_it_is_told_when(releases: list[Entry]) -> None:
@@ -324,7 +324,7 @@ def test_the_newest_version_is_no_baseline_and_a_version_without_runs_is_said(re
     assert newest.verdicts == ()
     assert {one.reason for one in newest.not_analysed} == {"1.4.0 is its newest version"}
     missing = versions([*releases, *build("more", {"c": 1.0}).entries], "1.0.0", "1.4.0")
-    assert [one.reason for one in missing.not_analysed] == ["there is no run at 1.4.0"]
+    assert [one.reason for one in missing.not_analysed] == ["no run at 1.4.0 has it"]
 
 
 def known(version: str, status: Action = Action.RAISED, image: str = "a", **said: Any) -> dict[str, Known]:

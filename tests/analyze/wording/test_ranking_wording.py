@@ -179,6 +179,22 @@ def test_a_doubt_about_the_best_says_how_many_of_the_others_share_it(workload: W
     assert ranking.doubts(best) == ["Doubtful: others took 20 % of a core (of the others none)"]
 
 
+def test_that_the_best_failed_more_often_than_not_is_said_beside_it(workload: Workload, entries: MakeEntries) -> None:
+    lost = [*entries({"vus": 1}, 1.0, 1.0, exit_code=1), *entries({"vus": 2}, 1.0, exit_code=1)]
+    best = rank(Matrix([*entries({"vus": 1}, 1.0, 1.01), *lost, *entries({"vus": 2}, 2.0, 2.02)]), workload)
+    assert ranking.doubts(best) == ["Doubtful: 2 of its 4 runs failed, and the others speak for it alone"]
+
+
+def test_one_absurd_run_sets_no_point_apart(workload: Workload, entries: MakeEntries) -> None:
+    """Which has no interval then: whatever is said of its mean stands on that run."""
+    for absurd in (100.0, 1e4, 1e6):
+        runs = entries({"vus": 1}, 99.0, 100.0, 101.0, 100.0 * absurd)
+        runs += [*entries({"vus": 2}, 100.0, 101.0, 102.0, 101.0), *entries({"vus": 3}, 98.0, 99.0, 99.0, 100.0)]
+        (group,) = rank(Matrix(runs), workload).groups
+        last = group.standings[-1]
+        assert (last.point.settings["vus"], last.point.interval, last.apart) == (1, None, False)
+
+
 def test_what_has_to_be_installed_stands_where_runs_are_left_out(workload: Workload, entries: MakeEntries) -> None:
     (run,) = entries({"vus": 1}, None)
     lacking = "a table needs pyarrow: pip install 'matrix-benchmarking[parquet]'"
