@@ -243,3 +243,34 @@ def test_values_that_cannot_be_are_said_and_take_no_part(tmp_path: Path) -> None
     matrix = parse(written(tmp_path, "h.json", {"results": [result]}))
     assert [list(run.implausible) for run in matrix] == [[], ["time is -1, and it can't be below 0"]]
     assert len(rank(matrix, load(WORKLOAD)).groups[0].best.runs) == 1
+
+
+def test_what_a_tool_does_not_say_is_unknown_and_no_zero(samples: Path, tmp_path: Path) -> None:
+    hyperfine = json.loads((samples / "hyperfine" / "sort.json").read_text())
+    del hyperfine["results"][0]["user"]
+    fio = json.loads((samples / "fio" / "fio.json").read_text())
+    for name in ("bw", "bw_bytes"):
+        fio["jobs"][0]["write"].pop(name, None)
+    for name, content in (("sort.json", hyperfine), ("fio.json", fio)):
+        written(tmp_path, name, content)
+    matrix = parse(tmp_path)
+    assert values(select(matrix, tool="hyperfine", size=1000), "cpu_time") == []
+    assert len(values(select(matrix, tool="hyperfine", size=100000), "cpu_time")) == 10
+    assert [len(values([run], "bandwidth")) for run in select(matrix, tool="fio")] == [0, 1, 1]
+
+
+def test_what_was_skipped_is_no_run_and_what_failed_without_a_result_is_a_failed_one(
+    samples: Path, tmp_path: Path
+) -> None:
+    google = {"context": {}, "benchmarks": [
+        {"name": "BM_A", "run_type": "iteration", "iterations": 9, "real_time": 3.0, "time_unit": "ns"},
+        {"name": "BM_B", "run_type": "iteration", "real_time": 0.0, "time_unit": "ns", "skipped": True,
+         "skip_message": "no AVX"},
+    ]}  # fmt: skip
+    fio = json.loads((samples / "fio" / "fio.json").read_text())
+    fio["jobs"][0] |= {"error": 5, "read": {"total_ios": 0}, "write": {"total_ios": 0}, "trim": {"total_ios": 0}}
+    for name, content in (("google.json", google), ("fio.json", fio)):
+        written(tmp_path, name, content)
+    matrix = parse(tmp_path)
+    assert [run.settings["benchmark"] for run in select(matrix, tool="google-benchmark")] == ["BM_A"]
+    assert [run.settings["benchmark"] for run in matrix if run.failed] == ["seqwrite"]

@@ -12,6 +12,7 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_text
 
 from . import number, parameters
 
+DIRECTIONS = ("read", "write", "trim")
 _PLACES = {"directory", "filename", "name", "runtime", "write_lat_log", "write_bw_log", "write_iops_log"}
 
 
@@ -25,11 +26,14 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     end = None if moment is None else dt.datetime.fromtimestamp(moment, dt.UTC)
     for index, job in enumerate(content["jobs"]):
         options = {**content.get("global options", {}), **job.get("job options", {})}
-        for direction in ("read", "write", "trim"):
+        if job.get("error") and not any((job.get(one) or {}).get("total_ios") for one in DIRECTIONS):
+            settings: dict[str, Scalar] = {"tool": "fio", "benchmark": job["jobname"]}
+            yield f"{job['jobname']}/{index}", settings, {"end": end, "exit_code": job["error"]}
+        for direction in DIRECTIONS:
             done = job.get(direction) or {}
             if not done.get("total_ios"):
                 continue
-            settings: dict[str, Scalar] = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
+            settings = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
             settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
             results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
             if job.get("error"):
@@ -54,5 +58,5 @@ def _results(done: dict[str, Any]) -> dict[str, object]:
         "time": number(whole.get("mean"), unit),
         "p99": number((done.get(of_completion) or {}).get("percentile", {}).get("99.000000"), unit),
         "rate": number(done.get("iops")),
-        "bandwidth": number(done.get("bw_bytes", (number(done.get("bw")) or 0) * 1024)),
+        "bandwidth": number(done["bw_bytes"]) if "bw_bytes" in done else number(done.get("bw"), 1024),
     }

@@ -19,6 +19,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)
     host = (content.get("context") or {}).get("host_name")
     rows = [row for row in content["benchmarks"] if "real_time" in row or "error_occurred" in row]
+    rows = [row for row in rows if not row.get("skipped")]  # its times are 0
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     measured = {_run_name(row) for row in single}
     # --benchmark_report_aggregates_only: one run, which is no repeat of measured ones

@@ -15,15 +15,15 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     for index, result in enumerate(read_json(file)["results"]):
         settings = {"tool": "hyperfine", "benchmark": file.path.stem, "command": result["command"]}
         settings |= parameters(result.get("parameters"), settings)
-        results = {
-            "cpu_time": (number(result.get("user")) or 0) + (number(result.get("system")) or 0),
-        }
+        of_cpu = [number(result.get(name)) for name in ("user", "system")]
+        known = [part for part in of_cpu if part is not None]
+        results = {"cpu_time": sum(known) if len(known) == len(of_cpu) else None}
         samples, codes = result.get("times"), result.get("exit_codes") or []
         if samples:
             runs = repeats(f"{index}", settings, "time", samples, results)
-            for at, (part, known, measured) in enumerate(runs):
+            for at, (part, named, measured) in enumerate(runs):
                 first = at * measured["batch"]
                 failed = [code for code in codes[first : first + measured["batch"]] if code != 0]
-                yield part, known, {**measured, "exit_code": (failed[0] or 1) if failed else 0}
+                yield part, named, {**measured, "exit_code": (failed[0] or 1) if failed else 0}
         else:  # --export-json of a tool that keeps no samples
             yield f"{index}", settings, {**results, "time": number(result["mean"])}
