@@ -212,8 +212,8 @@ def rank(
     named = _named([part(points[0][0].settings, scope) for points in groups.values()])
     told = {newest.key} if newest is not None and newest.of_runs() is not NOT_SET else set[str]()
     variants = tuple(name for name in workload.variant_keys if name not in told)
-    if differing is None:
-        differing = varying(settings)
+    if differing is None:  # of those too that can't be ranked: else nothing would say which one could
+        differing = varying(matrix.entries)
     wholes = {} if whole is None else {group_key(one, workload): one for one in whole.groups}
     made = []
     for (alike, points), (common, names) in zip(groups.items(), named, strict=True):
@@ -303,6 +303,9 @@ def _group(
     present = set[str]().union(*(point.settings for point in points))
     variants = tuple(name for name in variant_keys if name in present)
     variant_names = variants or tuple(tuning)
+    if not variant_names and len(points) == 1:  # what tells it from those that can't be ranked
+        others = {*workload.group_keys, *workload.regression.comparison_keys}
+        variant_names = tuple(name for name in points[0].settings if name in differing and name not in others)
     told = tuple(name for name in variant_names if name in differing)
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1

@@ -205,15 +205,23 @@ class TableReader:
         return name.rpartition("/")[2] == self.name
 
     def read(self, file: ArtifactPath) -> Iterator[Part]:
-        bad: list[str] = []
+        bad, zoned = list[str](), list[bool]()
         for number, row in rows(file, self.texts):
             try:
-                yield self._part(number, row)
+                part = self._part(number, row)
             except ValueError as error:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
-        if bad:
-            more = f"; {len(bad) - 1} more can't be read" if len(bad) > 1 else ""
-            raise ArtifactError(file, f"{bad[0]}{more}")
+                continue
+            yield part
+            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
+                zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
+        said = [f"{bad[0]}; {len(bad) - 1} more can't be read" if len(bad) > 1 else bad[0]] if bad else []
+        if 0 < sum(zoned) < len(zoned):
+            said.append(
+                f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
+            )
+        if said:
+            raise ArtifactError(file, "; ".join(said))
 
     def _part(self, number: int, row: Mapping[str, Scalar] | str) -> Part:
         """ValueError says as a half sentence what is wrong with the row."""

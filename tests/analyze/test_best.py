@@ -89,6 +89,19 @@ def test_without_variant_keys_there_is_one_line_a_point(workload: Workload, entr
     assert [one.point.settings for one in group.variants] == [{"vus": 3}, {"vus": 2}, {"vus": 1}]
 
 
+def test_the_only_point_that_can_be_ranked_is_told_from_those_that_cannot(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    plain = dataclasses.replace(workload, variant_keys=(), group_keys=())
+    matrix = Matrix(
+        [*entries({"image": "a"}, None), *entries({"image": "b"}, 1.0, 1.1), *entries({"image": "c"}, None)]
+    )
+    (verdict,) = ranking.verdict(rank(matrix, plain))
+    assert "b: 1.05" in str(verdict)
+    (verdict,) = ranking.verdict(rank(Matrix(matrix.entries[1:3]), plain))
+    assert "the only configuration: 1.05" in str(verdict)
+
+
 def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
     workload: Workload, entries: MakeEntries
 ) -> None:

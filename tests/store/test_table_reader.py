@@ -67,6 +67,17 @@ def test_a_column_repeat_and_a_time_are_as_given(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("zones", [("", ""), ("Z", "+09:00"), ("", "+09:00")])
+def test_times_of_which_some_name_no_zone_are_a_problem_of_the_file(tmp_path: Path, zones: tuple[str, str]) -> None:
+    rows = "".join(f"a,1,1,2026-03-01T1{hour}:00:00{zone}\n" for hour, zone in enumerate(zones * 2))
+    matrix = parse(tmp_path, f"image,batch,rate,at\n{rows}", time="at")
+    assert len(matrix) == 4
+    said = "2 of 4 times name no zone and were taken for UTC's: write all with one"
+    assert [problem.reason for one in matrix.unfinished for problem in one.problems] == (
+        [said] if zones[0] != "Z" and zones[1] else []
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "kept", "reason"),
     [
