@@ -211,7 +211,7 @@ def _payloads_below(directory: Path, notes: list[str]) -> Iterator[tuple[str, Pa
         except PayloadFileError as error:
             notes.append(str(error))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            notes.append(f"{path}: no LTS payload: {error}")
+            notes.append(f"{path}{_NONE}{error}")
 
 
 def _digest(content: bytes) -> str:
@@ -349,6 +349,14 @@ def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:
         return (f"whether its numbers are doubtful is not known: {type(error).__name__}: {error}",)
 
 
+_NONE, _OTHER_KIND = ": no LTS payload: ", "it has no "
+
+
+def is_of_a_payload(note: str) -> bool:
+    """Whether a *note* of :func:`read_matrix` is on a file that was one, damaged, and not another kind of JSON."""
+    return _NONE in note and not note.partition(_NONE)[2].startswith(_OTHER_KIND)
+
+
 def no_payload(name: str, error: Exception) -> str:
     """Why *name* is left out, as one of :data:`NO_PAYLOAD` says it."""
-    return f"{name}: no LTS payload: {f'it has no {error}' if isinstance(error, KeyError) else error}"
+    return f"{name}{_NONE}{f'{_OTHER_KIND}{error}' if isinstance(error, KeyError) else error}"

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
+from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
@@ -126,9 +127,14 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
         found = Finding.of("doubtful", sentence, doubtful, NONE)
         yield dataclasses.replace(found, in_most_runs=2 * len(doubtful) > len(good))
-    if matrix.notes:
-        sentence = f"{count_of(len(matrix.notes), 'thing')} met on the way through the runs:"
-        yield Finding("notes", sentence, runs=matrix.notes)
+    broken = [note for note in matrix.notes if is_of_a_payload(note)]
+    if broken:
+        sentence = f"{count_of(len(broken), 'payload')} can't be read and {_no_part(broken)}:"
+        yield Finding("unreadable-payload", sentence, EVERY, runs=broken)
+    notes = [note for note in matrix.notes if note not in broken]
+    if notes:
+        sentence = f"{count_of(len(notes), 'thing')} met on the way through the runs:"
+        yield Finding("notes", sentence, runs=notes)
 
 
 def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:
@@ -202,5 +208,5 @@ def _runs(entries: Sequence[Entry]) -> str:
     return count_of(len(entries), "run")
 
 
-def _no_part(entries: Sequence[Entry]) -> str:
+def _no_part(entries: Sequence[object]) -> str:
     return f"{'takes' if len(entries) == 1 else 'take'} no part"

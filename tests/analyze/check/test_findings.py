@@ -224,6 +224,17 @@ def test_what_the_walk_noted_is_a_finding() -> None:
     assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]
 
 
+def test_a_payload_that_is_damaged_changes_the_answers_and_another_kind_of_json_does_not() -> None:
+    lost = "9.json: no LTS payload: a KPI's value is None, and should be a number"
+    other = "package.json: no LTS payload: it has no 'metadata'"
+    found = {
+        one.kind: one for one in findings(Matrix(entries({"version": "1"}), notes=[lost, other]), toy_runs.workload())
+    }
+    assert (found["unreadable-payload"].runs, found["unreadable-payload"].changes) == ([lost], frozenset(AnswerKind))
+    assert found["unreadable-payload"].sentence == "1 payload can't be read and takes no part:"
+    assert (found["notes"].runs, found["notes"].changes) == ([other], frozenset())
+
+
 def test_names_that_no_run_has_are_one_finding() -> None:
     workload = dataclasses.replace(
         toy_runs.workload(ignored_keys=["urls"]), gates=(Gate(kpi="memory"),), group_keys=("task", "version", "node")
