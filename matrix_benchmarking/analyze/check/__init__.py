@@ -60,6 +60,8 @@ def findings(
             for each in (workload.differences(matrix.entries) if workload.differences else ())
         ),
     ]
+    if any(one.kind == "copies" for one in found):  # which says it, and why
+        found = [one for one in found if one.kind != "same-values"]
     return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))
 
 

@@ -155,6 +155,7 @@ OF_A_UNIT, FEWEST_POINTS = 100, 5
 """A few of so many points are of another unit if so many times lies between them and the next."""
 OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
+DIGITS = 7  # significant ones that chance doesn't repeat
 FEWEST = 3  # runs of which one can be far from the others
 MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
 
@@ -178,12 +179,40 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from _no_more_than_zero(good, values, kpi, changes)
         yield from _far_off(good, points, values, kpi, changes)
         yield from _of_another_unit(good, groups, values, kpi, changes, is_headline=kpi is workload.headline)
+    yield from _same_values(good, points)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
             count = count_of(len(unknown), "run")
             what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
             yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
+
+
+def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
+    """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
+    columns = [good.kpi(name) for name in good.kpi_names()]
+    same: list[int] = []
+    for places in points:
+        alike: dict[tuple[float | None, ...], list[int]] = {}
+        for place in places if len(places) > 1 else ():
+            alike.setdefault(tuple([column[place] for column in columns]), []).append(place)
+        twice = [
+            place
+            for values, runs in alike.items()
+            if len(runs) > 1 and any(map(_has_many_digits, values))
+            for place in runs
+        ]
+        same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
+    if same:
+        what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"
+        yield Finding.of("same-values", f"{what}: are they copies of one measurement?", good.at(same))
+
+
+def _has_many_digits(value: float | None) -> bool:
+    """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
+    if value is None or float(value).is_integer():
+        return False
+    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
 
 
 def _no_more_than_zero(

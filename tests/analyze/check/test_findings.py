@@ -346,3 +346,16 @@ def test_what_a_few_runs_alone_have_is_told_unless_a_word_of_all_runs_explains_i
     assert found(*many, {"tool": "hyperfine", "size": "8m"}) == [
         "'size' is '8m' in 1 run, beside numbers in the others."
     ]
+
+
+def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
+    def found(*runs: dict[str, Any]) -> list[list[str]]:
+        of = findings(Matrix(entries(*runs)), toy_runs.workload())
+        return [list(one.runs) for one in of if one.kind == "same-values"]
+
+    one = {"version": "1", "cost": 1.0345678, "rate": 7.25}
+    assert found(one, {**one, "cost": 1.04}, one) == [["run 0", "run 2"]]
+    assert found(one, {**one, "rate": 7.5}) == []
+    assert found(one, {**one, "version": "2"}) == []  # no repeat of it
+    for rounded in (1.03, 5.0, 123456789.0):
+        assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
