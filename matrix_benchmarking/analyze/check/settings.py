@@ -155,7 +155,7 @@ OF_A_UNIT, FEWEST_POINTS = 100, 5
 """A few of so many points are of another unit if so many times lies between them and the next."""
 OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
-DIGITS = 7  # significant ones that chance doesn't repeat
+DIGITS = 9  # significant ones that chance doesn't repeat
 FEWEST = 3  # runs of which one can be far from the others
 MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
 
@@ -193,9 +193,13 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
     columns = [good.kpi(name) for name in good.kpi_names()]
     same: list[int] = []
     for places in points:
+        if len(places) < 2:
+            continue
+        # What is the same in all repeats was measured once for all of them, unless everything is the same.
+        own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
         alike: dict[tuple[float | None, ...], list[int]] = {}
-        for place in places if len(places) > 1 else ():
-            alike.setdefault(tuple([column[place] for column in columns]), []).append(place)
+        for place in places:
+            alike.setdefault(tuple([column[place] for column in own]), []).append(place)
         twice = [
             place
             for values, runs in alike.items()

@@ -353,7 +353,7 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
         of = findings(Matrix(entries(*runs)), toy_runs.workload())
         return [list(one.runs) for one in of if one.kind == "same-values"]
 
-    one = {"version": "1", "cost": 1.0345678, "rate": 7.25}
+    one = {"version": "1", "cost": 1.03456789, "rate": 7.25}
     assert found(one, {**one, "cost": 1.04}, one) == [["run 0", "run 2"]]
     assert found(one, {**one, "rate": 7.5}) == []
     assert found(one, {**one, "version": "2"}) == []  # no repeat of it
