@@ -26,6 +26,7 @@ from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
+from .select.selection import good_and_bad
 from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
 from .verdict.sides import RunBlocks
@@ -214,11 +215,12 @@ class Study:
     @functools.cached_property
     def without_a_good_run(self) -> Sequence[str]:
         """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded with a KPI."""
-        bad = [*(entry for entry in self.matrix if entry.failed or not entry.kpis), *self.matrix.unfinished]
+        of_good, of_bad = good_and_bad(self.matrix.entries)
+        bad = [*of_bad, *self.matrix.unfinished]
         found = []
         for name in self.workload.regression.comparison_keys if bad else ():
             there = {typed(value): value for run in bad if (value := run.settings.get(name)) is not None}
-            good = {typed(run.settings.get(name)) for run in self.matrix if not run.failed and run.kpis}
+            good = {typed(run.settings.get(name)) for run in of_good}
             found += [f"{name} {show(value)}" for version, value in there.items() if version not in good]
         return found
 

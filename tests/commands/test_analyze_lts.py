@@ -244,6 +244,24 @@ def test_a_build_of_which_every_run_failed_is_no_pass(capsys: Capture) -> None:
     assert main([*ANALYZE, "--results-dirname=newest", "--exit-zero"]) == 0
 
 
+@pytest.mark.parametrize("version", ["1.6.0", "0.9.0"])
+def test_in_a_tree_a_newest_version_without_a_value_is_no_pass(version: str, capsys: Capture) -> None:
+    """An old one may never have worked."""
+    write_runs("runs", 6, repeats=5)
+    write_run(Path("runs/none"), version, "a", {"rate": None, "latency": None}, 6)
+    arguments = ["--workload=versions.py", "--results-dirname=runs"]
+    assert main(["analyze_lts", *arguments, "--record=no"]) == (1 if version == "1.6.0" else 0)
+    captured = capsys.readouterr()
+    assert f"Note: version {version}: no good run, so it was not judged" in captured.out
+    assert captured.err == (
+        f"matbench: version {version} has no good run: it was not judged\n" if version == "1.6.0" else ""
+    )
+    assert main(["parse", *arguments]) == 0
+    assert f"No good run of version {version}: nothing is said of it." in capsys.readouterr().out
+    assert main(["compare", "1.5.0", version, *arguments]) == 2
+    assert f"no run of version {version} can be compared: they failed, or have no KPI" in capsys.readouterr().err
+
+
 def test_a_baseline_is_compared_with_the_newest_version(capsys: Capture) -> None:
     write_runs("runs", 6, 4, repeats=5, campaign="one night")
     keep("runs")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
-import itertools
 from collections.abc import Iterable, Sequence
 
 from ... import lts
@@ -132,13 +131,13 @@ def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], worklo
 
 def not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
     """The versions, as ``version 1.4.0``, of which all runs among *entries* failed or have no KPI."""
-    good, bad = _good_and_bad(entries)
+    good, bad = good_and_bad(entries)
     return lts.versions_without(good, bad, workload) if bad else []
 
 
 def newest_not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
     """Those of them that are later, by the numbers or dates in them, than all that have a good run."""
-    good, bad = _good_and_bad(entries)
+    good, bad = good_and_bad(entries)
     found = []
     for name in workload.regression.comparison_keys if bad else ():
         judged, others = ({typed(value): value for run in runs if (value := run.settings.get(name)) is not None}
@@ -150,15 +149,14 @@ def newest_not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]
     return found
 
 
-def _good_and_bad(entries: Sequence[Entry]) -> tuple[Sequence[Entry], Sequence[Entry]]:
-    """The runs that may be judged, and those that failed or have no KPI."""
+def good_and_bad(entries: Iterable[Entry]) -> tuple[Rows, Rows]:
+    """The runs that may be judged; and those that failed, or have no KPI where others have one."""
     rows = Rows.of(entries)
-    columns = [rows.kpi(name) for name in rows.kpi_names()]
-    values = zip(*columns, strict=True) if columns else itertools.repeat(())
-    is_bad = [
-        failed or all(value is None for value in of_run) for failed, of_run in zip(rows.failed(), values, strict=False)
-    ]
-    return (rows.where(not bad for bad in is_bad), rows.where(is_bad)) if any(is_bad) else (rows, [])
+    is_bad = rows.failed()
+    if columns := [rows.kpi(name) for name in rows.kpi_names()]:
+        values = zip(*columns, strict=True)
+        is_bad = [failed or set(of_run) == {None} for failed, of_run in zip(is_bad, values, strict=True)]
+    return rows.where(not bad for bad in is_bad), rows.where(is_bad)
 
 
 def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | None) -> list[str]:

@@ -359,3 +359,14 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     assert found(one, {**one, "version": "2"}) == []  # no repeat of it
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
+
+
+def test_a_version_of_which_no_run_has_a_value_is_told_unless_nothing_has() -> None:
+    def found(*runs: Entry) -> list[str]:
+        return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "no-good-run"]
+
+    old, new = entries({"version": "1"}, {"version": "2"})
+    empty = dataclasses.replace(new, kpis={})
+    assert found(old, empty) == ["No run of version 2 is good: what changed there isn't known."]
+    assert found(old, new) == []
+    assert found(dataclasses.replace(old, kpis={}), empty) == []
