@@ -364,7 +364,8 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     others = [name for name in unknown if name != headline]
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
         if names:
-            where = f"{is_or_are(len(names))} unknown at all {count_of(len(good), 'run')}"
+            runs = "the one run" if len(good) == 1 else f"all {len(good)} runs"
+            where = f"{is_or_are(len(names))} unknown at {runs}"
             listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
             reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
