@@ -16,6 +16,7 @@ from ..analyze.study import Study
 from ..errors import MatbenchError
 from ..history import delivery
 from ..matrix import Entry
+from ..plausible import is_number
 from . import judging
 from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
 from .opening import located, warn
@@ -63,7 +64,12 @@ class Runs(Printable):
 
         Args:
             limit: on the workload's limited KPI, in the unit in which that is shown: only points that keep it for sure.
+
+        Raises:
+            MatbenchError: *limit* is no finite number, or the workload has no KPI that it could be on.
         """
+        if limit is not None and not is_number(limit):
+            raise MatbenchError(f"a limit is a number, and not {limit!r}")
         study = self.study.under(limit)
         if limit is not None and study.limited is None:
             raise MatbenchError(f"workload '{study.workload.name}' has no KPI that a limit could be on")

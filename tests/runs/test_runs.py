@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.runs.runs import Runs
 
 HISTORY = Path("data/samples/encoder_history/history.jsonl.gz")
@@ -58,6 +59,9 @@ def test_the_best_is_said_in_the_words_of_the_command_line(opened: Runs, sample:
 def test_a_limit_changes_the_best_and_a_workload_without_one_says_so(opened: Runs) -> None:
     free, bound = opened.best().best, opened.best(limit=50).best
     assert free.groups[0].best.value < bound.groups[0].best.value
+    for limit in (math.nan, math.inf, True, "20"):
+        with pytest.raises(MatbenchError, match="a limit is a number, and not"):
+            opened.best(limit)  # type: ignore[arg-type]
 
 
 def test_versions_are_compared_as_on_the_command_line(releases: str) -> None:

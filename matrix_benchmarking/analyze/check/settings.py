@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 import statistics
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
@@ -87,7 +88,7 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         alike.setdefault(plain.casefold() if isinstance(plain, str) else plain, []).append((kind, value))
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
-        looks = [one_blank(value) for _, value in same if isinstance(value, str)]
+        looks = [one_blank(_visible(value)) for _, value in same if isinstance(value, str)]
         of_case = len(looks) > 1 and _are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
             texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
@@ -130,11 +131,16 @@ def _plain(value: object) -> object:
         return show(value)
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
-    text = one_blank(value)
+    text = one_blank(_visible(value))
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return _plain(kind(text))
     return text.lower() if text.lower() in ("true", "false", "null") else text
+
+
+def _visible(text: str) -> str:
+    """*text* without the characters that nobody sees, such as a blank of no width."""
+    return text if text.isascii() else "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 def _written(value: object) -> str:
@@ -142,7 +148,8 @@ def _written(value: object) -> str:
     text = cut(value)
     if not isinstance(value, str):
         return text
-    return repr(text) if any(char.isspace() and char != " " for char in text) else f"'{text}'"
+    is_odd = _visible(text) != text or any(char.isspace() and char != " " for char in text)
+    return repr(text) if is_odd else f"'{text}'"
 
 
 def _are_few(count: int, of: int) -> bool:

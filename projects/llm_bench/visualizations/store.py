@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -164,6 +165,7 @@ def differences(entries: Sequence[Entry]) -> list[str]:
     return found
 
 
+ROUNDED = 1.01  # a part may be so many times the whole, by rounding and by how tools take their durations
 NEVER_NEGATIVE = [name for name in MEASURES if not name.startswith("schedule_delay")]
 
 
@@ -174,6 +176,9 @@ def implausible(lts_payload: Payload) -> list[str]:
     found = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
     if known.get("output_tokens_per_s") == 0 < known.get("requests", 0):
         found.append(f"no output token was counted, though {known['requests']:,.0f} requests were answered")
+    made, together = known.get("output_tokens_per_s", 0), known.get("total_tokens_per_s", math.inf)
+    if made > ROUNDED * together:  # input alone some tools count by the time that prompts took
+        found.append(f"output_tokens_per_s is {made:,.4g}, and of all tokens together it is {together:,.4g}")
     for name, what in LATENCIES.items():
         order = [known.get(f"{name}_{each}") for each in ("p50", "p90", "p95", "p99")]
         there = [value for value in order if value is not None]

@@ -97,7 +97,9 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
         assert (finding.kind, finding.changes) == ("missing-setting", frozenset(AnswerKind))
 
 
-@pytest.mark.parametrize(("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'")])
+@pytest.mark.parametrize(
+    ("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'"), ("a b\u200b", r"'a b\u200b'")]
+)
 def test_texts_that_differ_by_blanks_only_are_found(
     odd: str, shown: str, found: Callable[[Runs], list[Finding]]
 ) -> None:

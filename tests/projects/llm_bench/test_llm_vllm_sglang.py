@@ -215,7 +215,9 @@ def test_what_makes_a_number_doubtful_is_said(
 def test_values_that_cannot_be_are_not_believed(tmp_path: Path, parsed: Parse) -> None:
     write(tmp_path, "a.json", {**POINT, "p99_ttft_ms": 40.0})
     write(tmp_path, "b.json", {**POINT, "output_throughput": -3.0})
-    first, second = parsed(tmp_path)
+    write(tmp_path, "c.json", {**POINT, "total_token_throughput": POINT["output_throughput"] / 1.2})
+    first, second, third = parsed(tmp_path)
+    assert "and of all tokens together it is" in third.implausible[0]
     assert first.implausible == ("the percentiles of the time to the first token are not in their order",)
     assert "can't be below 0" in second.implausible[0]
 
