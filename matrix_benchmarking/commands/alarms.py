@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import workload as workloads
-from ..analyze.handling import about, as_data, levels, standing
-from ..analyze.verdict.lifecycle import known_alarms
-from ..analyze.verdict.model import Status
 from ..errors import ConfigError, MatbenchError
 from ..history import moment, open_history
 from ..history.alarms import Action, system_user
-from ..runs.dealing import deal as deal_with
 from ..runs.text import PrintedColumn, PrintedTable
 from .options import Command, CommandGroup, configuration, flag, option, together
 from .printing import answer_console, say
@@ -54,6 +50,10 @@ def command() -> None:
 )
 def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
+    from ..analyze.handling import as_data
+    from ..analyze.verdict.lifecycle import known_alarms
+    from ..analyze.verdict.model import Status
+
     location = locate()
     with open_history(location, writable=False) as history:
         wanted = list(known_alarms(history.alarm_events()).values())
@@ -129,11 +129,14 @@ def _deal(
     until: str | None = None,
 ) -> None:
     """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
+    from ..analyze.handling import about, standing
+    from ..runs.dealing import deal
+
     if not (reason or "").strip() and action is not Action.REOPENED:
         raise ConfigError("no reason given: use --reason TEXT, so that others know why")
     location = locate()
     author = _author(author)
-    chosen, notes = deal_with(location, action, ids, author=author, reason=reason, until=until)
+    chosen, notes = deal(location, action, ids, author=author, reason=reason, until=until)
     now = dt.datetime.now(dt.UTC)
     kpis = kpis_of(chosen)
     for each in chosen:
@@ -167,6 +170,8 @@ def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs
 
 
 def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> PrintedTable:
+    from ..analyze.handling import levels, standing
+
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]
     columns = [PrintedColumn("Alarm"), *(PrintedColumn(title, folds_to=LEAST_FOLDED) for title in folding)]
