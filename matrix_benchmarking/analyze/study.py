@@ -16,7 +16,7 @@ from ..errors import MatbenchError
 from ..filters import Filters, Scalar, parse, show, written
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
-from ..matrix import Entry, Matrix, typed
+from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
 from .best import Best, Group, group_key, is_better, rank
@@ -26,7 +26,7 @@ from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
-from .select.selection import good_and_bad
+from .select.selection import good_and_bad, judged_and_without
 from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
 from .verdict.sides import RunBlocks
@@ -215,14 +215,9 @@ class Study:
     @functools.cached_property
     def without_a_good_run(self) -> Sequence[str]:
         """The versions, as ``version 1.4.0``, that settings name and of which no selected run succeeded with a KPI."""
-        of_good, of_bad = good_and_bad(self.matrix.entries)
-        bad = [*of_bad, *self.matrix.unfinished]
-        found = []
-        for name in self.workload.regression.comparison_keys if bad else ():
-            there = {typed(value): value for run in bad if (value := run.settings.get(name)) is not None}
-            good = {typed(run.settings.get(name)) for run in of_good}
-            found += [f"{name} {show(value)}" for version, value in there.items() if version not in good]
-        return found
+        good, bad = good_and_bad(self.matrix.entries)
+        found = judged_and_without(good, [*bad, *self.matrix.unfinished], self.workload)
+        return [f"{name} {show(value)}" for name, _, without in found for value in without]
 
     @property
     def best_of_all_versions(self) -> Best:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ... import lts
 from ...errors import did_you_mean
@@ -137,16 +137,22 @@ def not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
 
 def newest_not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
     """Those of them that are later, by the numbers or dates in them, than all that have a good run."""
-    good, bad = good_and_bad(entries)
     found = []
+    for name, judged, without in judged_and_without(*good_and_bad(entries), workload):
+        if judged and same_kind([*judged, *without]) is not None:
+            last = max(map(key, judged))
+            found += [f"{name} {show(value)}" for value in without if key(value) > last]
+    return found
+
+
+def judged_and_without(
+    good: Iterable[Entry], bad: Sequence[Entry], workload: Workload
+) -> Iterator[tuple[str, list[object], list[object]]]:
+    """By comparison key its values among the *good* runs, and those that only *bad* ones have, as settings say them."""
     for name in workload.regression.comparison_keys if bad else ():
         judged, others = ({typed(value): value for run in runs if (value := run.settings.get(name)) is not None}
                           for runs in (good, bad))  # fmt: skip
-        without = [value for item, value in others.items() if item not in judged]
-        if without and judged and same_kind([*judged.values(), *without]) is not None:
-            last = max(map(key, judged.values()))
-            found += [f"{name} {show(value)}" for value in without if key(value) > last]
-    return found
+        yield name, list(judged.values()), [value for item, value in others.items() if item not in judged]
 
 
 def good_and_bad(entries: Iterable[Entry]) -> tuple[Rows, Rows]:
