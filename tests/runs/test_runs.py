@@ -7,6 +7,7 @@ import io
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,9 +60,10 @@ def test_the_best_is_said_in_the_words_of_the_command_line(opened: Runs, sample:
 def test_a_limit_changes_the_best_and_a_workload_without_one_says_so(opened: Runs) -> None:
     free, bound = opened.best().best, opened.best(limit=50).best
     assert free.groups[0].best.value < bound.groups[0].best.value
-    for limit in (math.nan, math.inf, True, "20"):
+    wrong: tuple[Any, ...] = (math.nan, math.inf, True, "20")
+    for limit in wrong:
         with pytest.raises(MatbenchError, match="a limit is a number, and not"):
-            opened.best(limit)  # type: ignore[arg-type]
+            opened.best(limit)
 
 
 def test_versions_are_compared_as_on_the_command_line(releases: str) -> None:

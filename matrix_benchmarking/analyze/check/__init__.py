@@ -32,7 +32,8 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .settings import label_findings, name_findings, setting_findings, value_findings
+from .settings import label_findings, name_findings, setting_findings
+from .values import value_findings
 
 __all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
 

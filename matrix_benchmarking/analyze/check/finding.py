@@ -71,6 +71,15 @@ def line(said: str) -> str:
     return f"Check: {said}{where}." if said else ""
 
 
+FEW = 0.1  # fewer runs than this share are few; one run is, among four and more
+ALONE_FROM = 4
+
+
+def are_few(count: int, of: int) -> bool:
+    """Whether so many of all are so few that they may be a mistake."""
+    return 0 < count <= max(FEW * of, 1 if of >= ALONE_FROM else 0)
+
+
 def first_of(reasons: Iterable[str]) -> str:
     """The first of *reasons*, and how many others there are."""
     first, *others = dict.fromkeys(reasons)

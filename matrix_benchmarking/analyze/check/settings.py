@@ -1,30 +1,25 @@
-"""Findings on names and values: misspelt, missing or mixed ones, names that no run has, KPIs below zero or far off."""
+"""Findings on settings and names: misspelt, missing or mixed ones, names that no run has."""
 
 from __future__ import annotations
 
 import collections
 import contextlib
 import functools
-import itertools
-import math
-import statistics
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
-from ...kpi import KPIDefinition
 from ...matrix import Entry, Matrix, typed
 from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, first_of, runs_have
+from .finding import ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
+from .values import Points
 
-FEW = 0.1  # fewer runs than this share are few; one run is, among four and more
-_ALONE_FROM = 4
 _NAMED = 3
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
@@ -45,7 +40,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         sentence = f"{runs_have(runs)} '{name}' and no '{other}', which {runs_have(of_names[other])}: is it misspelt?"
         yield Finding.of("misspelt-setting", sentence, runs)
     for name, runs in of_names.items():
-        if name not in meant and _are_few(len(runs), len(entries)):
+        if name not in meant and are_few(len(runs), len(entries)):
             if _is_explained(runs, entries.where(name not in names[code] for code in which), but=name):
                 continue
             sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
@@ -53,7 +48,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         elif name not in meant.values():
             lacks = [bool(each) and name not in each for each in names]
             without = entries.where(map(lacks.__getitem__, which))
-            if _are_few(len(without), len(entries)):
+            if are_few(len(without), len(entries)):
                 sentence = f"{runs_have(without)} no '{name}', which {runs_have(runs)}."
                 changes = NONE if _is_explained(without, runs) else EVERY
                 yield Finding.of("missing-setting", sentence, without, changes)
@@ -89,7 +84,7 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
         looks = [one_blank(_visible(value)) for _, value in same if isinstance(value, str)]
-        of_case = len(looks) > 1 and _are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
+        of_case = len(looks) > 1 and are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
             texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
@@ -102,7 +97,7 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
     texts_ = [one for one in counts if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(counts[one] for one in some))
     count = sum(counts[one] for one in odd)
-    if _are_few(count, sum(counts.values())):
+    if are_few(count, sum(counts.values())):
         shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
@@ -150,167 +145,6 @@ def _written(value: object) -> str:
         return text
     is_odd = _visible(text) != text or any(char.isspace() and char != " " for char in text)
     return repr(text) if is_odd else f"'{text}'"
-
-
-def _are_few(count: int, of: int) -> bool:
-    return 0 < count <= max(FEW * of, 1 if of >= _ALONE_FROM else 0)
-
-
-FAR_OFF, AGREE = 5, 2
-"""A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
-OF_A_UNIT, FEWEST_POINTS = 100, 5
-"""A few of so many points are of another unit if so many times lies between them and the next."""
-OF_A_THOUSAND = 500
-"""Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
-DIGITS = 9  # significant ones that chance doesn't repeat
-FEWEST = 3  # runs of which one can be far from the others
-MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
-
-
-Points = Sequence[Sequence[int]]
-"""Of the runs of each point their places among the successful ones."""
-
-
-def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
-    """The findings on the values of KPIs of which one direction is better, and on gates, of the successful runs."""
-    ranking = {kpi.name for kpi in (workload.headline, workload.limited) if kpi is not None}
-    groups: dict[tuple[int, ...], list[Sequence[int]]] = {}
-    firsts = good.at(places[0] for places in points)
-    for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
-        groups.setdefault(group, []).append(places)
-    for kpi in workload.kpis.values():
-        if kpi.lower_better is None and kpi.name not in ranking:
-            continue
-        changes = EVERY if kpi.name in ranking else ANALYSES
-        values = good.kpi(kpi.name)
-        yield from _no_more_than_zero(good, values, kpi, changes)
-        yield from _far_off(good, points, values, kpi, changes)
-        yield from _of_another_unit(good, groups, values, kpi, changes, is_headline=kpi is workload.headline)
-    yield from _same_values(good, points)
-    for gate in workload.gates:
-        unknown = good.where(value is None for value in good.kpi(gate.kpi))
-        if 0 < len(unknown) < len(good) and workload.headline is not None:
-            count = count_of(len(unknown), "run")
-            what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
-            yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
-
-
-def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
-    """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
-    columns = [good.kpi(name) for name in good.kpi_names()]
-    same: list[int] = []
-    for places in points:
-        if len(places) < 2:
-            continue
-        # What is the same in all repeats was measured once for all of them, unless everything is the same.
-        own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
-        alike: dict[tuple[float | None, ...], list[int]] = {}
-        for place in places:
-            alike.setdefault(tuple([column[place] for column in own]), []).append(place)
-        twice = [
-            place
-            for values, runs in alike.items()
-            if len(runs) > 1 and any(map(_has_many_digits, values))
-            for place in runs
-        ]
-        same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
-    if same:
-        what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"
-        yield Finding.of("same-values", f"{what}: are they copies of one measurement?", good.at(same))
-
-
-def _has_many_digits(value: float | None) -> bool:
-    """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
-    if value is None or float(value).is_integer():
-        return False
-    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
-
-
-def _no_more_than_zero(
-    good: Rows, values: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
-) -> Iterator[Finding]:
-    known = [value for value in values if value is not None]
-    odd = [value for value in known if value <= 0]
-    others = len(known) - len(odd)
-    if odd and len(odd) <= MOST_ODD * len(known):
-        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, and above 0 in {others} others"
-        runs = good.where(value is not None and value <= 0 for value in values)
-        yield Finding.of("below-zero", f"{what}: was it measured?", runs, changes)
-
-
-def _far_off(
-    good: Rows,
-    points: Points,
-    values: Sequence[float | None],
-    kpi: KPIDefinition,
-    changes: frozenset[AnswerKind],
-) -> Iterator[Finding]:
-    positive = [value for value in values if value is not None and value > 0]
-    if not positive or max(positive) <= FAR_OFF * min(positive):
-        return
-    far = [found for places in points for found in _far_off_of(places, [values[place] for place in places])]
-    if far:
-        place, rest = far[0]
-        what = f"{kpi.name} is {kpi.show(values[place])} where the other repeats have {kpi.show(rest)}"
-        more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
-        sentence = f"{what}{more}: one such run decides what its point is worth."
-        yield Finding.of("far-off", sentence, (good[place] for place, _ in far), changes)
-
-
-def _of_another_unit(
-    good: Rows,
-    groups: Mapping[tuple[int, ...], Sequence[Sequence[int]]],
-    values: Sequence[float | None],
-    kpi: KPIDefinition,
-    changes: frozenset[AnswerKind],
-    *,
-    is_headline: bool,
-) -> Iterator[Finding]:
-    """Points of a group with all their repeats so far from all others as another unit would have them."""
-    positive = [value for value in values if value is not None and value > 0]
-    if not positive or max(positive) < OF_A_UNIT * min(positive):
-        return
-    for points in groups.values():
-        known = [(median, places) for places in points if (median := _median(places, values)) is not None]
-        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:
-            continue
-        known.sort(key=lambda one: one[0])
-        steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
-        place = max(range(len(steps)), key=steps.__getitem__)
-        low, high = known[: place + 1], known[place + 1 :]
-        odd, others = sorted((low, high), key=len)
-        are_few = len(known) >= FEWEST_POINTS and _are_few(len(odd), len(known))
-        if steps[place] < (OF_A_UNIT if are_few else OF_A_THOUSAND if is_headline else math.inf):
-            continue
-        beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
-        what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"
-        more = f" ({count_of(len(odd), 'point')} like that)" if len(odd) > 1 else ""
-        sentence = f"{what}{more}, and {beyond} at the {len(others)} others: is it in another unit?"
-        yield Finding.of("another-unit", sentence, (good[run] for _, places in odd for run in places), changes)
-
-
-def _median(places: Sequence[int], values: Sequence[float | None]) -> float | None:
-    """The upper median of the positive values of a point; None where there is none."""
-    positive = sorted([value for place in places if (value := values[place]) is not None and value > 0])
-    return positive[len(positive) // 2] if positive else None
-
-
-def _point_of(good: Rows, places: Sequence[int]) -> str:
-    return f"'{good[places[0]].name}'" if len(places) == 1 else f"the point of '{good[places[0]].name}'"
-
-
-def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
-    """Those of the *places* of one point whose values are far from all others, which agree; and the others' median."""
-    known = [value for value in values if value is not None and value > 0]
-    if len(known) < FEWEST or max(known) <= FAR_OFF * min(known):
-        return
-    positive = [(place, value) for place, value in zip(places, values, strict=True) if value is not None and value > 0]
-    for place, value in positive:
-        rest = [other for one, other in positive if one != place]
-        if max(rest) < AGREE * min(rest):
-            median = statistics.median(rest)
-            if not median / FAR_OFF <= value <= median * FAR_OFF:
-                yield place, median
 
 
 COMPARISON_KEY = "comparison key"
