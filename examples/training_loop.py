@@ -1,5 +1,7 @@
 """A small real training, to see whether it waits for its data: a network that names the material of each pixel.
 
+On the CPU it is two layers in numpy; on a GPU (``--device=cuda``, with PyTorch) it looks at a pixel's surroundings too.
+
 The data set is made when it is first needed: cubes of PIXELS × PIXELS spectra as a 12-bit camera would give them, in
 one file each, in three formats. An epoch reads all of them in a new order, through a cache that is much smaller than
 they are, at a limited rate or as fast as the disk gives them. Strategies:
@@ -20,6 +22,7 @@ import argparse
 import collections
 import contextlib
 import importlib.metadata
+import itertools
 import json
 import os
 import queue
@@ -201,13 +204,46 @@ class Network:
         return loss
 
 
+class GpuNetwork:
+    """Convolutions over the pixels in bfloat16, on a GPU; a step ends when the GPU has ended it."""
+
+    def __init__(self, seed: int, width: int = 512, layers: int = 7) -> None:
+        import torch
+
+        torch.manual_seed(seed)
+        torch.backends.cudnn.benchmark = True
+        sizes = [CHANNELS, *[width] * layers]
+        convolutions = [
+            (torch.nn.Conv2d(fan_in, fan_out, 3, padding=1), torch.nn.ReLU())
+            for fan_in, fan_out in itertools.pairwise(sizes)
+        ]
+        parts = [part for pair in convolutions for part in pair]
+        network = torch.nn.Sequential(*parts, torch.nn.Conv2d(width, CLASSES, 1))
+        self.network = network.to("cuda", memory_format=torch.channels_last)
+        self.optimizer = torch.optim.SGD(self.network.parameters(), LEARNING_RATE / 10)
+        self.torch = torch
+
+    def step(self, cubes: Any, labels: Any) -> float:
+        """Learn from a batch; its mean loss before that."""
+        torch = self.torch
+        images = torch.from_numpy(cubes).to("cuda").permute(0, 3, 1, 2)  # in memory the channels stay last
+        wanted = torch.from_numpy(labels).to("cuda").long().reshape(-1, PIXELS, PIXELS)
+        with torch.autocast("cuda", torch.bfloat16):
+            loss = torch.nn.functional.cross_entropy(self.network(images), wanted)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimizer.step()
+        return float(loss.detach())
+
+
 def train(arguments: argparse.Namespace) -> None:
     """Train for some epochs, and write after each what it took."""
     files = data_set(arguments.data, FORMATS[arguments.strategy], arguments.samples)
     limit = None if arguments.io_speed == UNLIMITED else float(arguments.io_speed) * 1e6
     reader = Reader(TokenBucket(limit), int(arguments.cache_mb * 1e6))
     loader = Loader(files, arguments.strategy, arguments.batch_size, reader, arguments.seed)
-    batches, network = (ahead if arguments.strategy == "ring-buffer" else in_turn), Network(arguments.seed)
+    batches = ahead if arguments.strategy == "ring-buffer" else in_turn
+    network = GpuNetwork(arguments.seed) if arguments.device == "cuda" else Network(arguments.seed)
     rows: list[dict[str, Any]] = []
     for epoch in range(arguments.epochs):
         reader.read_bytes, reader.hits, reader.read_s, loader.decode_s = 0, 0, 0.0, 0.0
@@ -232,27 +268,27 @@ def train(arguments: argparse.Namespace) -> None:
                 "loss": float(np.mean(losses)),
             }
         )
-        write(arguments.output, rows, len(files), reader)
+        write(arguments, rows, len(files), reader)
         print(f"epoch {epoch}: {elapsed:.2f} s, {elapsed - computed:.2f} s of it waiting, loss {rows[-1]['loss']:.3f}")
     time.sleep(arguments.rest_s)
 
 
-def write(output: Path, rows: list[dict[str, Any]], samples: int, reader: Reader) -> None:
+def write(arguments: argparse.Namespace, rows: list[dict[str, Any]], samples: int, reader: Reader) -> None:
     """``timings.feather`` and ``training.json``."""
     import pyarrow
     from pyarrow import feather
 
-    feather.write_feather(pyarrow.Table.from_pylist(rows), str(output / "timings.feather"))
+    feather.write_feather(pyarrow.Table.from_pylist(rows), str(arguments.output / "timings.feather"))
     facts = {
-        "device": "cpu",
+        "device": arguments.device,
         "samples_per_epoch": samples,
         "bytes_per_epoch": samples * int(np.prod(SHAPE)) * 4,
         "cache_bytes": reader.limit,
         "page_cache": "dropped" if reader.drops_pages else "kept",
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "versions": {name: version for name in ("numpy", "blosc2") if (version := _version(name))},
+        "versions": {name: version for name in ("numpy", "blosc2", "torch") if (version := _version(name))},
     }
-    (output / "training.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (arguments.output / "training.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def data_set(directory: Path, kind: str, samples: int) -> list[Path]:
@@ -303,6 +339,7 @@ def _version(name: str) -> str | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train a small network, and time its epochs.")
     parser.add_argument("--strategy", choices=sorted(FORMATS), default="plain")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--io-speed", default=UNLIMITED, help="MB/s, or unlimited")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--samples", type=int, default=450)

@@ -14,6 +14,8 @@ from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 SATURATED = 0.85
 WAITING = 0.10
 MOVES = 0.05
+EXPLAINS = 1 / 4
+"""Storage is the limit where a faster one would end at least this share of the time in which the GPU is idle."""
 
 
 class Limit(enum.Enum):
@@ -101,11 +103,13 @@ def _of_data(case: Case, waited: str) -> Conclusion:
 def _by_storage(case: Case, fastest: Case, longer: Longer) -> Conclusion:
     share = longer(case, fastest)
     where = "unlimited" if math.isinf(fastest.io_speed_mb_s) else f"{fastest.io_speed_mb_s:g} MB/s"
-    if share > MOVES:
+    saved = share / (1 + share)
+    if share > MOVES and (case.gpu_load is None or saved >= (1 - case.gpu_load) * EXPLAINS):
         return Conclusion(Limit.IO, f"an epoch takes {as_percent(share)} longer than with storage at {where}")
     if case.gpu_load is not None:
         idle = f"the GPU was busy only {as_percent(case.gpu_load)} of the time"
-        return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would not help")
+        help_ = f"shorten an epoch by only {as_percent(saved)}" if share > MOVES else "not help"
+        return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would {help_}")
     return Conclusion(Limit.UNKNOWN, f"storage at {where} would not help, and no GPU load or waiting was recorded")
 
 
