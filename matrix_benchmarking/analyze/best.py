@@ -45,6 +45,10 @@ class Standing:
     apart: bool | None
 
 
+_SAID = 2
+"""As many settings that a variant implies are said with its name."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Group:
     """The points that may be compared with each other."""
@@ -90,6 +94,17 @@ class Group:
         variants = keys([one.point.settings for one in self.standings], self.variant_names)
         best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
         return [best[variant] for variant in dict.fromkeys(variants)]
+
+    @functools.cached_property
+    def implied_names(self) -> tuple[str, ...]:
+        """The tuned settings that have one value within each variant, of which its name is the short form.
+
+        One or two aren't: with them it is seen at once that variants were measured at unlike settings.
+        """
+        settings = [one.point.settings for one in self.standings]
+        count = len(set(keys(settings, self.told_names)))
+        found = [name for name in self.tuning_names if len(set(keys(settings, [*self.told_names, name]))) == count]
+        return tuple(found) if len(found) > _SAID else ()
 
     def places_of(self, points_runs: Sequence[Rows]) -> list[int] | None:
         """The places of the points that have these runs, in their order; None unless each is one of its own."""

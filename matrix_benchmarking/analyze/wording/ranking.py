@@ -181,9 +181,9 @@ def superlative(kpi: KPIDefinition, condition: str = "") -> str:
 
 
 def point_label(settings: Mapping[str, object], group: Group) -> str:
-    """A point by what tells its variant from others, and the settings that were tuned."""
+    """A point by what tells its variant from others, and the settings that were tuned within variants."""
     variant = variant_label(settings, group.told_names)
-    tuning = tuning_label(settings, group.tuning_names)
+    tuning = tuning_label(settings, [name for name in group.tuning_names if name not in group.implied_names])
     return " at ".join(text for text in (variant, tuning) if text) or "the only configuration"
 
 
@@ -210,7 +210,8 @@ def _group(group: Group, condition: str, version: str) -> Verdict:
     best, kpi = group.best, group.kpi
     claim = f"{superlative(kpi, condition)} {version}".rstrip()
     start = f"For {scope(group)}: {claim}" if group.settings else claim
-    ending = f" ({behind(best, kpi)})."
+    implied = tuning_label(best.settings, group.implied_names)
+    ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi))))
     lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi)
     beyond = (further.command(group) or "") if edge else ""

@@ -43,6 +43,19 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
     )
 
 
+def test_a_name_that_stands_for_three_settings_is_enough(workload: Workload, entries: MakeEntries) -> None:
+    one, other = {"vus": 1, "threads": 2, "batch": 4}, {"vus": 2, "threads": 2, "batch": 8}
+    points = [*entries({"hw_type": "a", **one}, 1.0, 1.01, 0.99), *entries({"hw_type": "b", **other}, 2.0, 2.01, 1.99)]
+    points += entries({"hw_type": "c", **one, "threads": 3}, 3.0, 3.01, 2.99)
+    (verdict,) = ranking.verdict(rank(Matrix(points), workload))
+    assert verdict.claim == "Cheapest by cost: a: 1.00 USD"
+    assert verdict.behind.startswith(" (vus 1, threads 2, batch 4; 3 runs; 95 % interval ")
+    assert "next: b (2.00 USD, +100 %); c (3.00 USD, +200 %)." in verdict.rest
+    more = [*points, *entries({"hw_type": "a", **one, "vus": 3}, 1.5, 1.51, 1.49)]
+    (verdict,) = ranking.verdict(rank(Matrix(more), workload))
+    assert verdict.claim == "Cheapest by cost: a at vus 1, threads 2, batch 4: 1.00 USD"
+
+
 def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix([*entries({"vus": 1}, 1.0, 1.01, 0.99), *entries({"vus": 2}, 2.0, 2.01, 1.99)])
     (verdict,) = ranking.verdict(rank(matrix, workload))
