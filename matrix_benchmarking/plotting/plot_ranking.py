@@ -198,7 +198,7 @@ def ranking_figure(group: Group) -> go.Figure:
         traces,
         len(rows),
         left_px,
-        row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 6),
+        row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 12),
         xaxis=_scale(end / kpi.divisor for one in rows for end in _span(one)),
         yaxis={
             "tickvals": list(range(len(rows))),
