@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +18,8 @@ import yaml
 from benchmark_support.machines import Machines
 from download_support.bucket import emptied
 
+from matrix_benchmarking.benchmark import bucket_lock
+from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -86,3 +96,88 @@ def test_a_bucket_that_cannot_be_used_is_said_before_anything_is_measured(
     assert "matbench: cannot read s3://results/night: there are no credentials; set " in capsys.readouterr().err
     assert not (place / "begun").exists()
     assert not objects(s3)
+
+
+@pytest.fixture
+def first(s3: Any, place: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A starter on another machine, as far as the bucket knows, which measures until it is ended."""
+    command = [sys.executable, "-m", "matrix_benchmarking", *words(f"touch {place}/begun; sleep 300")]
+    environment = {**os.environ, "XDG_STATE_HOME": str(place / "of the other")}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until((place / "begun").exists, process)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(holds: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    ends = time.monotonic() + 60
+    while not holds():
+        assert process.poll() is None and time.monotonic() < ends
+        time.sleep(0.05)
+
+
+def test_of_two_starters_on_two_machines_the_second_says_so(
+    s3: Any, first: subprocess.Popen[bytes], place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    again = words(f"touch {place}/second")
+    assert main(again) == 2
+    said = capsys.readouterr().err
+    assert f"matbench: another benchmark (process {first.pid} on {socket.gethostname()}) works in {RESULTS}: " in said
+    first.kill()
+    first.wait()
+    assert main(again) == 2
+    assert "if it was killed, the bucket is free in " in capsys.readouterr().err
+    assert not (place / "second").exists()
+    monkeypatch.setattr(bucket_lock, "LAPSED_S", 0.0)  # a minute later
+    assert main(again) == 0
+    assert f"{RESULTS}: 3 points measured" in capsys.readouterr().out
+    assert "night/.matbench/lock" not in objects(s3)
+
+
+def test_a_killed_starter_is_followed_at_once_on_its_own_machine(
+    s3: Any, first: subprocess.Popen[bytes], place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    first.kill()
+    first.wait()
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "of the other"))
+    assert main(words("true")) == 0
+    assert f"{RESULTS}: 3 points measured" in capsys.readouterr().out
+
+
+def test_a_lock_is_renewed_also_after_an_answer_that_was_lost(s3: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bucket_lock, "RENEWED_S", 0.05)
+    said: list[str] = []
+
+    def etag() -> str:
+        return str(s3.head_object(Bucket="results", Key="night/lock")["ETag"])
+
+    def changes(before: str) -> None:
+        ends = time.monotonic() + 20
+        while etag() == before:
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+
+    with bucket_lock.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
+        changes(etag())
+        content = s3.get_object(Bucket="results", Key="night/lock")["Body"].read()
+        s3.put_object(Bucket="results", Key="night/lock", Body=content[:-1] + b" }")  # its own, and it doesn't know
+        changes(etag())
+        other = json.dumps({"holder": "1 on b", "machine": "b", "id": "b"}).encode()
+        s3.put_object(Bucket="results", Key="night/lock", Body=other)
+        time.sleep(0.5)
+    assert s3.get_object(Bucket="results", Key="night/lock")["Body"].read() == other, "what is another's was taken"
+    assert not said
+
+
+def test_a_server_without_conditional_writes_is_named(s3: Any, monkeypatch: pytest.MonkeyPatch):
+    def refuses(self: Any, **condition: Any) -> None:
+        raise OSError(errno.EIO, "not implemented")
+
+    monkeypatch.setattr(bucket_lock._Lock, "_write", refuses)
+    said: list[str] = []
+    with bucket_lock.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
+        pass
+    assert said == [f"nothing keeps a second benchmark out of {RESULTS}: the server refuses it: not implemented"]
