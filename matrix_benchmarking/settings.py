@@ -69,15 +69,24 @@ def read_settings_file(path: str) -> dict[str, Any] | None:
     Raises:
         SettingsError: the file can't be read, holds a name twice, or is no mapping.
     """
-    name = os.path.basename(path)
+    content = read_settings_content(path)
+    return None if content is None else settings_in(content, os.path.basename(path))
+
+
+def read_settings_content(path: str) -> bytes | None:
+    """As :func:`read_settings_file`, what is to be decoded."""
     try:
-        content = read_regular(path)
+        return read_regular(path)
     except FileNotFoundError:
         if os.path.islink(path):
-            raise SettingsError(f"{name} is a link that leads nowhere") from None
+            raise SettingsError(f"{os.path.basename(path)} is a link that leads nowhere") from None
         return None
     except OSError as error:
-        raise SettingsError(f"{name} can't be read: {os_reason(error)}") from error
+        raise SettingsError(f"{os.path.basename(path)} can't be read: {os_reason(error)}") from error
+
+
+def settings_in(content: bytes, name: str) -> dict[str, Any]:
+    """The settings in the *content* of the file *name*; raises SettingsError as :func:`read_settings_file`."""
     try:
         settings = load_yaml(content, _settings_loader())
     except ValueError as error:

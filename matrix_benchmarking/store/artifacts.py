@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fnmatch
 import functools
 import glob
@@ -168,10 +169,12 @@ class ArtifactPath(os.PathLike[str]):
             FileNotFoundError: it is missing; NotADirectoryError: so is what should hold it.
             ArtifactError: it can't be read, or is larger than any sensible document.
         """
-        size = self.size
-        if size is not None and size > MAX_DOCUMENT_BYTES:
+        sighting = self._recorder.look(self.relative)
+        if sighting.is_absent:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self._recorder.root}/{self.relative}")
+        if sighting.size is not None and sighting.size > MAX_DOCUMENT_BYTES:
             limit = MAX_DOCUMENT_BYTES >> 20
-            raise ArtifactError(self, f"is {size >> 20} MiB; documents are read up to {limit} MiB")
+            raise ArtifactError(self, f"is {sighting.size >> 20} MiB; documents are read up to {limit} MiB")
         try:
             with open(self, "rb", buffering=0) as stream:
                 content = stream.read()

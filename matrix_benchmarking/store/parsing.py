@@ -9,6 +9,7 @@ import os
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -16,7 +17,7 @@ from ..errors import SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
 from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
-from ..settings import SETTINGS_FILE, check_settings
+from ..settings import SETTINGS_FILE, check_settings, read_settings_content, settings_in
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
@@ -33,6 +34,10 @@ from .settings_from import PATTERN, settings_from
 ALONE = "known from its cache alone: its artifacts are not here"
 
 
+SettingsFile = tuple[dict[str, Any], fingerprint.Source]
+"""What one holds, unchecked, and its fingerprint."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Context:
     """What the parse of each test of a tree needs to know.
@@ -41,6 +46,7 @@ class Context:
         code: the digest of the workload's source.
         tree: the tree, where it is in a bucket.
         near: those of its tests that are at hand, below *root*.
+        above: what is known of settings files that several tests have above them, by path.
     """
 
     workload: Workload
@@ -50,6 +56,7 @@ class Context:
     ignore_cache: bool = False
     tree: BucketTree | None = None
     near: AtHand | None = None
+    above: dict[str, SettingsFile] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     @contextlib.contextmanager
     def at_hand(
@@ -296,16 +303,41 @@ def _read_settings(
     context: Context, candidate: Candidate
 ) -> tuple[dict[str, Scalar], int, int | None, list[fingerprint.Source] | None]:
     """Settings, repeat, exit code and fingerprints; None for these if a file changed meanwhile."""
-    layout, root = context.layout(candidate), str(context.root)
-    sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in _settings_files(context, candidate)]
+    layout, root, names = context.layout(candidate), str(context.root), _settings_files(context, candidate)
     of_part = () if candidate.part is None else (candidate.part,)
     try:
+        if type(layout) is NativeLayout:
+            files = [_settings_file(context, name, is_shared=name is not names[-1]) for name in names]
+            read = {name: value for content, _ in files for name, value in content.items()}
+            settings, repeat = check_settings(read)
+            exit_code = layout.read_exit_code(candidate.path)
+            return settings, repeat, exit_code, [source for _, source in files]
+        sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in names]
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root, *of_part))
         exit_code = layout.read_exit_code(candidate.path)
         sources = fingerprint.take(root, sightings)
     except OSError as error:
         raise SettingsError(f"settings can't be read: {os_reason(error)}") from error
     return settings, repeat, exit_code, sources
+
+
+def _settings_file(context: Context, name: str, *, is_shared: bool) -> SettingsFile:
+    """What a settings file holds, and its fingerprint; of one that *is_shared* what it was when it was first read."""
+    known = context.above.get(name)
+    if known is not None:
+        return known
+    path = f"{context.root}/{name}"
+    sighting = fingerprint.Sighting.of(path)
+    content = None if sighting.is_absent and not os.path.islink(path) else read_settings_content(path)
+    found = (
+        {} if content is None else settings_in(content, SETTINGS_FILE),
+        fingerprint.Source(
+            name, sighting.size, sighting.mtime_ns, None if content is None else fingerprint.digest(content)
+        ),
+    )
+    if is_shared:
+        context.above[name] = found
+    return found
 
 
 def _refresh_settings(context: Context, candidate: Candidate, cached: CachedTest) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import types
@@ -23,6 +24,8 @@ from matrix_benchmarking.store import (
     read_text,
     register_important_file,
 )
+from matrix_benchmarking.store.artifacts import ArtifactPath, Recorder
+from matrix_benchmarking.store.fingerprint import matching
 
 
 @pytest.fixture
@@ -258,3 +261,45 @@ def test_a_pipe_or_a_device_in_the_place_of_a_file_does_not_block(tmp_path, name
     assert "b" in [entry.name for entry in matrix]
     if name != ".matbench_cache":
         assert "not a regular file" in str(matrix.unfinished[0].problems[0])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*__k6*/summary.json",
+        "00[12]__*/*.json",
+        "k6/*",
+        "*/.hidden",
+        "*",
+        ".*/summary.json",
+        "*/deep/er.json",
+        "*/",
+        "a*",
+    ],
+)
+def test_a_pattern_of_a_step_and_a_file_finds_what_glob_finds(tmp_path, pattern):
+    for name in (
+        "001__k6/summary.json",
+        "002__k6_more/summary.json",
+        "k6/deep/er.json",
+        "k6/.hidden",
+        ".x/summary.json",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "003__k6").touch()  # no directory
+    (tmp_path / "004__k6").symlink_to("nowhere")
+    (tmp_path / "005__k6").mkdir()
+    (tmp_path / "005__k6" / "summary.json").symlink_to("nowhere")
+    wanted = set(glob.glob(pattern, root_dir=tmp_path))
+    assert {each for each in matching(str(tmp_path), pattern) if not each.startswith(".") or "/" in each} == wanted
+
+
+def test_what_cannot_be_looked_at_is_a_problem_and_not_missing(tmp_path):
+    (tmp_path / "summary.json").symlink_to("summary.json")
+    recorder = Recorder(str(tmp_path), ["summary.json"])
+    assert ignore_file_not_found(read_json)(ArtifactPath(recorder, "summary.json")) is None
+    (problem,) = recorder.problems
+    assert problem.reason.startswith("can't be read: Too many levels of symbolic links")
+    with pytest.raises(FileNotFoundError, match=r"other\.json"):
+        ArtifactPath(recorder, "other.json").read_bytes()
