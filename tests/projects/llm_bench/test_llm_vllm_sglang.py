@@ -202,6 +202,10 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"completed": 90, "failed": 0}, "90 requests stand behind the 99th percentiles"),
         ({"random_output_len": 200}, "answers are shorter than asked: 100 tokens"),
         ({}, r"1\.00 % of the requests failed"),
+        ({"failed": 20}, "198 requests were answered and 20 failed, and num_prompts is 200"),
+        ({"num_prompts": 400}, "198 requests were answered and 2 failed, and num_prompts is 400"),
+        ({"request_throughput": 39.6}, r"requests_per_s is 39\.6, and requests by the duration are 19\.8"),
+        ({"duration": 20.0}, "output_tokens_per_s is 1,980, and output_tokens by the duration are 990"),
     ],
 )
 def test_what_makes_a_number_doubtful_is_said(

@@ -304,6 +304,23 @@ def counted(results: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
+def checked(results: dict[str, Any], asked: object = None) -> dict[str, Any]:
+    """*results* with a doubt where rates aren't the counts by the duration, or requests not as many as were *asked*
+    for; only of tools that take all rates over the duration that they write.
+    """
+    told, duration = [], results.get("duration")
+    for name in ("requests", "input_tokens", "output_tokens"):
+        if duration and {name, f"{name}_per_s"} <= results.keys():
+            rate, worked_out = results[f"{name}_per_s"], results[name] / duration
+            if abs(rate - worked_out) > max(0.01, 0.01 * rate):
+                told.append(f"{name}_per_s is {rate:,.4g}, and {name} by the duration are {worked_out:,.4g}")
+    if number(asked) is not None and {"requests", "failed_requests"} <= results.keys():
+        done, failed = results["requests"], results["failed_requests"]
+        if done + failed != asked:
+            told.append(f"{done:,.0f} requests were answered and {failed:,.0f} failed, and num_prompts is {asked:,}")
+    return {**results, "told": [*results.get("told", ()), *told]} if told else results
+
+
 _BACKENDS = {each: each for each in ("vllm", "sglang", "tgi", "lmdeploy", "scalellm", "llama.cpp", "gserver", "truss")}
 _BACKENDS |= {"sgl": "sglang", "deepspeed": "deepspeed-mii", **dict.fromkeys(("trt", "trtllm", "tensorrt"), "trtllm")}
 

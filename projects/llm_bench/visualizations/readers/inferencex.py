@@ -14,7 +14,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import OF_COUNTS, Field, counted, documents, field, limit, measured, number, of_image, point, scalar
+from . import OF_COUNTS, Field, checked, counted, documents, field, limit, measured, number, of_image, point, scalar
 
 TOOL = "inferencex"
 FORMAT = "InferenceX: agg_*.json, rows of its API, and its client's files"
@@ -88,7 +88,9 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             if isinstance(row, dict) and ("tput_per_gpu" in row or "request_metrics" in row):
                 yield point(part, TOOL, _settings_of_row(row), _results_of_row(row))
             elif isinstance(row, dict) and "request_throughput" in row:
-                yield point(part, TOOL, _settings_of_client(row), counted(_measures(row)))
+                yield point(
+                    part, TOOL, _settings_of_client(row), checked(counted(_measures(row)), row.get("num_prompts"))
+                )
             else:
                 continue
             is_empty = False

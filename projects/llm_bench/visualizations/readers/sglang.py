@@ -17,6 +17,7 @@ from . import (
     OF_COUNTS,
     OF_REQUESTS,
     Field,
+    checked,
     counted,
     documents,
     engine_of,
@@ -119,4 +120,4 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     errors = one.get("errors")
     if isinstance(errors, list):
         found["failed_requests"] = sum(bool(error) for error in errors)
-    return counted(found)
+    return checked(counted(found))

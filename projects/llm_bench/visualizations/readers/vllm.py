@@ -21,6 +21,7 @@ from . import (
     OF_REQUESTS,
     Field,
     as_number,
+    checked,
     counted,
     documents,
     engine_of,
@@ -150,7 +151,8 @@ def _results(one: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("start", "end"):  # of InferenceX's fork
         if (time := moment(one.get(f"benchmark_{name}_time_unix"))) is not None:
             found[name] = time
-    return counted(found)
+    # a turn of a conversation is a request, and no prompt
+    return checked(counted(found), None if "multi_turn_concurrency" in one else one.get("num_prompts"))
 
 
 def _local_time(date: object) -> str | None:
