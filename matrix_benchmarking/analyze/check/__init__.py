@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
@@ -14,7 +15,7 @@ from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..points import by_point, joined_warnings, places_by_point
+from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
@@ -196,11 +197,26 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
 
 def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if failed := matrix.entries.where(matrix.entries.failed()):
-        lost = sum(all(runs.failed()) for runs in by_point(matrix.entries))
+        lost = _without_a_good_run(matrix.entries)
         gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
         yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
     if without := not_judged(matrix.entries, workload):
         yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", EVERY)
+
+
+def _without_a_good_run(rows: Rows) -> int:
+    """How many points have none, where no good run has all that a failed one says: what results tell it can't say."""
+    names, which = rows.shared("names")
+    is_bad, lost = rows.failed(), set[tuple[object, ...]]()
+    for known in {frozenset(names[code]) for code in itertools.compress(which, is_bad)}:
+        of_run = keys(rows, sorted(known))
+        good = {key for key, bad in zip(of_run, is_bad, strict=True) if not bad}
+        lost |= {
+            (known, key)
+            for key, code in itertools.compress(zip(of_run, which, strict=True), is_bad)
+            if key not in good and frozenset(names[code]) == known
+        }
+    return len(lost)
 
 
 def _first_problem(entries: Sequence[Entry]) -> str:

@@ -47,7 +47,8 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             yield Finding.of("rare-setting", sentence, runs, NONE)
         elif name not in meant.values():
             lacks = [bool(each) and name not in each for each in names]
-            without = entries.where(map(lacks.__getitem__, which))
+            # a failed run lacks what results tell, and takes no part
+            without = entries.where(map(lacks.__getitem__, which)).successful
             if are_few(len(without), len(entries)):
                 sentence = f"{runs_have(without)} no '{name}', which {runs_have(runs)}."
                 changes = NONE if _is_explained(without, runs) else EVERY

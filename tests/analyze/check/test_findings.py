@@ -49,6 +49,15 @@ def test_runs_that_failed_or_did_not_finish_change_nothing_and_are_told() -> Non
     assert [one.kind for one in found if one.changes] == ["no-good-run"]
 
 
+def test_a_failed_run_that_lacks_what_results_tell_is_of_a_point_with_good_runs() -> None:
+    runs = [{"version": "1", "length": 512}] * 4
+    for failed, lost in (({"version": "1"}, ""), ({"version": "2"}, "; 1 point has no good run")):
+        found = findings(Matrix(entries(*runs, {**failed, "exit_code": 1})), toy_runs.workload())
+        said = {one.kind: one.sentence for one in found}
+        assert said["failed"] == f"1 run failed and takes no part{lost}."
+        assert "missing-setting" not in said
+
+
 def test_runs_whose_settings_are_lost_change_the_answers() -> None:
     (run,) = entries({"version": "1"})
     lost = dataclasses.replace(run, finished=False, name="lost", problems=(Problem("settings.yaml is not valid"),))
