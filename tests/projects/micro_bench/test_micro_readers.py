@@ -201,6 +201,29 @@ def test_what_is_damaged_is_a_problem_of_that_file_alone(
     assert wrong.problems[0].reason.startswith(reason)
 
 
+GO = "goos: linux\npkg: example.org/a\nBenchmarkA-2  9  10.5 ns/op\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (f"{GO}PASS\nok  example.org/a 1s\n", ""),
+        ("BenchmarkA-2  9  10.5 ns/op\n", ""),
+        (GO, "is cut off: neither PASS nor FAIL ends it"),
+        (f"{GO}BenchmarkB-2  9  10", "is cut off: neither PASS nor FAIL ends it"),
+        (f"{GO}PASS\npkg: example.org/b\n", "is cut off: neither PASS nor FAIL ends it"),
+        (f"{GO}BenchmarkB-2  --- FAIL: BenchmarkB-2\n  b.go:1: x\nFAIL\n", "says --- FAIL: BenchmarkB-2: what"),
+        (f"{GO}PASS\nFAIL\texample.org/b [build failed]\n", "says FAIL example.org/b [build failed]: what"),
+    ],
+)
+def test_output_of_go_that_is_cut_off_or_failed_is_a_problem(tmp_path: Path, content: str, reason: str) -> None:
+    matrix = parse(written(tmp_path, "go.txt", content))
+    assert values(list(matrix.entries), "time") == [pytest.approx(10.5e-9)]
+    said = [problem.reason for entry in matrix.unfinished for problem in entry.problems]
+    assert len(said) == bool(reason)
+    assert all(each.startswith(reason) for each in said)
+
+
 def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) -> None:
     rows = [
         {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
+from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
@@ -12,6 +13,7 @@ from . import scalar
 _LINE = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)")
 _IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
 _CONFIGURATION = re.compile(r"(goos|goarch|pkg|cpu): (.+)")
+_PASSED, _FAILED = re.compile(r"PASS|ok\s.*"), re.compile(r"--- FAIL: \S+|^FAIL\b.*")
 _RESULTS = {
     "ns/op": ("time", 1e-9),
     "MB/s": ("bandwidth", 1e6),
@@ -27,14 +29,23 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     configuration: dict[str, str] = {}
     counts: dict[str, int] = {}
+    is_open, failed = False, list[str]()
     for line in _lines(file):
         if said := _CONFIGURATION.fullmatch(line):
             configuration[said[1]] = said[2]
+            is_open = True  # lines alone, as people pick them out, have no end either
+        elif (failure := _FAILED.search(line)) or _PASSED.fullmatch(line):
+            is_open = False
+            failed += [failure[0]] if failure else []
         elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
             name = f"{configuration.get('pkg', '')}.{match[1]}".lstrip(".")
             repeat = counts[name] = counts.get(name, -1) + 1
             settings = {"tool": "go", **_named(match[1], configuration), "repeat": repeat}
             yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
+    if failed:
+        raise ArtifactError(file, f"says {' '.join(failed[0].split())}: what failed has no result")
+    if is_open:
+        raise ArtifactError(file, "is cut off: neither PASS nor FAIL ends it")
 
 
 def _lines(file: ArtifactPath) -> Iterable[str]:
