@@ -224,6 +224,15 @@ def test_output_of_go_that_is_cut_off_or_failed_is_a_problem(tmp_path: Path, con
     assert all(each.startswith(reason) for each in said)
 
 
+def test_samples_of_jmh_that_are_no_numbers_are_a_problem(samples: Path, tmp_path: Path) -> None:
+    content = json.loads((samples / "jmh" / "jmh.json").read_text())
+    content[2]["primaryMetric"]["rawData"][1][:2] = "NaN", "+INF"
+    matrix = parse(written(tmp_path, "jmh.json", content))
+    [odd] = matrix.unfinished
+    assert "2 of 6 samples of org.example.Sorting.sort (avgt, size=100) are 'NaN'" in odd.problems[0].reason
+    assert len(values(select(matrix, mode="avgt", size=100), "time")) == 4
+
+
 def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) -> None:
     rows = [
         {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}

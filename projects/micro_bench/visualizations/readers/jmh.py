@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
 from . import SECONDS, number, parameters, repeats
@@ -13,6 +14,7 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
+    dropped = []
     for index, result in enumerate(read_json(file)):
         primary = result["primaryMetric"]
         name, unit = _unit(primary["scoreUnit"])
@@ -26,12 +28,20 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         }
         settings |= parameters(result.get("params"), settings)
         results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
-        samples = [score * unit for fork in primary.get("rawData") or () for score in fork if number(score) is not None]
+        scores = [score for fork in primary.get("rawData") or () for score in fork]
+        samples = [known for score in scores if (known := number(score, unit)) is not None]
+        if len(samples) < len(scores):
+            odd = next(score for score in scores if number(score) is None)
+            dropped.append(
+                f"{len(scores) - len(samples)} of {len(scores)} samples of {settings['benchmark']} are {odd!r}"
+            )
         if samples:
             yield from repeats(f"{index}", settings, name, samples, results)
         else:  # the mode "sample" keeps a histogram of single operations, which are no runs
             tail = number(primary.get("scorePercentiles", {}).get("99.0"), unit)
             yield f"{index}", settings, {**results, name: number(primary["score"], unit), "p99": tail}
+    if dropped:
+        raise ArtifactError(file, f"has samples that are no numbers, and were left out: {'; '.join(dropped)}")
 
 
 def _unit(text: str) -> tuple[str, float]:
