@@ -196,6 +196,8 @@ def field_kpi(
             if found is None:
                 why = unknown(lts_payload.results) if callable(unknown) else unknown
                 raise UnknownKPI(why or f"{part.replace('_', ' ')} was not measured")
+        if isinstance(found, str):
+            raise UnknownKPI(f"{part.replace('_', ' ')} is {shortened(repr(found), 30)}, which is no number")
         return found
 
     value.__name__, value.__module__ = path[-1], sys._getframe(1).f_globals.get("__name__", "")  # as a namedtuple's

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from ..errors import ArtifactError, SettingsError, explained, os_reason
 from ..files import read_regular
-from ..filters import Scalar
+from ..filters import Scalar, show
 from ..jsonable import Document
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
@@ -232,7 +232,8 @@ class TableReader:
             raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
         settings = {name: row[name] for name in self.settings if row[name] is not None}
         results: dict[str, object] = {
-            field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
+            field_name(name): show(value) if is_no_number(value := row[name]) and value is not None else value
+            for name in self.kpis
         }
         rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
         if self.time is not None:
@@ -262,7 +263,7 @@ def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, M
                 return
             separator = max(",;\t", key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            names = table.fieldnames or []
+            names, commas = table.fieldnames or [], dict[str, bool]()
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
             for row in table:
@@ -270,6 +271,11 @@ def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, M
                     yield table.line_num, "has not as many cells as the first row"
                     continue
                 comma = separator == ";"
+                mixed = [name for name in row if comma and name not in texts and _is_mixed(name, row[name], commas)]
+                if mixed:
+                    usual = "commas" if commas[mixed[0]] else "points"
+                    yield table.line_num, f"has '{row[mixed[0]]}' in {mixed[0]}, where rows above have decimal {usual}"
+                    continue
                 cells = {name: _cell(_point(text) if comma else text) for name, text in row.items()}
                 yield table.line_num, {**cells, **{name: row[name].strip() or None for name in texts if name in row}}
     except (csv.Error, ValueError) as error:
@@ -290,6 +296,13 @@ def _point(text: str) -> str:
     """Where ``;`` separates cells, a comma is a decimal point."""
     pointed = text.replace(",", ".")
     return pointed if text.count(",") == 1 and _DECIMAL.fullmatch(pointed.strip()) else text
+
+
+def _is_mixed(name: str, text: str, commas: dict[str, bool]) -> bool:
+    """Whether *text* is a number with the other decimal sign than the first one of the column *name*, by *commas*."""
+    has_comma = _point(text) != text
+    is_decimal = has_comma or ("." in text and _DECIMAL.fullmatch(text.strip()) is not None)
+    return is_decimal and commas.setdefault(name, has_comma) is not has_comma
 
 
 def _cell(text: str) -> Scalar:

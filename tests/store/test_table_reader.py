@@ -34,18 +34,30 @@ def test_rows_are_runs_with_their_types_and_the_rest_is_kept(tmp_path: Path) -> 
         ("runs.csv#row 5", {"batch": 2.0}, 0, {}),
     ]
     assert matrix.entries[0].results.row == {"note": 'x, "y"'}
-    assert matrix.entries[3].missing_kpis == {"rate": "rate was not measured"}
+    assert matrix.entries[3].missing_kpis == {"rate": "rate is 'true', which is no number"}
 
 
-@pytest.mark.parametrize("text", ["", "n/a", "nan", "inf", "-inf", "1e999", "1,5 ms"])
+@pytest.mark.parametrize("text", ["", "n/a", "nan", "inf", "-inf", "1e999", "1,5 ms", "1,234.5"])
 def test_what_is_no_finite_number_is_unknown(tmp_path: Path, text: str) -> None:
     [entry] = parse(tmp_path, f'image,batch,rate\na,1,"{text}"\n')
     assert entry.kpis == {}
+    reason = f"rate is '{text}', which is no number" if text else "rate was not measured"
+    assert entry.missing_kpis == {"rate": reason}
 
 
 def test_a_semicolon_comes_with_decimal_commas(tmp_path: Path) -> None:
     [entry] = parse(tmp_path, 'image;batch;rate\n"a,b";1;1,25\n')
     assert (entry.settings["image"], entry.kpis["rate"]) == ("a,b", 1.25)
+
+
+@pytest.mark.parametrize(("first", "odd", "usual"), [("1234,5", "1.310", "commas"), ("1234.5", "1310,5", "points")])
+def test_a_column_with_both_decimal_signs_is_read_by_its_first(
+    tmp_path: Path, first: str, odd: str, usual: str
+) -> None:
+    matrix = parse(tmp_path, f"image;batch;rate\na;0.5;{first}\nb;0.5;{odd}\nc;0.5;7\n")
+    assert [entry.kpis["rate"] for entry in matrix] == [1234.5, 7]
+    reason = matrix.unfinished[0].problems[0].reason
+    assert reason == f"row 3 has '{odd}' in rate, where rows above have decimal {usual}"
 
 
 def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
