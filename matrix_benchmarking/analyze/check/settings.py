@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -23,6 +24,8 @@ from .values import Points
 _NAMED = 3
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
+
+_SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
 def setting_findings(matrix: Matrix) -> Iterator[Finding]:
@@ -77,15 +80,18 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Values that look alike and are of several types, or texts that differ in blanks, or in case in a few runs."""
+    """Values that look alike and are of several types; texts that differ in blanks, in the spelling of a version, or in
+    case in a few runs.
+    """
     alike: dict[object, list[Kind]] = {}
     for kind, value in counts:
-        plain = _plain(value)
+        plain = _plain(_version(value) if isinstance(value, str) else value)
         alike.setdefault(plain.casefold() if isinstance(plain, str) else plain, []).append((kind, value))
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
-        looks = [one_blank(_visible(value)) for _, value in same if isinstance(value, str)]
-        of_case = len(looks) > 1 and are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
+        looks = [_version(one_blank(_visible(value))) for _, value in same if isinstance(value, str)]
+        is_of_case = len({look.casefold() for look in looks}) < len(looks)
+        of_case = is_of_case and are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
             texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
@@ -132,6 +138,12 @@ def _plain(value: object) -> object:
         with contextlib.suppress(ValueError):
             return _plain(kind(text))
     return text.lower() if text.lower() in ("true", "false", "null") else text
+
+
+def _version(text: str) -> str:
+    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``."""
+    match = _SPELT.fullmatch(text)
+    return f"{match[1]}{match[2]}" if match else text
 
 
 def _visible(text: str) -> str:

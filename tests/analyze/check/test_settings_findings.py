@@ -123,7 +123,15 @@ def test_of_three_texts_that_look_alike_the_commonest_is_meant(found: Callable[[
     assert finding.runs == ["run 8", "run 6", "run 7"]
 
 
+@pytest.mark.parametrize(("one", "other"), [("1.5", "v1.5"), ("1.0", "1.0.0"), ("1", "1.0"), ("V2.0-rc1", "2-rc1")])
+def test_two_spellings_of_a_version_are_found(one: str, other: str, found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([{"version": version} for version in (one, one, other, other, "1.10", "1.1", "1.1")])
+    assert finding.kind == "alike-values"
+    assert finding.sentence.startswith(f"'version' is '{one}' in 2, '{other}' in 2 runs: these are different settings")
+
+
 def test_texts_that_are_different_versions_are_not_alike(found: Callable[[Runs], list[Finding]]) -> None:
+    assert found([*[{"version": "1.1"}] * 20, {"version": "1.10"}, {"version": "10.0.0.1"}, {"version": "10.1"}]) == []
     runs = [{"version": version} for version in (1.8, 1.9, 2.0, "2.0.1", "2.1", "2.10", "auto")]
     assert "alike-values" not in [one.kind for one in found(runs)]
     assert found([*({"workers": n} for n in range(20)), {"workers": "auto"}]) == []
