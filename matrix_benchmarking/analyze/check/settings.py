@@ -146,9 +146,21 @@ def _version(text: str) -> str:
     return f"{match[1]}{match[2]}" if match else text
 
 
+_LOOK_ALIKE = str.maketrans(
+    "асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮΑΒΕΖΗΙΚΜΝΟΡΤΥΧον\u2010\u2011\u2013\u2212",
+    "acdehijlopqswxyABCEHIJKMOPSTXYABEZHIKMNOPTYXov----",
+)
+"""Letters of other alphabets, and hyphens and a minus, in the letters and the sign that they look like."""
+
+
 def _visible(text: str) -> str:
-    """*text* without the characters that nobody sees, such as a blank of no width."""
-    return text if text.isascii() else "".join(char for char in text if unicodedata.category(char) != "Cf")
+    """*text* without the characters that nobody sees, such as a blank of no width, and with Latin letters for those of
+    other alphabets, and hyphens for those signs, that look the same.
+    """
+    if text.isascii():
+        return text
+    plain = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE)
+    return "".join(char for char in plain if unicodedata.category(char) != "Cf")
 
 
 def _written(value: object) -> str:
@@ -157,7 +169,7 @@ def _written(value: object) -> str:
     if not isinstance(value, str):
         return text
     is_odd = _visible(text) != text or any(char.isspace() and char != " " for char in text)
-    return repr(text) if is_odd else f"'{text}'"
+    return ascii(text) if is_odd else f"'{text}'"
 
 
 COMPARISON_KEY = "comparison key"

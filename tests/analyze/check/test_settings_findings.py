@@ -98,16 +98,21 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
 
 
 @pytest.mark.parametrize(
-    ("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'"), ("a b\u200b", r"'a b\u200b'")]
+    ("odd", "shown"),
+    [
+        ("a b ", "'a b '"),
+        ("a  b", "'a  b'"),
+        ("a\u00a0b", r"'a\xa0b'"),
+        ("a b\u200b", r"'a b\u200b'"),
+        ("\u0430 b", r"'\u0430 b'"),
+    ],
 )
-def test_texts_that_differ_by_blanks_only_are_found(
-    odd: str, shown: str, found: Callable[[Runs], list[Finding]]
-) -> None:
+def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([*[{"image": "a b"}] * 6, {"image": odd}, {"image": "ab"}])
     assert finding.kind == "alike-values"
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
     assert (finding.runs, finding.changes) == (["run 6"], frozenset(AnswerKind))
-    assert found([{"image": image} for image in ("True", "true", "a b")]) == []
+    assert found([{"image": image} for image in ("True", "true", "a b", "\u0434\u0430", "\u03bcs")]) == []
 
 
 def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[Finding]]) -> None:
