@@ -150,6 +150,23 @@ class Group:
                 found.append(name)
         return found
 
+    def unlike(self, name: str) -> tuple[Standing, list[Standing]] | None:
+        """The point that is the best's at the nearest other number of *name*; and those that are better there and of
+        which nothing is known at the best's own number. None where there are none.
+        """
+        own, rest = self.best.settings.get(name), [*self.variant_names, *self.tuning_names]
+        rest.remove(name)
+        line = sharing(self.standings[1:], self.best.settings, rest, lambda one: one.point.settings)
+        steps = [one for one in line if is_number(own) and is_number(one.point.settings.get(name))]
+        if not steps:
+            return None
+        near = min(steps, key=lambda one: abs(one.point.settings[name] - own))  # type: ignore[operator]
+        known = {key(one, rest) for one in self.tried if one.get(name) == own}
+        ahead = itertools.takewhile(lambda one: one is not near, self.standings)
+        alike = [one for one in ahead if one.point.settings.get(name) == near.point.settings[name]]
+        found = [one for one in alike if key(one.point.settings, rest) not in known]
+        return (near, found) if found else None
+
     def step_below(self, point: Point, name: str) -> Standing | None:
         """The point with the next smaller number of *name*, and otherwise the settings of *point*."""
         rest = [each for each in (*self.variant_names, *self.tuning_names) if each != name]

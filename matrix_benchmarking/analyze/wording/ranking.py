@@ -212,7 +212,7 @@ def _group(group: Group, condition: str, version: str) -> Verdict:
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     implied = tuning_label(best.settings, group.implied_names)
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
-    rest = " ".join(filter(None, (_rivals(group, kpi, condition), optimism(group, kpi))))
+    rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
     lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi)
     beyond = (further.command(group) or "") if edge else ""
     return Verdict(lead, rest, edge, beyond, _rivals_counted(group, condition), ending)
@@ -231,6 +231,20 @@ def _edge(group: Group, kpi: KPIDefinition) -> str:
         return f"{start}."
     near = [f"{short_label(one.point, group)} ({difference_label(one.difference, group.scale, kpi)})" for one in below]
     return f"{start}, but {' and '.join(near)} came near: the last step brought little."
+
+
+def _unlike(group: Group, kpi: KPIDefinition) -> str:
+    """That others were ahead of the best where both were measured, and aren't known where it is the best."""
+    for name in (*group.variant_names, *group.tuning_names):
+        if (found := group.unlike(name)) is not None:
+            near, ahead = found
+            rest = [each for each in (*group.told_names, *group.tuning_names) if each != name]
+            who = list(dict.fromkeys(variant_label(one.point.settings, rest) for one in ahead))
+            at, there = (value_label(name, settings[name]) for settings in (group.best.settings, near.point.settings))
+            values = f"{kpi.show(ahead[0].point.value, unit=False)} to {kpi.show(near.point.value)}"
+            them = "it is" if len(who) == 1 else "they are"
+            return f"Nothing is known of {named(who, _NAMED)} at {at}; at {there} {them} ahead ({values})."
+    return ""
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:

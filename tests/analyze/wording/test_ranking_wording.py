@@ -65,6 +65,24 @@ def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: Make
     )
 
 
+def test_others_that_were_ahead_and_are_not_known_where_the_best_is_are_said(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    known = {("a", 1): 9.0, ("a", 4): 5.0, ("a", 16): 2.0, ("b", 1): 8.0, ("b", 4): 4.0}
+
+    def said(**failed: float) -> str:
+        made = [one for (name, vus), cost in known.items() for one in entries({"hw_type": name, "vus": vus}, cost)]
+        made += [one for cost in failed.values() for one in entries({"hw_type": "b", "vus": 16}, cost)]
+        (verdict,) = ranking.verdict(rank(Matrix(made), workload))
+        assert verdict.lead.startswith("Cheapest by cost: a at vus 16: 2.00 USD")
+        return verdict.rest
+
+    assert "Nothing is known of b at vus 16; at vus 4 it is ahead (4.00 to 5.00 USD)." in said()
+    assert "Nothing is known" not in said(of_b=2.5)
+    known["b", 4] = 6.0
+    assert "Nothing is known" not in said()
+
+
 def test_where_nothing_can_be_ranked_the_reasons_are_counted(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix([*entries({"vus": 1}, None, None), *entries({"vus": 2}, 1.0, exit_code=1)])
     (verdict,) = ranking.verdict(rank(matrix, workload))
