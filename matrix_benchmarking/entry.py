@@ -102,8 +102,7 @@ class Entry:
         problems: what the parsers could not read.
         campaign: id of the start of a benchmark that measured it; None where none is recorded.
         round: which pass over the points of an interleaved campaign it belongs to, from 1; None for none.
-        host: without a campaign, what tells its machine from others, as far as that is recorded: see
-            :attr:`.Environment.host`.
+        host: what tells its machine from others, as far as that is recorded: see :attr:`.Environment.host`.
         span_us: when a test of a tree started and ended, in microseconds since 1970, UTC; None where unknown.
         measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
             tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.

@@ -81,7 +81,7 @@ class RecordedBlock:
     Attributes:
         campaign: id of the start of a benchmark, on one host; one that goes on with an interrupted one is another.
         round: which pass over the points of an interleaved campaign, from 1; None where it wasn't interleaved.
-        host: without a campaign, the machine, as far as it was recorded: see :attr:`.Environment.host`.
+        host: the machine, as far as it was recorded: see :attr:`.Environment.host`.
     """
 
     campaign: str | None = None
@@ -92,9 +92,7 @@ class RecordedBlock:
 def read_block(location: Path) -> tuple[RecordedBlock, str | None]:
     """The block of the test directory *location*, and what is wrong with its record; a run may be without one."""
     block, wrong = _read_block(location)
-    if block.campaign is None:
-        block = dataclasses.replace(block, host=read_environment(location).host)
-    return block, wrong
+    return dataclasses.replace(block, host=read_environment(location).host), wrong
 
 
 def _read_block(location: Path) -> tuple[RecordedBlock, str | None]:

@@ -138,7 +138,7 @@ def time_of_entry(entry: Entry) -> int | None:
 
 
 def host_of_entry(entry: Entry) -> str | None:
-    """What tells the machine of a test without a recorded campaign from others; see :attr:`.Environment.host`."""
+    """What tells the machine of a test from others; see :attr:`.Environment.host`."""
     return entry.host if entry.facts is None else entry.facts.host
 
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
-from ...lts.read import is_of_a_payload
+from ...lts.read import host_of_entry, is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
@@ -114,6 +114,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     twins = _alike(good, list(map(_identity, good))) if good.table.has_facts else ()
     if twins:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
+    yield from _hosts(good)
     yield from _numeric_versions(matrix, workload)
     yield from _schemas(matrix)
     impossible = good.having("implausible")
@@ -156,6 +157,20 @@ def _identity(entry: Entry) -> object:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
     return settings, entry.repeat, entry.facts.time_us
+
+
+def _hosts(good: Rows) -> Iterator[Finding]:
+    """Campaigns, each one start of a benchmark on one host, whose runs are of several."""
+    campaigns = good.having("campaign")
+    of_runs = list(map(host_of_entry, campaigns)) if good.table.has_facts else campaigns.values("host")
+    hosts: dict[str, set[str]] = {}
+    for campaign, host in zip(campaigns.values("campaign"), of_runs, strict=True):
+        hosts.setdefault(campaign, set()).update([host] if host else [])
+    torn = campaigns.where(len(hosts[campaign]) > 1 for campaign in campaigns.values("campaign"))
+    if torn:
+        names = named(sorted(f"'{host}'" for host in set[str]().union(*(of for of in hosts.values() if len(of) > 1))))
+        what = f"{_runs(torn)} of a campaign, which is measured on one machine, are of several: {names}"
+        yield Finding.of("hosts", f"{what}; noise between them is taken for that within a campaign.", torn)
 
 
 def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

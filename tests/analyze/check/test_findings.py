@@ -58,6 +58,23 @@ def test_a_failed_run_that_lacks_what_results_tell_is_of_a_point_with_good_runs(
         assert "missing-setting" not in said
 
 
+def test_a_campaign_whose_runs_are_of_two_machines_is_found() -> None:
+    of = [("one", "Xeon"), ("one", "EPYC"), ("one", None), ("two", "Xeon"), ("three", "EPYC"), (None, "Xeon")]
+    runs = entries(*({"version": "1", "vus": number} for number in range(len(of))))
+    for is_history in (True, False):
+        made = [
+            dataclasses.replace(run, campaign=campaign, host=host, facts=facts)
+            for run, (campaign, host) in zip(runs, of, strict=True)
+            for facts in [dataclasses.replace(run.facts, host=host) if is_history and run.facts else None]
+        ]
+        (torn,) = [one for one in findings(Matrix(made), toy_runs.workload()) if one.kind == "hosts"]
+        assert torn.sentence.startswith(
+            "3 runs of a campaign, which is measured on one machine, are of several: 'EPYC', 'X"
+        )
+        assert torn.changes
+        assert "hosts" not in {one.kind for one in findings(Matrix(made[1:]), toy_runs.workload())}
+
+
 def test_runs_whose_settings_are_lost_change_the_answers() -> None:
     (run,) = entries({"version": "1"})
     lost = dataclasses.replace(run, finished=False, name="lost", problems=(Problem("settings.yaml is not valid"),))
