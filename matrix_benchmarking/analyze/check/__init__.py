@@ -89,9 +89,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of(
             "unfinished", f"{_runs(unfinished)} did not finish and {_no_part(unfinished)}.", unfinished, NONE
         )
-    lost = [entry for entry in matrix.unfinished if entry.is_unreadable]
-    if lost:
-        yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)
+    yield from _unreadable(matrix)
     alone = matrix.entries.having("from_cache_alone")
     if alone:
         are, their = ("is", "its") if len(alone) == 1 else ("are", "their")
@@ -208,6 +206,17 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     if 0 < len(without) < len(wanted):
         why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
+
+
+def _unreadable(matrix: Matrix) -> Iterator[Finding]:
+    unread = [entry for entry in matrix.unfinished if entry.is_unreadable]
+    of_some = {one.location for one in matrix.entries.having("part")} if unread else set()
+    partly, lost = ([one for one in unread if (one.location in of_some) is each] for each in (True, False))
+    if partly:
+        what = f"{count_of(len(partly), 'file')} can't be read whole, and what could be takes part"
+        yield Finding.of("read-in-part", f"{what}: {_first_problem(partly)}.", partly)
+    if lost:
+        yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)
 
 
 def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

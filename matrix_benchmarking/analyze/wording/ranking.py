@@ -241,7 +241,7 @@ def _unlike(group: Group, kpi: KPIDefinition) -> str:
             rest = [each for each in (*group.told_names, *group.tuning_names) if each != name]
             who = list(dict.fromkeys(variant_label(one.point.settings, rest) for one in ahead))
             at, there = (value_label(name, settings[name]) for settings in (group.best.settings, near.point.settings))
-            values = f"{kpi.show(ahead[0].point.value, unit=False)} to {kpi.show(near.point.value)}"
+            values = f"{kpi.show(ahead[0].point.value, unit=False)} against {kpi.show(near.point.value)}"
             them = "it is" if len(who) == 1 else "they are"
             return f"Nothing is known of {named(who, _NAMED)} at {at}; at {there} {them} ahead ({values})."
     return ""

@@ -77,7 +77,7 @@ def test_others_that_were_ahead_and_are_not_known_where_the_best_is_are_said(
         assert verdict.lead.startswith("Cheapest by cost: a at vus 16: 2.00 USD")
         return verdict.rest
 
-    assert "Nothing is known of b at vus 16; at vus 4 it is ahead (4.00 to 5.00 USD)." in said()
+    assert "Nothing is known of b at vus 16; at vus 4 it is ahead (4.00 against 5.00 USD)." in said()
     assert "Nothing is known" not in said(of_b=2.5)
     known["b", 4] = 6.0
     assert "Nothing is known" not in said()

@@ -306,3 +306,14 @@ def test_what_was_skipped_is_no_run_and_what_failed_without_a_result_is_a_failed
     matrix = parse(tmp_path)
     assert [run.settings["benchmark"] for run in select(matrix, tool="google-benchmark")] == ["BM_A"]
     assert [run.settings["benchmark"] for run in matrix if run.failed] == ["seqwrite"]
+
+
+def test_of_a_file_that_is_cut_off_what_could_be_read_takes_part(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    whole = (samples / "go" / "go.json").read_bytes()
+    (tmp_path / "go.json").write_bytes(whole[: len(whole) * 6 // 10])
+    main(["check", "--workload=micro_bench", f"--results-dirname={tmp_path}"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 file can't be read whole, and what could be takes part: is cut off" in said
+    assert "can't be placed" not in said

@@ -54,7 +54,10 @@ def _lines(file: ArtifactPath) -> Iterable[str]:
     with file.open(encoding="utf-8", errors="replace") as stream:
         for line in stream:
             if line.startswith("{"):
-                waiting += json.loads(line).get("Output", "")
+                try:
+                    waiting += json.loads(line).get("Output", "")
+                except ValueError as error:
+                    raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
             else:
                 waiting += line
             *whole, waiting = waiting.split("\n")
