@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -29,6 +30,7 @@ from .series_tables import (
 from .tables import Node, Part, bullets, graph, html
 from .template import short
 
+COMPARE = "report: Compare"
 MOST_CHARTS = 40
 CHARTS_OF_A_LATE_PAGE = 12
 """How many charts there are where the page is made as one part, after it was opened."""
@@ -72,9 +74,7 @@ class RegressionReport(Report):
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
-        keys = self.workload.regression.comparison_keys
-        if any(name in keys for name in comparable(self.study)) and wording.is_untold(analysis):
-            parts.append(html.P("The page Compare says in what the newest version differs from the one before."))
+        parts += self._next(analysis)
         parts += deal.of_causes(analysis, self.catalogue)
         headline, worse = self.study.headline_name, Outcome.REGRESSION
         shown = sorted(changed(analysis), key=lambda one: not (one.outcome is worse and one.kpi.name == headline))
@@ -92,6 +92,23 @@ class RegressionReport(Report):
             listed = bullets((short(note, 500) for note in notes[:NOTES_SHOWN]), len(notes) - NOTES_SHOWN)
             parts += [html.H2("Notes on the data"), listed]
         return parts
+
+    def _next(self, analysis: Analysis) -> list[Node]:
+        """Where to look next: at what else differs between the newest version and the one it is judged by."""
+        keys, address = self.workload.regression.comparison_keys, self.catalogue.address_of(COMPARE)
+        if not any(name in keys for name in comparable(self.study)) or not (
+            analysis.failing or wording.is_untold(analysis)
+        ):
+            return []
+        other = "the last good one" if analysis.failing else "the one before"
+        if address is not None:
+            said = f" says in what else the newest version differs from {other}: runs, settings, environments."
+            return [html.P([html.A("Compare", href=address), said])]
+        known = (one for one in analysis.failing if one.last_good_version is not None)
+        if (worse := next(known, None)) is None:
+            return []
+        command = html.Code(f"matbench compare {shlex.join(map(str, (worse.last_good_version, worse.versions[-1])))}")
+        return [html.P([command, " says in what else they differ, with the options of this analysis."])]
 
     def _charts(self, shown: Sequence[SeriesVerdict], start: int = 0) -> list[Node]:
         cards = [self._card(verdict, number) for number, verdict in enumerate(shown, start)]

@@ -78,13 +78,17 @@ def write_site(
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     catalogue = dataclasses.replace(catalogue, texts=texts)
     reports = _reports(catalogue, names)
+    files = slugs(report.name for report in reports)
+    addresses = {
+        report.name: f"#{name.removesuffix('.html')}" if single_file else name
+        for report, name in zip(reports, files, strict=True)
+    }
+    catalogue = dataclasses.replace(catalogue, address_of=addresses.get)
+    reports = _reports(catalogue, names)
     controls = {one.name for page in _with_plots(catalogue, reports) for one in page.offered()} if texts else set()
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
     view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
-    report_pages = [
-        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, view)
-        for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
-    ]
+    report_pages = [report_page(report, addresses[report.name], view) for report in reports]
     site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
     is_odd = any(one.changes or one.in_most_runs for one in study.findings)
     written, check = now or dt.datetime.now(dt.UTC), counted(study.findings)
@@ -144,13 +148,12 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         summary = [tags.P(page.summary, className="note")] if page.summary else []
         card = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description), *summary]
         cards.append(tags.Div(card, className="card"))
-    compare = next((page.file for page in reports if page.title == title_of(CompareReport.name)), None)
     compared = study.best.compared
     # The script that draws them is large: not for an index beside pages without a figure.
     shown = compared[:1] if any(page.figures for page in reports) else ()
     body: list[Node] = [
         *_what_changed(catalogue),  # before anything else
-        verdict_box(study, [tags.P(failed)], compare=compare),
+        verdict_box(study, [tags.P(failed)], compare=catalogue.address_of(CompareReport.name)),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(group, catalogue.href) for group in compared),
         *alone_tables(study.best, catalogue.href),

@@ -230,6 +230,16 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     assert [one.name for one in series_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
 
 
+def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command() -> None:
+    of = catalogue(mixed())
+    assert "<code>matbench compare 1.16 1.19</code> says in what else they differ" in page(of)
+    linked = page(dataclasses.replace(of, address_of={"report: Compare": "compare.html"}.get))
+    assert (
+        '<a href="compare.html">Compare</a> says in what else the newest version differs from the last good' in linked
+    )
+    assert "Compare" not in page(catalogue(series("same", VERSIONS)))
+
+
 def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:
     entries = mixed()
     runs = Study(Matrix(entries), toy_workload())

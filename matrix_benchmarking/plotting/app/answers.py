@@ -103,7 +103,7 @@ class Pages:
         said: Node = []
         selected = current
         try:
-            said = headline(snapshot, snapshot.catalogue(current.filters, current.order), current)
+            said = headline(snapshot, _catalogue(snapshot, current), current)
             if snapshot.problem:
                 said = [problems.box(*snapshot.problem.splitlines()), said]
         except MatbenchError:  # the page says what is wrong
@@ -216,7 +216,7 @@ class Pages:
 
     def _content(self, snapshot: Snapshot, current: View, wanted: list[int], is_local: bool) -> Content:
         try:
-            catalogue = snapshot.catalogue(current.filters, current.order)
+            catalogue = _catalogue(snapshot, current)
             catalogue = dataclasses.replace(catalogue, is_live=True, may_write=self.may_write, may_open=is_local)
             page = content(snapshot, catalogue, current, wanted, self.data)
         except Exception as error:
@@ -286,6 +286,12 @@ class Content:
     controls: Sequence[Control]
 
 
+def _catalogue(snapshot: Snapshot, current: View) -> Catalogue:
+    """Of what is selected, with the addresses of the pages that keep the selection."""
+    addresses = {name: view.write(current.on_page(slug)) for slug, name in snapshot.slugs.items()}
+    return dataclasses.replace(snapshot.catalogue(current.filters, current.order), address_of=addresses.get)
+
+
 def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
     matrix = catalogue.study.matrix
@@ -297,17 +303,15 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     study = limited(catalogue.study, current.cfg)
 
-    def address_of(page: str) -> str | None:  # none where a workload's own report has its name
-        return next((view.write(current.on_page(slug)) for slug, name in snapshot.slugs.items() if name == page), None)
-
     name = "" if current.run else snapshot.slugs.get(current.show or snapshot.opening, "")
     page = catalogue.reports.get(name) or catalogue.plots.get(name)
     answers = AnswerKind.BEST if page is None else page.answers
-    found = check_line(catalogue.study.findings, answers, address_of(CheckReport.name), is_part=bool(current.filters))
+    check = catalogue.address_of(CheckReport.name)
+    found = check_line(catalogue.study.findings, answers, check, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")
     is_about_it = name == BestReport.name
-    compare = address_of(CompareReport.name)
+    compare = catalogue.address_of(CompareReport.name)
     box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, compare=compare)
     return problems.guarded(box, "The verdict")
 
