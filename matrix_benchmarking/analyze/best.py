@@ -101,6 +101,8 @@ class Group:
 
         One or two aren't: with them it is seen at once that variants were measured at unlike settings.
         """
+        if len(self.tuning_names) <= _SAID:
+            return ()
         settings = [one.point.settings for one in self.standings]
         count = len(set(keys(settings, self.told_names)))
         found = [name for name in self.tuning_names if len(set(keys(settings, [*self.told_names, name]))) == count]
