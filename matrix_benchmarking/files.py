@@ -18,7 +18,7 @@ MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
 
 
 @contextlib.contextmanager
-def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
+def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     """Open a temporary file beside *path* for writing, and rename it to *path* on success.
 
     Args:
@@ -39,7 +39,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
         os.replace(temporary, path)
         temporary = None
     except (FileExistsError, NotADirectoryError) as error:
-        raise OutputError(f"cannot write {path}: {path.parent} is not a directory") from error
+        raise OutputError(f"cannot write {path}: {os.path.dirname(path)} is not a directory") from error
     except OSError as error:
         raise OutputError(f"cannot write {path}: {os_reason(error)}") from error
     finally:
@@ -48,14 +48,15 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
                 os.unlink(temporary)
 
 
-def _create_beside(path: Path) -> tuple[int, str]:
+def _create_beside(path: str | Path) -> tuple[int, str]:
     """A new file in the directory of *path*, which is made where it is missing, and its name."""
-    name = f"{path.parent}/.{path.name[:100]}.{os.urandom(8).hex()}"
+    directory, name = os.path.split(path)
+    name = f"{directory or '.'}/.{name[:100]}.{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:
         return os.open(name, flags, 0o666), name
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        os.makedirs(directory, exist_ok=True)
         return os.open(name, flags, 0o666), name
 
 

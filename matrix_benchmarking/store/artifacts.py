@@ -123,6 +123,8 @@ class ArtifactPath(os.PathLike[str]):
         return path
 
     def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
+        if type(other) is str and other and "/" not in other and not other.startswith("."):  # nearly always
+            return ArtifactPath(self._recorder, other if self.relative == "." else f"{self.relative}/{other}")
         return ArtifactPath(self._recorder, os.path.normpath(os.path.join(self.relative, other)))
 
     def __str__(self) -> str:

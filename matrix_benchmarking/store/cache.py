@@ -79,10 +79,10 @@ class Envelope:
         return codec.unpack_struct(body, (__version__, *stamp), form)
 
 
-def in_user_directory(path: str | Path, workload: Workload, suffix: str) -> Path:
+def in_user_directory(path: str | Path, workload: Workload, suffix: str) -> str:
     """The file of *path*, a test or a tree, in the user's cache directory."""
     name = hashlib.blake2b(f"{workload.name}\0{path}".encode("utf-8", "surrogateescape"), digest_size=20)
-    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}")
+    return f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}"
 
 
 @functools.cache
@@ -91,7 +91,7 @@ def _user_directory(variable: str | None) -> str:
     return f"{platformdirs.user_cache_dir('matbench')}/tests"
 
 
-def write_first(paths: Iterable[Path], content: bytes, what: str) -> list[str]:
+def write_first(paths: Iterable[str], content: bytes, what: str) -> list[str]:
     """Write *content* to the first of *paths* that can be written; a sentence that *what* isn't kept if none can."""
     for path in paths:
         try:
@@ -102,16 +102,16 @@ def write_first(paths: Iterable[Path], content: bytes, what: str) -> list[str]:
         else:
             return []
     reason = os_reason(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
-    return [f"no {what} is kept, {path.parent} can't be written either: {reason}"]
+    return [f"no {what} is kept, {os.path.dirname(path)} can't be written either: {reason}"]
 
 
-def remove(paths: Iterable[Path]) -> int:
+def remove(paths: Iterable[str]) -> int:
     """Remove those of *paths* that are there; how many there were. Raises OutputError: one can't be removed."""
     removed = 0
     for path in paths:
         try:
             with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                path.unlink()
+                os.unlink(path)
                 removed += 1
         except OSError as error:
             raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
@@ -179,10 +179,10 @@ def _is_artifact(source: Source) -> bool:
 ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 
 
-def places(candidate: Candidate, workload: Workload) -> Iterator[Path]:
+def places(candidate: Candidate, workload: Workload) -> Iterator[str]:
     """Where the cache of a test may be: in its directory, else (a flat or read-only tree) in the user's directory."""
     if not candidate.is_file and not candidate.known_as:
-        yield Path(f"{candidate.path}/{workload.store.cache_filename}")
+        yield f"{candidate.path}/{workload.store.cache_filename}"
     name = candidate.known_as or str(candidate.path)
     yield in_user_directory(name if candidate.part is None else f"{name}#{candidate.part}", workload, "cache")
 

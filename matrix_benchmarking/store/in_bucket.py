@@ -149,7 +149,7 @@ class AtHand:
         first = [name for test in tests for name in tree.describing(test, workload)]
         declared = declared_files(workload)
         for there, here in zip(tests, self.tests, strict=True):
-            is_kept = any(path.exists() for path in cache.places(here, workload))
+            is_kept = any(map(os.path.exists, cache.places(here, workload)))
             if not here.is_file and not (is_kept and isinstance(layouts_of(workload)[here.layout or 0], NativeLayout)):
                 start = f"{tree._name(there.path)}/".lstrip("/")
                 below = (name for name in objects if name.startswith(start))

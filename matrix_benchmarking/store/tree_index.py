@@ -144,12 +144,12 @@ def _may_be_beside(contents: Contents, root: Path) -> bool:
     )
 
 
-def places(root: Path, workload: Workload) -> list[Path]:
+def places(root: Path, workload: Workload) -> list[str]:
     """Where the index of the tree at *root* may be: beside its tests, if that is no bucket, and in the user's cache."""
     name = workload.name
     if not _PLAIN_NAME.fullmatch(name):
         name = digest(name.encode("utf-8", "surrogatepass")).hex()
-    beside = [] if isinstance(root, BucketPath) else [root / f"{INDEX_PREFIX}{name}"]
+    beside = [] if isinstance(root, BucketPath) else [f"{root}/{INDEX_PREFIX}{name}"]
     return [*beside, cache.in_user_directory(root, workload, "index")]
 
 
