@@ -24,7 +24,7 @@ from .artifacts import Recorder, TestDirectory
 from .cache import CachedTest
 from .codec import BrokenCache
 from .documents import parse_test_start_end, parse_test_uuid
-from .entries import entry_of, evaluate, parser_problem
+from .entries import content_uuid, entry_of, evaluate, parser_problem
 from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
 from .fingerprint import State
 from .in_bucket import AtHand, BucketTree, Objects
@@ -146,8 +146,11 @@ def _evaluated(
     block: RecordedBlock,
     results: types.SimpleNamespace,
     notes: list[str],
+    test_uuid: str | None = None,
 ) -> ParsedTest:
+    """*test_uuid* is that of a test whose place in its file says nothing."""
     entry = entry_of(context.workload, context.root, candidate, cached, block)
+    entry.test_uuid = test_uuid or entry.test_uuid
     entry.problems = tuple(cached.problems)
     if context.workload.store.parse_always is not None:
         test_dir = context.test_directory(candidate)
@@ -189,19 +192,19 @@ def _parse_parts(
         yield file, SettingsError(problem.reason)
     if not parts and not whole.problems:
         yield file, SettingsError("holds no result")
-    names = [name for name, _, _ in parts]
+    names = [name for name, *_ in parts]
     run = test_directory_of(file.path, context.root)  # where matbench ran the tool
     block = RecordedBlock() if run is None else read_block(run)[0]
     exit_code = None if run is None else NativeLayout().read_exit_code(run)
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
-    for name, own, packed in parts[names.index(first) if first in names else 0 :]:
+    for name, own, packed, *identity in parts[names.index(first) if first in names else 0 :]:
         candidate = dataclasses.replace(file, part=name)
         try:
             settings, repeat = check_settings(layout.complete(file.path.relative_to(context.root), above, own))
         except SettingsError as error:
             yield candidate, error
             continue
-        digest = fingerprint.digest(f"{name}\0".encode("utf-8", "replace") + packed)
+        digest = fingerprint.digest("".join(identity or [f"{name}\0"]).encode("utf-8", "replace") + packed)
         source = fingerprint.Source(f"{file.path.name}#{name}", len(packed), 0, digest)
         cached = msgspec.structs.replace(
             whole, settings=settings, repeat=repeat, sources=[source], problems=[], results=packed
@@ -211,7 +214,8 @@ def _parse_parts(
         cached.exit_code = own_code if isinstance(own_code, int) else exit_code
         said = parse_block({"campaign": file_digest if campaign is True else campaign})
         of_block = said if said.campaign and not block.campaign else block
-        yield candidate, _evaluated(context, candidate, cached, of_block, measured, notes)
+        moves = content_uuid(context.workload, msgspec.structs.replace(cached, repeat=0)) if identity else None
+        yield candidate, _evaluated(context, candidate, cached, of_block, measured, notes, moves)
         notes = []
 
 

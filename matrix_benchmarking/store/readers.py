@@ -27,7 +27,7 @@ from ..jsonable import Document
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import BaseStore, FoundTest, Listing
-from . import codec
+from . import codec, fingerprint
 from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, ArtifactPath, TestDirectory
 from .find import NativeLayout
 
@@ -130,6 +130,7 @@ class ReaderLayout:
         assert reader is not None
         results.parts, names = [], set()
         alike: collections.Counter[str] = collections.Counter()
+        copies: collections.Counter[str] = collections.Counter()
         for name, settings, values in reader.read(file):
             if name in names:
                 raise SettingsError(f"the reader {_name(reader)} gives the part '{name}' twice")
@@ -137,7 +138,13 @@ class ReaderLayout:
             key = repr(sorted(settings.items()))
             repeat = {"repeat": alike[key]} if alike[key] and settings.get("repeat") is None else {}
             alike[key] += 1
-            results.parts.append([name, {**settings, **repeat}, codec.pack(types.SimpleNamespace(**values))])
+            packed = codec.pack(types.SimpleNamespace(**values))
+            part = [name, {**settings, **repeat}, packed]
+            if isinstance(reader, TableReader):  # rows move, where others are put above them
+                identity = fingerprint.digest(key.encode("utf-8", "replace") + packed).hex()
+                part.append(f"{identity} {copies[identity]}")
+                copies[identity] += 1
+            results.parts.append(part)
 
 
 def what_is_wrong(path: Path) -> str:

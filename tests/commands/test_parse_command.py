@@ -239,7 +239,7 @@ def test_a_huge_setting_is_cut_wherever_people_read_it_and_whole_in_every_output
     directory: Path, new_test: Callable[..., Path], capsys: Capture
 ) -> None:
     huge = "a" * 3_000_000
-    for rate, letter in enumerate("ab"):
+    for rate, letter in enumerate("ab", start=1):
         new_test(directory / "huge" / letter, batch_size=huge.replace("a", letter), rate=rate)
     arguments = ["--workload=tiny.py", "--results-dirname=huge"]
     assert main(["parse", *arguments, "--output-matrix=m.json"]) == 0

@@ -139,3 +139,14 @@ def test_versions_are_as_they_are_written(tmp_path: Path) -> None:
     content = "version,batch,rate\n1.1,1,100\n1.10,1,50\n1.9,01,70\n"
     matrix = parse(tmp_path, content, settings=["version", "batch"])
     assert [entry.settings["version"] for entry in matrix] == ["1.1", "1.10", "1.9"]
+
+
+def test_a_row_is_the_same_run_wherever_other_rows_are_added(tmp_path: Path) -> None:
+    def ids(*rows: str) -> list[str]:
+        return [str(entry.test_uuid) for entry in parse(tmp_path, "\n".join(["image,batch,rate", *rows]) + "\n")]
+
+    known = ids("a,1,10", "a,1,11", "a,1,10", "b,1,10")
+    assert len(set(known)) == 4  # the first and the third are two runs
+    assert ids("a,1,12", "c,1,9", "a,1,10", "a,1,11", "a,1,10", "b,1,10")[2:] == known
+    assert ids("b,1,10", "a,1,11", "a,1,10", "a,1,10") == [known[3], known[1], known[0], known[2]]
+    assert set(ids("a,1,10", "a,1,11.5", "a,1,10", "b,1,10")) & set(known) == {known[0], known[2], known[3]}

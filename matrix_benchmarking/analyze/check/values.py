@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import math
 import statistics
@@ -22,7 +23,9 @@ OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
 DIGITS = 9  # significant ones that chance doesn't repeat
 FEWEST = 3  # runs of which one can be far from the others
-MOST_ODD = 0.1  # values below zero are odd if at most this share of the runs has them
+MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
+STAND_INS = {-1.0: 1.0, 0.0: 0.5}
+"""What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
 
 
 Points = Sequence[Sequence[int]]
@@ -56,6 +59,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
 def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
     """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
     columns = [good.kpi(name) for name in good.kpi_names()]
+    starts = [start for start, _ in good.values("span_us")]
     same: list[int] = []
     for places in points:
         if len(places) < 2:
@@ -71,10 +75,22 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
             if len(runs) > 1 and any(map(_has_many_digits, values))
             for place in runs
         ]
-        same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
+        if twice:
+            same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
+        elif columns:
+            same += _copied([(starts[place], *(column[place] for column in columns)) for place in places], places)
     if same:
         what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"
         yield Finding.of("same-values", f"{what}: are they copies of one measurement?", good.at(same))
+
+
+def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[int]:
+    """Those of the *places* whose time and values another run has, where each time is of one run otherwise."""
+    counts = collections.Counter(runs)
+    times = {start for start, *_ in counts}
+    if None in times or len(times) < len(counts) or len(counts) == len(runs):
+        return []
+    return [place for place, run in zip(places, runs, strict=True) if counts[run] > 1]
 
 
 def _has_many_digits(value: float | None) -> bool:
@@ -90,8 +106,9 @@ def _no_more_than_zero(
     known = [value for value in values if value is not None]
     odd = [value for value in known if value <= 0]
     others = len(known) - len(odd)
-    if odd and len(odd) <= MOST_ODD * len(known):
-        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, and above 0 in {others} others"
+    most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if odd and len(set(odd)) == 1 and changes is EVERY else 0.0)
+    if odd and others and len(odd) <= most * len(known):
+        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, and above 0 in {count_of(others, 'other')}"
         runs = good.where(value is not None and value <= 0 for value in values)
         yield Finding.of("below-zero", f"{what}: was it measured?", runs, changes)
 

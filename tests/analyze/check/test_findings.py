@@ -195,9 +195,19 @@ def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
         Matrix(entries(*({"version": "1", "cost": each} for each in [0.0, *[2.0] * 9]))), toy_runs.workload()
     )
     assert zero.sentence == "cost is 0 USD in 1 run, and above 0 in 9 others: was it measured?"
-    for costs in ([-1.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9]):
+    for costs in ([-2.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9], [*[0.0] * 5, *[2.0] * 4], [-1.0] * 3):
         runs = entries(*({"version": "1", "cost": cost} for cost in costs))
         assert "below-zero" not in kinds(findings(Matrix(runs), toy_runs.workload()))
+
+
+def test_what_programs_write_for_a_headline_that_was_not_measured_changes_the_answers_in_many_runs_too() -> None:
+    for costs in ([-1.0, *[2.0] * 8], [*[-1.0] * 8, 2.0], [0.0, *[2.0] * 3], [*[0.0] * 4, *[2.0] * 4]):
+        runs = entries(*({"version": "1", "cost": cost} for cost in costs))
+        (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "below-zero"]
+        assert found.changes == frozenset(AnswerKind)
+        assert len(found.runs) == costs.count(costs[0])
+    runs = entries(*({"version": "1", "rate": rate} for rate in [*[0.0] * 4, *[2.0] * 4]))  # no headline
+    assert "below-zero" not in kinds(findings(Matrix(runs), toy_runs.workload()))
 
 
 def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> None:
@@ -385,6 +395,19 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     assert found(one, {**one, "version": "2"}) == []  # no repeat of it
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
+
+
+def test_repeats_with_the_time_and_the_values_of_another_are_copies_where_times_are_of_one_run_each() -> None:
+    def found(*runs: tuple[int | None, float]) -> list[list[str]]:
+        made = entries(*({"version": "1", "cost": cost} for _, cost in runs))
+        timed = [dataclasses.replace(run, span_us=(start, None)) for run, (start, _) in zip(made, runs, strict=True)]
+        of = findings(Matrix(timed), toy_runs.workload())
+        return [list(one.runs) for one in of if one.kind == "same-values"]
+
+    assert found((1, 5.0), (2, 6.0), (1, 5.0), (3, 7.0)) == [["run 0", "run 2"]]
+    assert found((1, 5.0), (2, 6.0), (3, 5.0)) == []
+    assert found((1, 5.0), (1, 5.0), (1, 6.0)) == []  # samples of one file, with a coarse clock
+    assert found((None, 5.0), (None, 5.0)) == []
 
 
 def test_a_version_of_which_no_run_has_a_value_is_told_unless_nothing_has() -> None:
