@@ -335,4 +335,16 @@ def tell(weighed: Weighed) -> Told:
         ratio = np.where(error > 0.0, distance / error, np.where(distance > 0.0, np.inf, 0.0))
     p_value = 2.0 * special.stdtr(weighed.degrees, -ratio)
     quantile = special.stdtrit(weighed.degrees, 0.5 + CONFIDENCE / 2.0)
-    return Told(p_value, quantile * error, (quantile + special.stdtrit(weighed.degrees, POWER)) * error)
+    return Told(p_value, quantile * error, _seen(quantile, weighed.degrees) * error)
+
+
+def _seen(quantile: Floats, degrees: Floats) -> Floats:
+    """How many standard errors, as one measurement has them, another like it would show in four of five cases.
+
+    Both estimate the error, with these *degrees*, and are off: a difference of Z + c S₁ − t S₂ > 0 is asked for, where
+    Z is normal, S² is χ² by its degrees, and their sum is taken for normal, too. The larger root of a square is c.
+    """
+    mean = np.sqrt(2.0 / degrees) * np.exp(special.gammaln((degrees + 1.0) / 2.0) - special.gammaln(degrees / 2.0))
+    power = special.ndtri(POWER) / mean
+    rest = 1.0 - power**2 * np.maximum(1.0 - mean**2, 0.0)
+    return np.asarray((quantile + np.sqrt(quantile**2 - rest * (quantile**2 * rest - power**2))) / rest)

@@ -32,7 +32,7 @@ from matrix_benchmarking.workload import RegressionKeys, Workload
 KPIS = [
 {kpis}
 ]
-TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r}, texts={versions!r})
+TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r}, texts={texts!r})
 
 workload = Workload(
     name={name!r},
@@ -97,6 +97,7 @@ def command(
     if versions is not None and versions not in settings:
         raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
+    ambiguous = _ambiguous(file, settings)
     written = output or table.with_name(f"{_plain(table.stem)}_workload.py")
     if written.exists():
         raise OutputError(f"'{written}' is there already: change it, remove it, or name another --output")
@@ -108,9 +109,12 @@ def command(
         time=time,
         name=_plain(table.stem),
         versions=compared,
+        texts=[*compared, *(name for name in ambiguous if name not in compared)],
     )
     with atomic_write(written) as stream:
         stream.write(content.encode("utf-8", "surrogateescape"))
+    apart = "are one number, and stay apart as they are written, like all cells of this column"
+    warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
     warn(_unread(file, [column for column in columns if column not in named], [column for column, _, _ in kpi]))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
@@ -129,6 +133,21 @@ def _opened(table: Path) -> ArtifactPath:
     if not table.is_file():
         raise MatbenchError(f"'{table}' is no file")
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
+
+
+def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The columns of *settings* that write a number in two ways with a point, such as 3.1 and 3.10, and these."""
+    known: dict[tuple[str, float], str] = {}
+    found: dict[str, tuple[str, str]] = {}
+    for _, row in rows(file, settings):
+        cells = {} if isinstance(row, str) else row
+        for name in settings:
+            text = cells.get(name)
+            if isinstance(text, str) and re.fullmatch(r"[0-9]+\.[0-9]+", text):
+                first = known.setdefault((name, float(text)), text)
+                if first != text:
+                    found.setdefault(name, (first, text))
+    return found
 
 
 def _unread(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> list[str]:

@@ -291,12 +291,20 @@ def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, M
 
 def _object(line: str) -> dict[str, Scalar] | str:
     try:
-        found = json.loads(line)
+        found = json.loads(line, object_pairs_hook=_each_once)
     except ValueError as error:
         return f"is no valid JSON: {error}"
     if not isinstance(found, dict):
         return "holds no JSON object"
     return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in found.items()}
+
+
+def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+        raise ValueError(f"it names {name!r} twice")
+    return found
 
 
 def _point(text: str) -> str:

@@ -335,7 +335,15 @@ def test_the_chance_is_that_of_students_ratio(difference: float, variance: float
     error = math.sqrt(variance / 2)
     assert float(told.p_value) == pytest.approx(2 * stats.t.sf(abs(difference) / error, 3))
     assert float(told.reach) == pytest.approx(stats.t.ppf(0.975, 3) * error)
-    assert float(told.seen) == pytest.approx((stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 4, 9, 30, 300])
+def test_what_is_said_to_be_seen_is_seen_in_four_of_five_new_measurements(degrees: int) -> None:
+    told = pair.tell(pair.Weighed(*(np.array(one) for one in (0.0, 1.0, float(degrees), 1.0))))
+    random = np.random.default_rng(20_261_127 + degrees)
+    first, second = (np.sqrt(random.chisquare(degrees, 40_000) / degrees) for _ in range(2))
+    distance = random.standard_normal(40_000) + float(told.seen) * first
+    assert (distance > float(stats.t.ppf(0.975, degrees)) * second).mean() == pytest.approx(0.8, abs=0.01)
 
 
 @pytest.mark.parametrize(("difference", "p_value"), [(0.0, 1.0), (0.005, 0.0), (-0.005, 0.0), (7.0, 0.0)])

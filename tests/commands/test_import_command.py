@@ -58,6 +58,16 @@ def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     ]
 
 
+def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("python,batch,rate\n3.9,1.0,5\n3.1,1.0,7\n3.10,1.0,9\n")
+    assert main(["import", "p.csv", "--settings=python,batch", "--kpi=rate:higher"]) == 0
+    assert "python: 3.1 and 3.10 are one number, and stay apart as they are written" in capsys.readouterr().err
+    Path("tree").mkdir()
+    Path("p.csv").rename("tree/p.csv")
+    assert main(["parse", "--workload=p_workload.py", "--results-dirname=tree"]) == 0
+    assert "Highest rate: python 3.10: 9 " in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_workload_file_that_is_there_is_never_overwritten(capsys: Capture) -> None:
     Path("runs_workload.py").write_text("# mine\n")
     assert main(IMPORT) == 2

@@ -70,6 +70,13 @@ def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_pat
     assert [entry.repeat for entry in matrix] == [0, 0]
 
 
+def test_an_object_that_names_something_twice_is_not_read(tmp_path: Path) -> None:
+    line = '{"image": "a", "batch": 1, "rate": 12}'
+    matrix = parse(tmp_path, f'{line}\n{{"image": "a", "batch": 1, "rate": 12, "rate": 900}}\n')
+    assert [entry.kpis["rate"] for entry in matrix] == [12]
+    assert matrix.unfinished[0].problems[0].reason == "row 2 is no valid JSON: it names 'rate' twice"
+
+
 def test_a_column_repeat_and_a_time_are_as_given(tmp_path: Path) -> None:
     rows = "image,batch,rate,repeat,day\na,1,1,7,2026-03-01\na,1,1,8,\na,1,1,9,2026-03-01T10:00:00+02:00\n"
     matrix = parse(tmp_path, rows, settings=["image", "batch", "repeat"], time="day")

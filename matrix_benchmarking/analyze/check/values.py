@@ -108,7 +108,8 @@ def _no_more_than_zero(
     others = len(known) - len(odd)
     most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if odd and len(set(odd)) == 1 and changes is EVERY else 0.0)
     if odd and others and len(odd) <= most * len(known):
-        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, and above 0 in {count_of(others, 'other')}"
+        rest = f"and above 0 in {count_of(others, 'other')}"
+        what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, {rest}"
         runs = good.where(value is not None and value <= 0 for value in values)
         yield Finding.of("below-zero", f"{what}: was it measured?", runs, changes)
 
