@@ -342,7 +342,7 @@ def test_two_sides_without_a_difference_say_what_would_have_been_shown(
     said = re.findall(
         r"No difference shown in 10; in 8 of them .*? suspected\.", printed("compare", "1.2.8", "1.2.9", *given)
     )
-    assert said == ["No difference shown in 10; in 8 of them 5.7 to 8.6 % would at least be suspected."]
+    assert said == ["No difference shown in 10; in 8 of them 6.4 to 9.6 % would at least be suspected."]
     assert said[0] in shown(in_the_application, "?show=compare&cfg.setting=version&cfg.old=1.2.8&cfg.new=1.2.9")
 
 

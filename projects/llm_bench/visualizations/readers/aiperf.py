@@ -160,7 +160,7 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _in_unit(metric: object, statistic: str) -> float | None:
     """A statistic of *metric* in the unit of the vocabulary; None in a unit that nobody knows."""
-    factor = UNITS.get(str(metric.get("unit") or "").strip()) if isinstance(metric, dict) else None
+    factor = UNITS.get(str(metric.get("unit", "")).strip()) if isinstance(metric, dict) else None
     return number(as_number(metric.get(statistic)), factor) if isinstance(metric, dict) and factor is not None else None
 
 

@@ -13,6 +13,7 @@ and an epoch is not used where the log begins after its start or ends before its
 from __future__ import annotations
 
 import bisect
+import collections
 import itertools
 import math
 import types
@@ -51,6 +52,9 @@ def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
     for epoch in epochs:
         if epoch.duration_s <= 0 or epoch.end < epoch.start:
             raise ValueError(f"epoch {epoch.index} has no duration, or ends before it starts")
+    for (index, _), count in collections.Counter((epoch.index, epoch.start) for epoch in epochs).most_common(1):
+        if count > 1:
+            raise ValueError(f"epoch {index} stands there {count} times, with the same start")
     return sorted(epochs, key=lambda epoch: epoch.index)
 
 
