@@ -31,6 +31,7 @@ from .in_bucket import AtHand, BucketTree, Objects
 from .readers import ReaderLayout, what_is_wrong
 from .settings_from import PATTERN, settings_from
 
+_KEPT_ABOVE = 2000
 ALONE = "known from its cache alone: its artifacts are not here"
 
 
@@ -340,6 +341,8 @@ def _settings_file(context: Context, name: str, *, is_shared: bool) -> SettingsF
         ),
     )
     if is_shared:
+        if len(context.above) >= _KEPT_ABOVE:  # tests come in the order of their places
+            context.above.clear()
         context.above[name] = found
     return found
 
