@@ -152,8 +152,8 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
 
     The largest difference of a point from its rivals, in standard errors, is referred to Student's t distribution with
     the fewer degrees of the two, and then to the largest of as many normal values as there are rivals that could have
-    been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`). As if of two at
-    least: of two equal points either may come out ahead, so one of them would be told apart twice as often.
+    been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`). Of two equal points
+    either may seem the better one, so a point has to differ from its strongest rival by a two-sided test, too.
     """
     values = found.values if lower_better else -found.values
     errors = np.sqrt(found.variances)
@@ -171,7 +171,8 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     seen = -special.ndtri(special.stdtr(degrees, -distances.max(axis=1)))
     in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
     shares = np.sqrt(_ratio(found.variances[:, None], both)).mean(axis=1)
-    return np.asarray(_chances(seen, np.maximum(in_play, 2), shares**2) > RISK, dtype=np.bool_)
+    chances = _chances(seen, np.maximum(in_play, 1), shares**2)
+    return np.asarray(np.maximum(chances, 2 * special.ndtr(-seen)) > RISK, dtype=np.bool_)
 
 
 def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:

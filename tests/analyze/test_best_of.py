@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, optimize, stats
+from scipy import integrate, stats
 
 from matrix_benchmarking.analyze import best_of
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
@@ -42,52 +42,38 @@ def test_independent_differences_are_larger_by_chance_than_correlated_ones() -> 
     assert chances[3] == pytest.approx(best_of._chances(limit * np.ones(1), np.array([9]), np.array([0.98]))[0])
 
 
-@pytest.mark.parametrize(("rivals", "limit"), [(1, 2.0730), (2, 2.0730), (4, 2.3093)])
+@pytest.mark.parametrize(("rivals", "limit"), [(1, 2.1084), (2, 2.1084), (3, 2.2138), (4, 2.3093)])
 def test_a_point_is_left_out_where_equal_rivals_would_be_so_much_better_once_in_28_times(
     rivals: int, limit: float
 ) -> None:
     def chance(at: float) -> float:  # that one of the rivals' errors is so far below the point's own
         inside = integrate.quad(
-            lambda own: stats.norm.pdf(own) * stats.norm.sf(own - at * math.sqrt(2)) ** max(rivals, 2), -9, 9
+            lambda own: stats.norm.pdf(own) * stats.norm.sf(own - at * math.sqrt(2)) ** rivals, -9, 9
         )
         return float(1 - inside[0])
 
-    assert chance(limit) == pytest.approx(best_of.RISK, abs=1e-4)
+    assert max(chance(limit), 2 * stats.norm.sf(limit)) == pytest.approx(best_of.RISK, abs=1e-4)
     for factor, may in ((0.999, True), (1.001, False)):
         found = may_be_best(of([0.0] * rivals + [factor * limit * math.sqrt(2)]), lower_better=True)
         assert found.tolist() == [True] * rivals + [may]
 
 
 def test_points_that_are_clearly_worse_make_nothing_harder_for_the_others() -> None:
-    three = [0.0, 0.0, 2 * 2.1 * math.sqrt(2)]  # the last is left out as one of three, and not as one of four
-    apart, near = three[2] + 2 * 3.01, three[2] + 2 * 2.99  # intervals of 1.5 standard errors
+    two = [0.0, 2 * 2.13 * math.sqrt(2)]  # left out as one of two, and not as one of four
+    apart, near = two[1] + 2 * 3.01, two[1] + 2 * 2.99  # intervals of 1.5 standard errors
     for further, is_in in ((apart, False), (near, True)):
-        four = [*three, further]
-        assert may_be_best(of(four, 2.0), lower_better=True).tolist() == [True, True, is_in, False]
-        assert may_be_best(of([-one for one in four], 2.0), lower_better=False).tolist() == [True, True, is_in, False]
+        four = [*two, further, further]
+        assert may_be_best(of(four, 2.0), lower_better=True).tolist() == [True, is_in, False, False]
+        assert may_be_best(of([-one for one in four], 2.0), lower_better=False).tolist() == [True, is_in, False, False]
 
 
-@pytest.mark.parametrize("runs", [3, 5, 10])
-def test_of_two_points_that_are_equal_one_is_told_apart_in_five_percent_at_most(runs: int) -> None:
-    random = np.random.default_rng(20_261_126 + runs)
-    said = 0
-    for _ in range(1500):
-        found = best_of.estimate(random.normal(100.0, 5.0, (2, runs)).tolist())
-        assert found is not None
-        said += not may_be_best(found, lower_better=True).all()
-    assert said / 1500 < 0.05 + 2 * 0.0056
-
-
-def test_one_rival_is_told_apart_by_the_t_distribution_with_the_fewer_degrees() -> None:
-    shared = np.array([((math.sqrt(4 / 5) + math.sqrt(4 / 8)) / 2) ** 2])  # with the errors of the other and its own
-    z = optimize.brentq(lambda at: best_of._chances(np.array([at]), np.array([2]), shared)[0] - best_of.RISK, 1, 4)
-    limit = stats.t.isf(stats.norm.sf(z), 5)
+def test_one_rival_is_told_apart_as_by_a_two_sided_t_test_with_the_fewer_degrees() -> None:
+    limit = stats.t.isf(best_of.RISK / 2, 5)
     for factor, may in ((0.99, True), (1.01, False)):
         values = np.array([0.0, factor * limit * math.sqrt(1 + 4)])
         found = Estimates(Scale.DIFFERENCE, values, np.array([1.0, 4.0]), np.array([5.0, 50.0]))
         assert may_be_best(found, lower_better=True).tolist() == [True, may]
-        mirrored = dataclasses.replace(found, values=-found.values)
-        assert may_be_best(mirrored, lower_better=False).tolist() == [True, may]
+        assert may_be_best(found, lower_better=False).tolist() == [may, True]
 
 
 def test_the_best_and_what_is_equal_to_it_are_always_in_the_set() -> None:
@@ -381,6 +367,18 @@ def test_the_set_has_a_designated_best_in_most_simulated_campaigns(count: int, r
         covered += bool(low[chosen] <= 100 <= high[chosen])
     assert named >= 182  # 95 %, less two and a half standard errors
     assert covered >= 179
+
+
+@pytest.mark.parametrize("noises", [(0.05, 0.05), (0.08, 0.02)])
+def test_two_equal_points_are_seldom_told_apart(noises: tuple[float, float]) -> None:
+    rng = np.random.default_rng(61)
+    told = 0
+    for _ in range(1000):
+        runs = [(1 + noise * rng.standard_normal(rng.integers(3, 11))).tolist() for noise in noises]
+        found = estimate(runs)
+        assert found is not None
+        told += not may_be_best(found, lower_better=True).all()
+    assert told <= 67  # 5 %, and two and a half standard errors
 
 
 @pytest.mark.parametrize("lower", [True, False])
