@@ -33,6 +33,7 @@ def test_a_table_without_epochs_is_empty_and_no_error():
         ([{"epoch_index": 0, "time": "long", "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
         ([{"epoch_index": 0, "time": None, "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
         ([{"epoch_index": 0, "time": float("nan"), "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
+        ([{"epoch_index": 0, "time": -1.0, "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
         ([{"epoch_index": 3, "time": 0.0, "start_time": 1.0, "end_time": 2.0}], "epoch 3 has no duration"),
         ([{"epoch_index": 3, "time": 1.0, "start_time": 2.0, "end_time": 1.0}], "ends before it starts"),
         ([{"epoch_index": 3, "time": 1.0, "start_time": 2.0, "end_time": 3.0}] * 2, "epoch 3 stands there 2 times"),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
@@ -58,7 +59,9 @@ def _named(run_name: str) -> dict[str, Scalar]:
 def _results(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("error_occurred"):
         return {"error": row.get("error_message"), "exit_code": 1, "campaign": True}
-    unit = SECONDS[row.get("time_unit", "ns")]
+    unit = SECONDS.get(str(row.get("time_unit", "ns")))
+    if unit is None:
+        raise MatbenchError(f"a time_unit '{row['time_unit']}' is not known")
     return {
         "time": number(row["real_time"], unit),
         "cpu_time": number(row.get("cpu_time"), unit),

@@ -76,8 +76,8 @@ def _columns(content: bytes) -> dict[str, list[object]]:
     wanted = [name for name in (*REQUIRED, *PARTS) if table.column_names.count(name) == 1]
     columns = {name: table.column(name).to_pylist() for name in wanted}
     for name in REQUIRED:
-        if name not in columns or not all(map(is_number, columns[name])):
-            raise ValueError(f"is not a table of timings: '{name}' holds something else than numbers")
+        if name not in columns or not all(map(_is_part, columns[name])):
+            raise ValueError(f"is not a table of timings: '{name}' holds something else than numbers from 0 on")
     return {name: [value if _is_part(value) else None for value in values] for name, values in columns.items()}
 
 
