@@ -159,10 +159,14 @@ class Group:
         own, rest = self.best.settings.get(name), [*self.variant_names, *self.tuning_names]
         rest.remove(name)
         line = sharing(self.standings[1:], self.best.settings, rest, lambda one: one.point.settings)
-        steps = [one for one in line if is_number(own) and is_number(one.point.settings.get(name))]
+        steps = [
+            (abs(value - own), one)
+            for one in line
+            if is_number(own) and is_number(value := one.point.settings.get(name))
+        ]
         if not steps:
             return None
-        near = min(steps, key=lambda one: abs(one.point.settings[name] - own))  # type: ignore[operator]
+        _, near = min(steps, key=lambda step: step[0])
         known = {key(one, rest) for one in self.tried if one.get(name) == own}
         ahead = itertools.takewhile(lambda one: one is not near, self.standings)
         alike = [one for one in ahead if one.point.settings.get(name) == near.point.settings[name]]

@@ -15,6 +15,7 @@ from . import deal, series_chart
 from .base import Report, View
 from .compare_sides import comparable
 from .plot_history import why_nothing
+from .report_compare import CompareReport
 from .series_tables import (
     alarms_table,
     brief_table,
@@ -30,7 +31,6 @@ from .series_tables import (
 from .tables import Node, Part, bullets, graph, html
 from .template import short
 
-COMPARE = "report: Compare"
 MOST_CHARTS = 40
 CHARTS_OF_A_LATE_PAGE = 12
 """How many charts there are where the page is made as one part, after it was opened."""
@@ -95,7 +95,7 @@ class RegressionReport(Report):
 
     def _next(self, analysis: Analysis) -> list[Node]:
         """Where to look next: at what else differs between the newest version and the one it is judged by."""
-        keys, address = self.workload.regression.comparison_keys, self.catalogue.address_of(COMPARE)
+        keys, address = self.workload.regression.comparison_keys, self.catalogue.address_of(CompareReport.name)
         if not any(name in keys for name in comparable(self.study)) or not (
             analysis.failing or wording.is_untold(analysis)
         ):

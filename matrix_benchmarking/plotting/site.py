@@ -76,15 +76,11 @@ def write_site(
     """
     texts = cfg or {}
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
-    catalogue = dataclasses.replace(catalogue, texts=texts)
+    addresses: dict[str, str] = {}
+    catalogue = dataclasses.replace(catalogue, texts=texts, address_of=addresses.get)
     reports = _reports(catalogue, names)
-    files = slugs(report.name for report in reports)
-    addresses = {
-        report.name: f"#{name.removesuffix('.html')}" if single_file else name
-        for report, name in zip(reports, files, strict=True)
-    }
-    catalogue = dataclasses.replace(catalogue, address_of=addresses.get)
-    reports = _reports(catalogue, names)
+    for report, name in zip(reports, slugs(report.name for report in reports), strict=True):
+        addresses[report.name] = f"#{name.removesuffix('.html')}" if single_file else name
     controls = {one.name for page in _with_plots(catalogue, reports) for one in page.offered()} if texts else set()
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
     view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)

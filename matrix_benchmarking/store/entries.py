@@ -33,8 +33,15 @@ def relative_name(path: Path, root: Path, part: str | None = None) -> str:
     return name if part is None else f"{name}#{part}"
 
 
-def entry_of(workload: Workload, root: Path, candidate: Candidate, cached: CachedTest, block: RecordedBlock) -> Entry:
-    """The entry of the test *candidate* below *root*, without what :func:`evaluate` adds."""
+def entry_of(
+    workload: Workload,
+    root: Path,
+    candidate: Candidate,
+    cached: CachedTest,
+    block: RecordedBlock,
+    test_uuid: str | None = None,
+) -> Entry:
+    """The entry of the test *candidate* below *root*, without what :func:`evaluate` adds; *test_uuid* where it is known."""
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,
@@ -42,7 +49,7 @@ def entry_of(workload: Workload, root: Path, candidate: Candidate, cached: Cache
         name=relative_name(candidate.path, root, candidate.part),
         part=candidate.part,
         exit_code=cached.exit_code,
-        test_uuid=cached.own_uuid or content_uuid(workload, cached),
+        test_uuid=test_uuid or cached.own_uuid or content_uuid(workload, cached),
         has_own_uuid=cached.own_uuid is not None,
         campaign=block.campaign,
         round=block.round,

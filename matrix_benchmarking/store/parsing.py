@@ -150,8 +150,7 @@ def _evaluated(
     test_uuid: str | None = None,
 ) -> ParsedTest:
     """*test_uuid* is that of a test whose place in its file says nothing."""
-    entry = entry_of(context.workload, context.root, candidate, cached, block)
-    entry.test_uuid = test_uuid or entry.test_uuid
+    entry = entry_of(context.workload, context.root, candidate, cached, block, test_uuid)
     entry.problems = tuple(cached.problems)
     if context.workload.store.parse_always is not None:
         test_dir = context.test_directory(candidate)

@@ -108,8 +108,8 @@ def _by_storage(case: Case, fastest: Case, longer: Longer) -> Conclusion:
         return Conclusion(Limit.IO, f"an epoch takes {as_percent(share)} longer than with storage at {where}")
     if case.gpu_load is not None:
         idle = f"the GPU was busy only {as_percent(case.gpu_load)} of the time"
-        help_ = f"shorten an epoch by only {as_percent(saved)}" if share > MOVES else "not help"
-        return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would {help_}")
+        little = f"shorten an epoch by only {as_percent(saved)}" if share > MOVES else "not help"
+        return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would {little}")
     return Conclusion(Limit.UNKNOWN, f"storage at {where} would not help, and no GPU load or waiting was recorded")
 
 
