@@ -41,7 +41,7 @@ def entry_of(
     block: RecordedBlock,
     test_uuid: str | None = None,
 ) -> Entry:
-    """The entry of the test *candidate* below *root*, without what :func:`evaluate` adds; *test_uuid* where it is known."""
+    """The entry of *candidate* below *root*, without what :func:`evaluate` adds; *test_uuid* where it is known."""
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,
