@@ -95,6 +95,8 @@ _DOUBT = 0.1
 # A variance that lies further from the middle of all, in standard deviations, is that of an odd run: it is held there.
 _FAR = 3.0
 _MAD = 1.4826
+# A variance is odd where so large a one would come by chance in fewer groups than this.
+_ODD = 0.05
 
 
 def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Floats, Floats]:
@@ -150,20 +152,15 @@ def _held(logs: Floats, told: Flags, own_noise: Floats) -> Floats:
 
 
 def _like_the_others(ratios: Floats, degrees: Floats, worth: Floats, told: Flags) -> Floats:
-    """The chance that a group is one of the others, by the *ratios* of its variance to what these lend it.
+    """How far a group may be one of the others, by the *ratios* of its variance to what these lend it.
 
-    As far as the chance of so large a ratio falls short of half of what its place among all of them lets expect; it is
-    no smaller than that of a larger ratio.
+    As far as the chance of so large a ratio comes up to 5 %, or among fewer than five groups to half of what the
+    largest lets expect: to take a noisy one for one of the others costs more than to let a usual one speak for itself.
     """
     known = told & (worth > 0.0) & (ratios > 0.0)
-    tails = np.where(known, special.fdtrc(np.where(known, degrees, 1.0), np.where(known, worth, 1.0), ratios), 1.0)
-    order = np.argsort(tails, axis=-1)
-    count = np.maximum(known.sum(axis=-1, keepdims=True), 1)
-    expected = (np.arange(tails.shape[-1]) + 0.5) / count / 2.0  # less is lost by chance than at the whole
-    chances = np.minimum(np.take_along_axis(tails, order, axis=-1) / expected, 1.0)
-    found = np.ones(tails.shape)
-    np.put_along_axis(found, order, np.maximum.accumulate(chances, axis=-1), axis=-1)
-    return np.asarray(np.where(known, found, 1.0))
+    tails = special.fdtrc(np.where(known, degrees, 1.0), np.where(known, worth, 1.0), ratios)
+    odd = np.maximum(_ODD, 0.25 / np.maximum(known.sum(axis=-1, keepdims=True), 1))
+    return np.where(known, np.minimum(tails / odd, 1.0), 1.0)
 
 
 def _sum_of_others(values: Floats, told: Flags) -> Floats:
