@@ -51,6 +51,22 @@ def test_a_step_of_that_size_is_seen_within_five_versions_in_about_four_of_five_
     assert 4.0 < float(np.median(sizes)) < 6.5
 
 
+@pytest.mark.parametrize("jumps", [0.0, 0.3])
+def test_so_it_is_in_histories_of_single_runs_of_which_three_in_ten_may_be_higher(jumps: float) -> None:
+    random, seen, asked = np.random.default_rng(20261126), 0, 0
+    for _ in range(150):
+        own, other = (
+            noise(random, BEFORE + VERSIONS, repeats=1)
+            * np.where(random.random((BEFORE + VERSIONS, 1)) < jumps, 1.3, 1)
+            for _ in range(2)
+        )
+        if not change_points(own.tolist()):
+            size, versions = step_of(own)
+            other[-versions:] += size
+            asked, seen = asked + 1, seen + bool(change_points(other.tolist()))
+    assert 0.68 < seen / asked < 0.9
+
+
 def test_a_step_is_not_said_to_be_seen_that_is_too_small_to_count() -> None:
     values = noise(np.random.default_rng(1), 40, relative=0.001)
     size, _ = step_of(values)

@@ -269,13 +269,22 @@ def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: 
     weight, excess, tail = only(newest.weight, chosen), newest.excess[chosen], newest.split.tail[chosen]
     needed, degrees = weight.score - excess, np.maximum(weight.degrees, FEWEST_DEGREES)
     old = np.abs(levels_of(points))
-    steps = (ratio_of(needed, degrees) * tail + FOUR_OF_FIVE) * weight.error
+    steps = _seen_in_four_of_five(ratio_of(needed, degrees) * tail, degrees) * weight.error
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = (ratio_of(needed - LESS_ON_LOGARITHMS, degrees) * tail + FOUR_OF_FIVE) * weight.error / old
+        on_logarithms = ratio_of(needed - LESS_ON_LOGARITHMS, degrees) * tail
+        reach = _seen_in_four_of_five(on_logarithms, degrees) * weight.error / old
     has_logarithms = (points.min(axis=1) > 0.0) | (points.max(axis=1) < 0.0)
     factors = np.where(reach < LARGEST, np.expm1(np.minimum(reach, LARGEST)), np.nan)
     steps = np.where(has_logarithms, np.maximum(steps, old * factors), steps)
     return np.where(weight.error > 0.0, np.maximum(steps, minimum.at(old)), np.nan), versions
+
+
+def _seen_in_four_of_five(ratio: Floats, degrees: Floats) -> Floats:
+    """How many standard errors off a shift has to be, to come to this *ratio* in four of five histories like this one.
+
+    The standard error is known with so many *degrees* of freedom, in this history and in each other one.
+    """
+    return np.asarray(ratio + FOUR_OF_FIVE * np.sqrt(1.0 + ratio * ratio / degrees))
 
 
 def asked_about(series: TimeSeries, begin: int, newest: Candidates) -> tuple[Integers, Integers]:
