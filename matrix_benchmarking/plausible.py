@@ -37,13 +37,14 @@ def latencies(
     p95: Number = None,
     p99: Number = None,
     maximum: Number = None,
+    run: Number = None,
     unit: str = "ms",
     rounding: float = 0.01,
     what: str = "latency",
 ) -> list[str]:
     """What can't be about the latencies (or *what* it is) of one set of requests.
 
-    All are in *unit*, in which the source rounds them by up to *rounding*.
+    All are in *unit*, in which the source rounds them by up to *rounding*; so is how long the whole *run* took.
     """
     ordered = {"minimum": minimum, "median": median, "p90": p90, "p95": p95, "p99": p99, "maximum": maximum}
     quantiles = {name: value for name, value in ordered.items() if value is not None}
@@ -63,6 +64,8 @@ def latencies(
         for lower, higher in itertools.pairwise(quantiles)
         if is_below(higher, known[lower])
     ]
+    if run is not None and known and max(known.values()) > run * (1 + RELATIVE_ROUNDING) + rounding:
+        sentences.append(f"{said(max(known, key=known.__getitem__))} is longer than the run")
     if mean is None:
         return sentences
     if maximum is not None and is_below("maximum", mean):
@@ -71,6 +74,24 @@ def latencies(
         sentences.append(f"{said('mean')} is below {said('minimum')}")
     beside = [name for name, share in _TAIL.items() if name in known and is_below("mean", share * known[name])]
     return sentences + [f"{said('mean')} is too low beside {said(name)}" for name in beside[:1]]
+
+
+def in_flight(
+    *, per_s: Number, mean_s: Number, allowed: object, name: str, least: float = 0.0, most: float = math.inf
+) -> list[str]:
+    """Requests in flight that are fewer than *least* or more than *most* times the *allowed* ones, of a setting *name*.
+
+    So many are in flight, in the mean, as are answered *per_s* times how long an answer takes, *mean_s* (J. D. C.
+    Little, 1961). What is allowed may be a word, such as unlimited: then nothing is known.
+    """
+    if per_s is None or mean_s is None or not is_number(allowed) or allowed <= 0:
+        return []
+    there = per_s * mean_s
+    if least * allowed <= there <= most * allowed:
+        return []
+    many, rate, each = (f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" for value in (there, per_s, mean_s * 1000))
+    is_said = f"{many} requests were in flight, the mean, and {name} is {allowed:,.6g}"
+    return [f"{is_said}: {rate} answers a second that take {each} ms each"]
 
 
 def shares(**values: Number) -> list[str]:

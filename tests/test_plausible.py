@@ -33,6 +33,8 @@ MINUTE = dt.timedelta(minutes=1)
         ({"mean": float("nan")}, ["the mean latency (nan ms) is no duration"]),
         ({"mean": 12.0, "median": 11.0, "p90": 14.0, "p95": 15.0, "p99": 18.0, "maximum": 20.0, "minimum": 4.0}, []),
         ({"mean": 30.0, "p95": 20.0}, []),
+        ({"mean": 30.0, "p99": 900.0, "run": 800.0}, ["the p99 latency (900 ms) is longer than the run"]),
+        ({"mean": 30.0, "maximum": 800.1, "run": 800.0}, []),
         ({"p95": 50.000001, "maximum": 50.0}, []),
         ({"mean": 0.0, "p95": 0.01}, []),
         ({"mean": None, "p95": None, "maximum": 3.0}, []),
@@ -56,6 +58,16 @@ def test_latencies_that_were_measured_are_never_refused(values: list[float]) -> 
     quantiles = dict(zip(["median", "p90", "p95", "p99"], numpy.quantile(values, [0.5, 0.9, 0.95, 0.99]), strict=True))
     mean = min(max(values), max(min(values), float(numpy.mean(values))))
     assert plausible.latencies(mean=mean, minimum=min(values), maximum=max(values), **quantiles) == []
+
+
+def test_by_littles_law_no_more_requests_are_in_flight_than_may_be() -> None:
+    said = ["24 requests were in flight, the mean, and vus is 8: 120 answers a second that take 200 ms each"]
+    assert plausible.in_flight(per_s=120, mean_s=0.2, allowed=8, name="vus", most=2) == said
+    assert plausible.in_flight(per_s=120, mean_s=0.2, allowed=8, name="vus", most=3) == []
+    assert plausible.in_flight(per_s=120, mean_s=0.2, allowed=8, name="vus", least=4) == said
+    for unknown in ("unlimited", None, 0, -8):
+        assert plausible.in_flight(per_s=120, mean_s=0.2, allowed=unknown, name="vus", most=2) == []
+    assert plausible.in_flight(per_s=None, mean_s=0.2, allowed=8, name="vus", most=2) == []
 
 
 def test_a_share_is_from_0_to_1() -> None:

@@ -13,6 +13,7 @@ from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
 from ...matrix import Entry, Matrix, typed
+from ...plausible import is_number
 from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
@@ -66,6 +67,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         having = functools.partial(_having, runs, codes, kinds)
         yield from _alike(name, counts, having)
         yield from _odd(name, counts, having)
+        yield from _below_zero(name, counts, having)
 
 
 Kind = tuple[str, object]
@@ -110,6 +112,16 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
         if not _is_explained(list(having(odd)), list(having(usual)), but=name):
             yield Finding.of("odd-value", sentence, having(odd))
+
+
+def _below_zero(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """A few numbers below 0 among others; −1 is meant so, as a word is."""
+    numbers = {value: count for (_, value), count in counts.items() if is_number(value) and value != -1}
+    below = {value: count for value, count in numbers.items() if value < 0}
+    if are_few(sum(below.values()), sum(numbers.values())):
+        shown = ", ".join(show(value) for value in sorted(below)[:_NAMED])
+        runs = list(having(one for one in counts if one[1] in below))
+        yield Finding.of("below-zero", f"{runs_have(runs)} '{name}' {shown}, and the others none below 0.", runs, NONE)
 
 
 def _is_explained(few: Sequence[Entry], others: Sequence[Entry], *, but: str = "") -> bool:

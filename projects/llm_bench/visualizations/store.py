@@ -33,6 +33,11 @@ LATE_SHARE = 0.1
 BEHIND = 0.95
 COLD = 5.0
 SHORT = 0.9
+LAZY, CROWDED = 0.05, 1.25
+"""Requests in flight, of those that may be, that are worth a warning."""
+PARTS = 1.5
+"""How many times as long as the times of its tokens an answer may take, or the other way round."""
+COUNTED = {"input_length": "tokens", "output_length": "tokens", "concurrency": "requests"}
 
 
 def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settings: Mapping[str, Scalar]) -> None:
@@ -68,10 +73,10 @@ def warnings(lts_payload: Payload) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results: Any = lts_payload.results
     settings = lts_payload.metadata.settings
-    gpus = settings.get("gpus", 1)
     return [
         *getattr(results, "told", ()),
-        *([f"the setting gpus is {gpus}, which is no number of GPUs"] if kpis.no_number_of_gpus(gpus) else []),
+        *_of_settings(settings),
+        *_of_load(results, settings),
         *_of_client(results, settings),
         *_of_requests(results),
         *_of_lengths(results, settings),
@@ -80,6 +85,37 @@ def warnings(lts_payload: Payload) -> list[str]:
             for name, value in (getattr(results, "contradicted", None) or {}).items()
         ),
     ]
+
+
+def _of_settings(settings: Mapping[str, Scalar]) -> list[str]:
+    """Numbers that nobody can have asked for; a word may be meant."""
+    wrong = {name: f"number of {what}" for name, what in COUNTED.items() if _is_below(settings.get(name), 1)}
+    if kpis.no_number_of_gpus(settings.get("gpus", 1)):
+        wrong["gpus"] = "number of GPUs"
+    rate = settings.get("request_rate")
+    if rate == 0 or _is_below(rate, 0):
+        wrong["request_rate"] = "rate"
+    return [f"the setting {name} is {settings[name]}, which is no {what}" for name, what in wrong.items()]
+
+
+def _is_below(value: object, least: float) -> bool:
+    return is_number(value) and value < least
+
+
+def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
+    """Signs that not as many requests were in flight as the settings say; at a rate they may be fewer."""
+    least = LAZY if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
+    found = [*_in_flight(results, settings, least=least, most=CROWDED)]
+    parts = _known(results, "ttft_mean", "tpot_mean", "output_length_mean", "e2e_mean")
+    if parts is not None and min(parts) >= 0:
+        first, each, length, whole = parts
+        tokens = first + each * max(0.0, length - 1)
+        if not whole / PARTS <= tokens <= whole * PARTS:
+            found.append(
+                f"a whole answer takes {whole:.3g} s, the mean, and by ttft and tpot its tokens take {tokens:.3g} s: "
+                "one of these is something else than its name says"
+            )
+    return found
 
 
 def _of_client(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
@@ -166,12 +202,16 @@ def differences(entries: Sequence[Entry]) -> list[str]:
 
 
 ROUNDED = 1.01  # a part may be so many times the whole, by rounding and by how tools take their durations
+WINDOW = 2.0  # of how many times the run a latency may be: some tools' run is a window that requests reach out of
+OF_UNITS = 50.0  # times the limit, or another number that is to be the same, only a wrong unit explains
+_SAID = {"mean": "mean", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99"}
 NEVER_NEGATIVE = [name for name in MEASURES if not name.startswith("schedule_delay")]
 
 
 def implausible(lts_payload: Payload) -> list[str]:
     """Values that can't be, a sentence each."""
     results: Any = lts_payload.results
+    settings = lts_payload.metadata.settings
     known = {name: value for name in NEVER_NEGATIVE if is_number(value := getattr(results, name, None))}
     found = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
     if known.get("output_tokens_per_s") == 0 < known.get("requests", 0):
@@ -179,18 +219,46 @@ def implausible(lts_payload: Payload) -> list[str]:
     made, together = known.get("output_tokens_per_s", 0), known.get("total_tokens_per_s", math.inf)
     if made > ROUNDED * together:  # input alone some tools count by the time that prompts took
         found.append(f"output_tokens_per_s is {made:,.4g}, and of all tokens together it is {together:,.4g}")
-    for name, what in LATENCIES.items():
-        order = [known.get(f"{name}_{each}") for each in ("p50", "p90", "p95", "p99")]
-        there = [value for value in order if value is not None]
-        if there != sorted(there):
-            found.append(f"the percentiles of the {what[0].lower()}{what[1:]} are not in their order")
+    duration = getattr(results, "duration", None)
+    run = WINDOW * duration if is_number(duration) and duration > 0 else None
+    for name in LATENCIES:
+        told = {said: known.get(f"{name}_{each}") for each, said in _SAID.items()}
+        found += plausible.latencies(**told, run=run, unit="s", rounding=1e-5, what=name)
     first, whole = known.get("ttft_mean"), known.get("e2e_mean")
     if first is not None and whole is not None and whole < 0.99 * first:
         found.append(
             f"a whole answer takes {whole:.3g} s, the mean, and its first token {first:.3g} s: a unit is wrong"
         )
+    found += [f"{each}: a unit is wrong" for each in _in_flight(results, settings, most=OF_UNITS)]
+    found += _disagreeing(known)
     shares = ("error_share", "cache_hit_share", "acceptance_rate", "gpu_utilization")
     found += plausible.shares(**{name: known.get(name) for name in shares})
+    return found
+
+
+def _known(results: Any, *names: str) -> list[float] | None:
+    """The numbers of these *names*; None unless all are known."""
+    found = [value for name in names if is_number(value := getattr(results, name, None))]
+    return found if len(found) == len(names) else None
+
+
+def _in_flight(results: Any, settings: Mapping[str, Scalar], **limits: float) -> list[str]:
+    per_s, mean_s = _known(results, "requests_per_s", "e2e_mean") or (None, None)
+    allowed = settings.get("concurrency")
+    return plausible.in_flight(per_s=per_s, mean_s=mean_s, allowed=allowed, name="concurrency", **limits)
+
+
+def _disagreeing(known: Mapping[str, float]) -> list[str]:
+    """Tokens per second that aren't those of the requests; input alone some tools count by the time of prompts."""
+    found = []
+    for name, lengths in (("output", ["output"]), ("total", ["input", "output"])):
+        parts = [known.get(f"{each}_length_mean") for each in lengths]
+        rate, told = known.get("requests_per_s"), known.get(f"{name}_tokens_per_s")
+        if rate and told and None not in parts:
+            worked_out = rate * sum(part for part in parts if part is not None)
+            if not worked_out / OF_UNITS <= told <= worked_out * OF_UNITS:
+                of = "their lengths" if len(lengths) > 1 else f"{name}_length_mean"
+                found.append(f"{name}_tokens_per_s is {told:,.4g}, and requests_per_s by {of} are {worked_out:,.4g}")
     return found
 
 

@@ -95,6 +95,8 @@ IMPORTANT_FILES = ["benchmark.log"]
 OPTIONAL_FILES = ["client.json"]
 BUSY_CLIENT = 0.9
 """Share of the client's cores from which the client may be the limit."""
+BEYOND = 1.1
+"""How many times the throughput of the model by itself is worth a warning, through the API."""
 
 
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
@@ -123,8 +125,14 @@ def warnings(lts_payload: models.Payload) -> list[str]:
     if len(rates) > 1 and rates[-1] == max(rates):
         clients = api[-1].concurrency
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")
+    own = max((point.throughput for point in baseline), default=0)
+    if own and rates and max(rates) > BEYOND * own:
+        sentences.append(
+            f"throughput through the API is {max(rates) / own:,.3g} times the best of the model by itself: several "
+            "answer, the best batch size wasn't tried, or it is another model"
+        )
     maximum = results.theoretical_max
-    if maximum is not None and max(rates + [point.throughput for point in baseline], default=0) > maximum:
+    if maximum is not None and max([*rates, own]) > maximum:
         sentences.append(
             "throughput is beyond the theoretical maximum: device, precision or model_flops is not what ran"
         )

@@ -165,6 +165,14 @@ def test_of_many_texts_among_numbers_three_are_named(found: Callable[[Runs], lis
     assert "'n' is 'd\\e' in 1 run," in found([{"n": n} for n in [*range(36), "d\\e"]])[0].sentence
 
 
+def test_a_number_below_0_among_others_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {"batch_size": -8, "vus": 8}])
+    assert finding.kind == "below-zero"
+    assert finding.sentence == "1 run has 'batch_size' -8, and the others none below 0."
+    assert found([*GRID, {"batch_size": -1, "vus": 8}]) == []
+    assert found([{"celsius": n} for n in (-40, -20, 0, 20)]) == []
+
+
 def test_a_number_among_texts_is_found(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([*({"image": image} for image in "abcd"), {"image": 3}])
     assert finding.sentence == "'image' is 3 in 1 run, beside texts in the others."

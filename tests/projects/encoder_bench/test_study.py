@@ -179,6 +179,33 @@ def test_a_run_of_the_study_with_more_answers_than_requests_and_a_mean_of_nothin
     }
 
 
+def test_latencies_that_contradict_the_throughput_are_said(tmp_path):
+    """By Little's law: 1,000 requests in 20 s of 50 ms each are 2.5 at a time."""
+    measured = {"total_requests": 1000, "successful_requests": 1000, "test_duration_sec": 20.0}
+    how = "requests were in flight, the mean, and vus is"
+    cases = {
+        2: (52.0, 60.0, f"2.6 {how} 2: 50 answers a second that take 52 ms each"),
+        4: (50.0, 60.0, None),
+        8: (
+            0.05,
+            0.06,
+            f"0.0025 {how} 8: 50 answers a second that take 0.05 ms each: users paused, or a unit is wrong",
+        ),
+    }
+    for vus, (mean, p95, _) in cases.items():
+        write(tmp_path, vus=vus, avg_latency_ms=mean, p95_latency_ms=p95, **measured)
+    write(tmp_path, vus=16, avg_latency_ms=50_000.0, p95_latency_ms=60_000.0, **measured)
+    *doubted, impossible = sorted(parse(tmp_path), key=lambda entry: entry.settings["vus"])
+    for entry in doubted:
+        said = cases[entry.settings["vus"]][2]
+        assert list(entry.warnings) == ([] if said is None else [said])
+        assert entry.implausible == ()
+    assert impossible.implausible == (
+        "the p95 latency (60,000 ms) is longer than the run",
+        f"2,500 {how} 16: 50 answers a second that take 50,000 ms each: a unit is wrong",
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "failed", "error_rate"),
     [

@@ -38,7 +38,8 @@ def test_all_of_them_lie_in_one_tree_and_each_is_read(formats: Path, tmp_path: P
         "mlperf": 12,
     }
     assert [entry.problems for entry in matrix if entry.problems] == []
-    assert [entry.name for entry in matrix if entry.implausible] == []
+    made_up = {entry.location.name for entry in matrix if entry.implausible}
+    assert made_up == {"br_v0_2_1_example.yaml", "br_v0_2_example.yaml"}  # 10⁷ tokens/s by one of their numbers
 
 
 def test_inference_perf_in_seconds_with_its_servers_manifest(formats: Path, parsed: Parse) -> None:

@@ -37,7 +37,7 @@ def test_every_run_of_every_tool_is_the_same_after_a_round_trip(
     check = validator(repository)
     files = sorted((tmp_path / "reports").glob("*.yaml"))
     assert [error.message for path in files for error in check.iter_errors(yaml.safe_load(path.read_text()))] == []
-    before = {entry.test_uuid: entry for entry in parsed(formats) if not entry.failed}
+    before = {entry.test_uuid: entry for entry in parsed(formats) if not (entry.failed or entry.implausible)}
     after = {entry.location.stem: entry for entry in parsed(tmp_path / "reports")}
     assert after.keys() == before.keys()
     for uid, entry in after.items():

@@ -205,6 +205,12 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"failed": 20}, "198 requests were answered and 20 failed, and num_prompts is 200"),
         ({"num_prompts": 400}, "198 requests were answered and 2 failed, and num_prompts is 400"),
         ({"request_throughput": 39.6}, r"requests_per_s is 39\.6, and requests by the duration are 19\.8"),
+        ({"total_token_throughput": 6000.0}, "total_tokens_per_s is 6,000, and total_tokens by the dur"),
+        ({"max_concurrency": 8}, r"17\.82 requests were in flight, the mean, and concurrency is 8: 19\.8 a"),
+        ({"max_concurrency": 512}, "17.82 requests were in flight, the mean, and concurrency is 512"),
+        ({"mean_tpot_ms": 16.0}, r"takes 0\.9 s, the mean, and by ttft and tpot its tokens take 1\.64 s"),
+        ({"max_concurrency": -2}, "the setting concurrency is -2, which is no number of requests"),
+        ({"request_rate": 0}, "the setting request_rate is 0, which is no rate"),
         ({"duration": 20.0}, "output_tokens_per_s is 1,980, and output_tokens by the duration are 990"),
     ],
 )
@@ -220,9 +226,17 @@ def test_values_that_cannot_be_are_not_believed(tmp_path: Path, parsed: Parse) -
     write(tmp_path, "a.json", {**POINT, "p99_ttft_ms": 40.0})
     write(tmp_path, "b.json", {**POINT, "output_throughput": -3.0})
     write(tmp_path, "c.json", {**POINT, "total_token_throughput": POINT["output_throughput"] / 1.2})
-    first, second, third = parsed(tmp_path)
+    write(tmp_path, "d.json", {**POINT, "total_token_throughput": POINT["total_token_throughput"] * 1000})
+    write(tmp_path, "e.json", {**POINT, "mean_e2el_ms": 9e5, "median_e2el_ms": 8e5, "p99_e2el_ms": 1.2e6})
+    first, second, third, tokens, seconds = parsed(tmp_path)
+    assert tokens.implausible == ("total_tokens_per_s is 1.212e+07, and requests_per_s by their lengths are 1.212e+04",)
+    assert seconds.implausible == (
+        "the p99 e2e (1,200 s) is longer than the run",
+        "17,820 requests were in flight, the mean, and concurrency is 16: 19.8 answers a second that take 900,000 ms "
+        "each: a unit is wrong",
+    )
     assert "and of all tokens together it is" in third.implausible[0]
-    assert first.implausible == ("the percentiles of the time to the first token are not in their order",)
+    assert first.implausible == ("the p99 ttft (0.04 s) is below the median ttft (0.05 s)",)
     assert "can't be below 0" in second.implausible[0]
 
 

@@ -174,6 +174,16 @@ def test_a_busy_client_and_a_throughput_beyond_the_maximum_are_doubtful(workload
     ]
 
 
+def test_a_throughput_beyond_the_models_own_is_doubtful(workload: Workload, tmp_path: Path) -> None:
+    write(tmp_path, {"experiment": 1}, log(100, 108, 20))
+    write(tmp_path, {"experiment": 2}, log(10, 150, 5))
+    usual, doubted = parse_tree(workload, tmp_path)
+    assert usual.warnings == ()
+    assert [warning.partition(":")[0] for warning in doubted.warnings] == [
+        "throughput through the API is 1.5 times the best of the model by itself"
+    ]
+
+
 @pytest.mark.parametrize("content", ["[]", '{"cpu": [1]}', '{"cpu": {"1": 3}}', '{"cpu": {"1": "x"}}', "{"])
 def test_a_damaged_record_of_the_client_is_a_problem_of_the_run(
     content: str, workload: Workload, tmp_path: Path

@@ -156,6 +156,8 @@ LATE_MS = 50.0
 _SHARES = ("cpu_util", "gpu_util", "gpu_memory", "main_memory", "accuracy", "reference_accuracy", "label_agreement")
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
+LAZY, CROWDED, OF_UNITS = 0.05, 1.25, 50.0
+"""Requests in flight by a virtual user that are worth a warning, and so many that only a wrong unit explains them."""
 
 
 def generate_lts_payload(
@@ -190,6 +192,9 @@ def warnings(lts_payload: models.Payload) -> list[str]:
             f"{as_percent(results.error_rate, digits=1)} of the inputs were not answered in the right shape"
         )
     sentences += _load_generator_limits(results)
+    if results.schedule_lag_p95_ms is None:  # at a rate, users wait for their turn
+        sentences += [f"{each}: users paused, or a unit is wrong" for each in _in_flight(lts_payload, least=LAZY)]
+    sentences += _in_flight(lts_payload, most=CROWDED)
     if results.invalid_answers:
         sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
     if results.other_shapes:
@@ -219,8 +224,19 @@ def implausible(lts_payload: models.Payload) -> list[str]:
     if results.requests and results.duration_s == 0:
         sentences.append(f"{results.requests:,} requests took no time")
     others = getattr(lts_payload, "other_latencies", {})
-    sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, unit="ms", **others)
+    run = results.duration_s * 1000 if results.duration_s else None
+    sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
+    sentences += [f"{each}: a unit is wrong" for each in _in_flight(lts_payload, most=OF_UNITS)]
     return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
+
+
+def _in_flight(lts_payload: models.Payload, **limits: float) -> list[str]:
+    results, vus = lts_payload.results, lts_payload.metadata.settings.get("vus")
+    if not results.requests or not results.duration_s or results.avg_latency_ms is None:
+        return []
+    answered = results.requests - (results.failed_requests or 0)
+    per_s, mean_s = answered / results.duration_s, results.avg_latency_ms / 1000
+    return plausible.in_flight(per_s=per_s, mean_s=mean_s, allowed=vus, name="vus", **limits)
 
 
 def _inputs_per_request(settings: Mapping[str, Scalar]) -> int | None:

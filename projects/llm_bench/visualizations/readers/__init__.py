@@ -308,10 +308,12 @@ def checked(results: dict[str, Any], asked: object = None) -> dict[str, Any]:
     """*results* with a doubt where rates aren't the counts by the duration, or requests not as many as were *asked*
     for; only of tools that take all rates over the duration that they write.
     """
-    told, duration = [], results.get("duration")
-    for name in ("requests", "input_tokens", "output_tokens"):
-        if duration and {name, f"{name}_per_s"} <= results.keys():
-            rate, worked_out = results[f"{name}_per_s"], results[name] / duration
+    told, duration, counts = [], results.get("duration"), dict(results)
+    if {"input_tokens", "output_tokens"} <= results.keys():
+        counts["total_tokens"] = results["input_tokens"] + results["output_tokens"]
+    for name in ("requests", "input_tokens", "output_tokens", "total_tokens"):
+        if duration and name in counts and f"{name}_per_s" in results:
+            rate, worked_out = results[f"{name}_per_s"], counts[name] / duration
             if abs(rate - worked_out) > max(0.01, 0.01 * rate):
                 told.append(f"{name}_per_s is {rate:,.4g}, and {name} by the duration are {worked_out:,.4g}")
     if number(asked) is not None and {"requests", "failed_requests"} <= results.keys():
