@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from matrix_benchmarking.analyze import pair
 from matrix_benchmarking.analyze.detect import q_values
-from matrix_benchmarking.analyze.noise import correlation_of, lent
+from matrix_benchmarking.analyze.noise import correlation_of
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, Ground
 
 from . import peers
@@ -40,7 +40,10 @@ class Said:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Case:
-    """What is drawn: as many *blocks* a side of so many *series*; *noise* of a run; *mood* of what blocks share."""
+    """What is drawn: as many *blocks* a side of so many *series*; *noise* of a run; *mood* of what blocks share.
+
+    The new side may have another number of blocks, and be so many times as noisy.
+    """
 
     series: int
     blocks: int
@@ -48,10 +51,11 @@ class Case:
     is_round: bool
     mood: float = 0.0
     change: float = 0.0
+    new_blocks: int | None = None
+    louder: float = 1.0
 
     def draw(self, random: np.random.Generator, replications: int) -> tuple[Floats, Floats]:
         """Logarithms of both sides, of which the first series changed."""
-        shape = (replications, self.series, self.blocks)
         noise: Floats | float
         if self.noise == ODD:
             noise = np.where(np.arange(self.series)[:, None] == self.series - 1, 0.1, 0.01)
@@ -59,11 +63,14 @@ class Case:
             noise = np.exp(random.uniform(math.log(0.01), math.log(0.09), (replications, self.series, 1)))
         else:
             noise = self.noise
-        old, new = _lognormal(random, shape, noise), _lognormal(random, shape, noise)
+        counts = self.blocks, self.new_blocks or self.blocks
+        old, new = (
+            _lognormal(random, (replications, self.series, count), noise * louder)
+            for count, louder in zip(counts, (1.0, self.louder), strict=True)
+        )
         new[:, 0] += math.log1p(self.change)
-        moods = [
-            _lognormal(random, (replications, 1, self.blocks), self.mood) for _ in range(1 if self.is_round else 2)
-        ]
+        sides = counts[:1] if self.is_round else counts
+        moods = [_lognormal(random, (replications, 1, count), self.mood) for count in sides]
         return old + moods[0], new + moods[-1]
 
     def ask(self, random: np.random.Generator, replications: int) -> Said:
@@ -82,8 +89,7 @@ def judged(old: Floats, new: Floats, *, is_round: bool) -> Said:
     else:
         weighed = pair.weigh_apart(old, new)
         deviations = np.concatenate([_centred(old), _centred(new)], axis=-1)
-    variance, degrees = lent(weighed.variance, weighed.degrees, correlation_of(deviations))
-    told = pair.tell(dataclasses.replace(weighed, variance=variance, degrees=degrees))
+    told = pair.tell(pair.lend_to(weighed, correlation_of(deviations)))
     return _said(np.asarray(weighed.difference), told.p_value)
 
 
@@ -104,6 +110,7 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
     yield from _false_alarms(random, replications)
     yield from _shared_moods(random, replications)
     yield from _odd_series(random, replications)
+    yield from _unequal_sides(random, replications)
     yield from _one_block(random, min(replications, 300))
     yield from _power(random, 4 * replications)
 
@@ -170,6 +177,24 @@ def _odd_series(random: np.random.Generator, replications: int) -> Iterator[Row]
         to_reach="≤ .055",
         reached=all(one.any_worse <= 0.055 for one in found),
     )
+
+
+def _unequal_sides(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    """Ten or five campaigns against two or three, whose noise may have grown."""
+    counts = ((10, 2), (10, 3), (5, 2), (10, 5))
+    said = ", ".join(f"{old}:{new}" for old, new in counts)
+    for louder in (1.0, 2.0, 3.0):
+        for series in SERIES:
+            cases = [Case(series, old, 0.03, False, new_blocks=new, louder=louder) for old, new in counts]
+            found = [case.ask(random, replications).any_worse for case in cases]
+            noise = "equal noise" if louder == 1.0 else f"new side {louder:.0f} times as noisy"
+            case = f"any worse without a change; 3 %, each run its own block, {series} series, {noise}, {said}"
+            shown, reached = ", ".join(f"{each:.3f}" for each in found), all(each <= 0.055 for each in found)
+            yield Row("pair", case, shown, to_reach="≤ .055", reached=reached)
+    cases = [Case(10, old, 0.03, False, change=0.1, new_blocks=new) for old, new in counts]
+    found = [float(case.ask(random, replications).worse[:, 0].mean()) for case in cases]
+    case = f"10% found in one of 10 series of 3 %, each run its own block, {said}"
+    yield Row("pair", case, ", ".join(f"{each:.3f}" for each in found), to_reach="≥ .60", reached=min(found) >= 0.6)
 
 
 def _one_block(random: np.random.Generator, replications: int) -> Iterator[Row]:

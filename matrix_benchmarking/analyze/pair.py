@@ -80,6 +80,10 @@ class Weighed:
     variance: Floats  # of one block, in squared units; not known where there are no degrees
     degrees: Floats  # of freedom behind it
     size: Floats  # squared standard error of the difference / variance of one block
+    few: Floats | float = 0.0  # degrees of freedom of the side with fewer blocks; 0 where both have as many
+    squares: Floats | float = 0.0  # of that side's blocks about their mean
+    other: Floats | float = 0.0  # variance of the other side's blocks
+    share: Floats | float = 0.0  # of the size, what the side with fewer has in it while it spreads like the other
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,24 +131,57 @@ def weigh_apart(old: Floats, new: Floats) -> Weighed:
     degrees = sum(counts) - 2.0
     difference = sides[NEW].mean(axis=-1) - sides[OLD].mean(axis=-1)
     size = np.full(shape, sum(1.0 / count for count in counts))
-    if counts[OLD] != counts[NEW]:
-        few, many = (OLD, NEW) if counts[OLD] < counts[NEW] else (NEW, OLD)
-        side = np.sign(difference) * (1.0 if few == NEW else -1.0)
-        size = size + (_wider(sides[few], sides[many], side) - 1.0) / counts[few]
-    return Weighed(difference, np.asarray(squares / degrees), np.full(shape, degrees), size)
+    weighed = Weighed(difference, np.asarray(squares / degrees), np.full(shape, degrees), size)
+    if counts[OLD] == counts[NEW]:
+        return weighed
+    few, many = (OLD, NEW) if counts[OLD] < counts[NEW] else (NEW, OLD)
+    side = np.sign(difference) * (1.0 if few == NEW else -1.0)
+    return _with_fewer(weighed, sides[few], sides[many], side)
 
 
-def _wider(few: Floats, many: Floats, side: Floats) -> Floats:
-    """By how much the variance of the mean of *few* blocks, on this *side* of the others, exceeds what *many* say."""
+def _with_fewer(weighed: Weighed, few: Floats, many: Floats, side: Floats) -> Weighed:
+    """*weighed*, to whose size *few* blocks on this *side* of the others add their spread, and the skew of *many*."""
     count, off = few.shape[-1], many - many.mean(axis=-1, keepdims=True)
     variance = (off * off).mean(axis=-1)
+    skew = side * (off**3).mean(axis=-1) / np.where(variance > 0.0, variance, np.inf) ** 1.5
+    tail = 1.0 + _PER_SKEW * np.maximum(skew - _SKEW_ROOM, 0.0) * (1.0 - count / many.shape[-1])
+    degrees, squares, other = np.full(variance.shape, count - 1.0), few.var(axis=-1) * count, many.var(axis=-1, ddof=1)
+    share = np.asarray(tail * tail / count)
+    size = weighed.size - 1.0 / count + share * _restless(squares, degrees, other)
+    return dataclasses.replace(weighed, size=size, few=degrees, squares=squares, other=other, share=share)
+
+
+def _restless(squares: Floats, degrees: Floats, other: Floats, expected: Floats | float = 1.0) -> Floats:
+    """How many times the *other* variance a side with *squares* is taken to have, at least once; *expected* so many."""
+    ratio = np.where(other > 0.0, squares / np.where(other > 0.0, other, 1.0), 0.0)
+    return np.asarray(np.maximum((ratio + _LENT_DEGREES * expected) / (degrees + _LENT_DEGREES), 1.0))
+
+
+def lend_to(weighed: Weighed, correlation: Floats, more: tuple[Floats, Floats] | None = None) -> Weighed:
+    """Several series of one KPI, along the last axis, with what they lend each other of their spread.
+
+    So do the sides with fewer blocks of how much more they spread than the others.
+
+    Args:
+        correlation: between the noise of two series, without the last axis.
+        more: variances and degrees of other series, which lend and don't borrow.
+    """
+    count = weighed.variance.shape[-1]
+    variance, degrees = weighed.variance, weighed.degrees
+    if more is not None:
+        variance, degrees = (np.concatenate(each, axis=-1) for each in zip((variance, degrees), more, strict=True))
+    variance, degrees = (each[..., :count] for each in lent(variance, degrees, correlation))
+    few, squares, other, share = (
+        np.zeros(variance.shape) + each for each in (weighed.few, weighed.squares, weighed.other, weighed.share)
+    )
     unit = np.where(variance > 0.0, variance, np.inf)
-    squares = few.var(axis=-1) * count / (unit * many.shape[-1] / (many.shape[-1] - 1.0))
-    restless = np.maximum((squares + _LENT_DEGREES) / (count - 1.0 + _LENT_DEGREES), 1.0)
-    skew = side * (off**3).mean(axis=-1) / unit**1.5
-    unlike = 1.0 - count / many.shape[-1]
-    tail = 1.0 + _PER_SKEW * np.maximum(skew - _SKEW_ROOM, 0.0) * unlike
-    return np.asarray(restless * tail * tail)
+    spread, expected, freedom = (
+        each.sum(axis=-1, keepdims=True) - each for each in (squares / unit, few * other / unit, few)
+    )
+    known = freedom / (1.0 + (count - 1.0) * np.clip(correlation, 0.0, 1.0)[..., None] ** 2)
+    of_others = _restless(known * spread, known, expected)
+    size = weighed.size + share * (_restless(squares, few, other, of_others) - _restless(squares, few, other))
+    return dataclasses.replace(weighed, variance=variance, degrees=degrees, size=size)
 
 
 def hold_spikes(values: Floats) -> Floats:
@@ -283,20 +320,13 @@ def lend(found: Sequence[Evidence]) -> list[Evidence]:
         deviations = np.full((len(some), len(columns)), np.nan)
         for row, one in enumerate(some):
             deviations[row, [columns[key] for key in one.deviations]] = list(one.deviations.values())
-        variances, degrees = (
-            np.array([getattr(one.weighed, name) for one in some]) for name in ("variance", "degrees")
-        )
-        more = [each for one in some for each in one.others]
-        variances, degrees = lent(
-            np.array([*variances, *(variance for variance, _ in more)]),
-            np.array([*degrees, *(freedom for _, freedom in more)]),
-            correlation_of(deviations),
-        )
-        variances, degrees = variances[: len(some)], degrees[: len(some)]
-        for place, one, variance, freedom in zip(places, some, variances, degrees, strict=True):
-            result[place] = dataclasses.replace(
-                one, weighed=dataclasses.replace(one.weighed, variance=variance, degrees=freedom)
-            )
+        names = [field.name for field in dataclasses.fields(Weighed)]
+        together = Weighed(*(np.array([getattr(one.weighed, name) for one in some]) for name in names))
+        more = np.array([each for one in some for each in one.others]).reshape(-1, 2).T
+        together = lend_to(together, correlation_of(deviations), (more[0], more[1]))
+        for row, place in enumerate(places):
+            weighed = Weighed(*(getattr(together, name)[row] for name in names))
+            result[place] = dataclasses.replace(found[place], weighed=weighed)
     return result
 
 

@@ -213,7 +213,8 @@ def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
     shared, one = pair.weigh_shared(new - old), pair.weigh_shared(new[1, 2] - old[1, 2])
     for many, single in ((together, alone), (shared, one)):
         for field in dataclasses.fields(many):
-            assert getattr(many, field.name)[1, 2] == pytest.approx(getattr(single, field.name))
+            each = np.broadcast_to(getattr(many, field.name), (3, 4))
+            assert each[1, 2] == pytest.approx(getattr(single, field.name))
     unequal, by_itself = pair.weigh_apart(old, new[..., :3]), pair.weigh_apart(old[0, 1], new[0, 1, :3])
     assert unequal.size[0, 1] == pytest.approx(by_itself.size)
 
@@ -236,6 +237,19 @@ def test_of_unequal_sides_the_one_with_fewer_blocks_is_known_worse_where_they_ar
     sides = unit * np.array(many), unit * np.array(few)
     found = pair.weigh_apart(*(sides if is_new else sides[::-1]))
     assert float(found.size) == pytest.approx(wider / 2.0 + 1.0 / 4.0)
+
+
+def test_a_new_side_that_is_noisier_in_every_series_is_known_for_it_in_each() -> None:
+    random = np.random.default_rng(31)
+    old, new = random.normal(size=(2000, 10, 10)), random.normal(size=(2000, 10, 3))
+
+    def told(series: int, times: float) -> float:
+        weighed = pair.weigh_apart(old[:, :series], times * new[:, :series])
+        return float((pair.tell(pair.lend_to(weighed, np.zeros(len(old)))).p_value <= 0.05).mean())
+
+    assert 0.03 < told(10, 1.0) < 0.05
+    assert told(10, 3.0) < 0.055
+    assert told(1, 3.0) > 0.1  # three blocks of one series say too little
 
 
 def test_the_difference_that_would_have_been_seen_is_so_in_four_of_five_cases() -> None:
