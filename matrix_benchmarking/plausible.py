@@ -1,6 +1,7 @@
 """Values that can't be: numbers of one run in, sentences out. None is unknown, and passes.
 
-No rule says what is likely: each says what no measurement can give, with room for rounding. That a mean is too low
+No rule says what is likely: each says what no measurement can give, with room for rounding. Two say what makes others
+doubtful: requests in flight, by limits that the caller sets, and a GPU that was held back. That a mean is too low
 beside a quantile is Markov's inequality: where a share of values that are not negative is at least Q, their mean is at
 least that share of Q.
 """
@@ -101,6 +102,17 @@ def shares(**values: Number) -> list[str]:
         for name, value in values.items()
         if value is not None and not -RELATIVE_ROUNDING <= value <= 1 + RELATIVE_ROUNDING
     ]
+
+
+SLOWED = 0.02
+"""The share of a run in which a GPU was slowed from which it is worth a warning."""
+
+
+def held_back(share: Number) -> list[str]:
+    """That heat or a weak power supply slowed the GPU in a *share* of the run's samples, where that is worth saying."""
+    if share is None or share <= SLOWED:
+        return []
+    return [f"heat or its power supply slowed the GPU in {share * 100:.0f} % of the run"]
 
 
 def counts(

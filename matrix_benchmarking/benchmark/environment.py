@@ -18,6 +18,8 @@ from ..version import __version__
 # How old a load is, in its middle, when NVML gives it: a mean over 0.2 s (on an H100, driver 580) that ended up to as
 # long before.
 LAG_S = 0.2
+# NVML's reasons for a slower clock: HwSlowdown, SwThermalSlowdown, HwThermalSlowdown and HwPowerBrakeSlowdown.
+_HELD_BACK = 0x8 | 0x20 | 0x40 | 0x80
 
 
 class Gpus:
@@ -40,6 +42,13 @@ class Gpus:
         """The share of each GPU's memory that is in use, 0 to 1; empty if one can't be read."""
         return [info.used / info.total for info in self._each("nvmlDeviceGetMemoryInfo")]
 
+    def held_back(self) -> list[bool]:
+        """Whether heat, or a power supply that gives too little, slows each GPU's clock; empty if one can't be read.
+
+        A limit of its power doesn't count: that is how a GPU was bought and set up, and `describe` tells it.
+        """
+        return [bool(reasons & _HELD_BACK) for reasons in self._each("nvmlDeviceGetCurrentClocksThrottleReasons")]
+
     def processes(self) -> list[set[int]]:
         """The ids of the processes that compute on each GPU; in a container NVML may show none, or the host's ids."""
         found = self._each("nvmlDeviceGetComputeRunningProcesses")
@@ -52,7 +61,7 @@ class Gpus:
             return []
 
     def describe(self) -> list[dict[str, Any]]:
-        """Model, memory in bytes and driver version of each GPU."""
+        """Model, memory in bytes, driver version and limit of the power in W of each GPU, as far as they are told."""
         described: list[dict[str, Any]] = []
         for handle in self._handles:
             known: dict[str, Any] = {"model": None}
@@ -60,6 +69,7 @@ class Gpus:
                 memory_bytes = int(self._nvml.nvmlDeviceGetMemoryInfo(handle).total)
                 known = {"model": self._nvml.nvmlDeviceGetName(handle), "memory_total_bytes": memory_bytes}
                 known["driver"] = self._nvml.nvmlSystemGetDriverVersion()
+                known["power_limit_watts"] = self._nvml.nvmlDeviceGetEnforcedPowerLimit(handle) / 1000
             described.append(known)
         return described
 

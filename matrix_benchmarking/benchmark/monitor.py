@@ -31,6 +31,7 @@ class Monitor:
         self._main_memory: list[float] = []
         self._gpus_load: list[list[float]] = []
         self._gpus_memory: list[list[float]] = []
+        self._gpus_held_back: list[list[float]] = []
         self._used_gpus: set[int] = set()
         self._process_load: dict[str, list[float]] = {name: [] for name in processes}
         self._own_cores = 0.0
@@ -67,6 +68,7 @@ class Monitor:
             "main_memory": pick(self._main_memory),
             "gpus_load": of_gpus(self._gpus_load, round(LAG_S / INTERVAL_S)),
             "gpus_memory": of_gpus(self._gpus_memory),
+            "gpus_held_back": of_gpus(self._gpus_held_back),
             "gpus": gpus or None,
             "processes": {name: pick(values) for name, values in self._process_load.items() if self._processes[name]},
             "monitor_cores": round(self._own_cores, 4),
@@ -92,6 +94,7 @@ class Monitor:
         self._main_memory.append(round(psutil.virtual_memory().percent / 100, 4))
         self._gpus_load.append([round(load, 4) for load in self._gpus.loads()])
         self._gpus_memory.append([round(share, 4) for share in self._gpus.memory()])
+        self._gpus_held_back.append([float(one) for one in self._gpus.held_back()])
         if len(self._time) % _SAMPLES_A_LOOK == 1:
             self._look_for_gpus()
         for name, loads in self._process_load.items():

@@ -26,6 +26,9 @@ class TwoGpus:
     def memory(self):
         return [0.5, 0.125]
 
+    def held_back(self):
+        return [False, True]
+
     def processes(self):
         return [set(), set()]
 
@@ -72,7 +75,7 @@ def test_without_a_gpu_its_load_is_unknown_and_not_zero():
         def loads(self):
             return []
 
-        memory = processes = loads
+        memory = held_back = processes = loads
 
     began = time.time()
     with Monitor({}, NoGpu()) as monitor:
@@ -175,6 +178,9 @@ def _nvml(**changes):
         "nvmlDeviceGetComputeRunningProcesses": lambda handle: [types.SimpleNamespace(pid=7 + handle)],
         "nvmlDeviceGetName": lambda handle: "NVIDIA L4",
         "nvmlSystemGetDriverVersion": lambda: "570.1",
+        "nvmlDeviceGetEnforcedPowerLimit": lambda handle: 72_000,
+        # of the first its power is limited and it idles, the second is too hot as well
+        "nvmlDeviceGetCurrentClocksThrottleReasons": lambda handle: [0x4 | 0x1, 0x4 | 0x20][handle],
     }
     return types.SimpleNamespace(**functions | {name: make(NVMLError) for name, make in changes.items()})
 
@@ -191,7 +197,10 @@ def test_gpus_are_read_through_nvml():
     assert gpus.loads() == [0.37, 1.0]
     assert gpus.memory() == [0.25, 0.25]
     assert gpus.processes() == [{7}, {8}]
-    assert gpus.describe()[0] == {"model": "NVIDIA L4", "memory_total_bytes": 16, "driver": "570.1"}
+    assert gpus.held_back() == [False, True]
+    known = {"model": "NVIDIA L4", "memory_total_bytes": 16, "driver": "570.1"}
+    assert gpus.describe()[0] == {**known, "power_limit_watts": 72.0}
+    assert Gpus(_nvml(nvmlDeviceGetEnforcedPowerLimit=_failing)).describe()[0] == known
 
 
 @pytest.mark.parametrize("function", ["nvmlInit", "nvmlDeviceGetCount"])

@@ -13,7 +13,7 @@ from benchmark_support.machines import REPOSITORY, Machines
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from download_support.bucket import emptied
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 MINIMAL = "examples/minimal_workload.py"
 SAMPLES = {

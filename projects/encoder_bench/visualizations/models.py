@@ -25,7 +25,7 @@ from matrix_benchmarking.kpi import (
 from matrix_benchmarking.models import ExclusiveModel, SemVer, getKPIsModel
 from matrix_benchmarking.models import Metadata as BaseMetadata
 
-LTS_SCHEMA_VERSION = "1.2"
+LTS_SCHEMA_VERSION = "1.3"
 KPI_SETTINGS_VERSION = "1.0"
 
 Fraction = Annotated[float, Ge(0), Le(1)]
@@ -84,6 +84,7 @@ class Results(ExclusiveModel):
     cpu_util: Fraction | None = None
     gpu_util: Fraction | None = None
     gpu_memory: Fraction | None = None
+    gpu_held_back: Fraction | None = None
     main_memory: Fraction | None = None
     load_generator_cpu: NonNegative | None = None
     load_generator_competes: bool | None = None

@@ -17,7 +17,7 @@ from matrix_benchmarking.cli import main
 from matrix_benchmarking.cluster import connection
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 WORKLOAD = """
 from matrix_benchmarking.store import BaseStore

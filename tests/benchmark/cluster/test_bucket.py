@@ -23,7 +23,7 @@ from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 RESULTS = "s3://results/night"
 

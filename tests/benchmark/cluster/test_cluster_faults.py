@@ -19,7 +19,7 @@ from matrix_benchmarking.cli import main
 from matrix_benchmarking.settings import read_settings_file
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 def write(command: str, **content: Any) -> None:

@@ -19,7 +19,7 @@ from matrix_benchmarking.benchmark import file as files
 from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.commands import benchmark_shown
 
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 def shown(words: list[str], directory: Path) -> str:

@@ -12,7 +12,7 @@ from benchmark_support.machines import Machines, starter
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 def write(command: str, **content: object) -> None:

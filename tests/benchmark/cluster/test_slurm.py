@@ -18,7 +18,7 @@ from benchmark_support.slurm import slurm
 from matrix_benchmarking.recorded import read_block
 
 PAGE = Path(REPOSITORY) / "docs" / "cluster.md"
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 
 @pytest.fixture(scope="module")

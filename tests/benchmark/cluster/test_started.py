@@ -16,7 +16,7 @@ from benchmark_support.sshd import ssh_hosts
 
 from matrix_benchmarking.recorded import read_block
 
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("cluster")
 
 SSH = "{ssh: [n1, n2]}"
 

@@ -51,6 +51,12 @@ def test_gpus_are_averaged_and_the_highest_memory_counts():
     assert (log.gpu_util, log.gpu_memory_max) == (pytest.approx(0.3), 0.3)
 
 
+def test_a_gpu_is_held_back_in_the_samples_in_which_any_is():
+    log = parse_utilization(LOG | {"gpus_held_back": [[0.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]]})
+    assert log.gpu_held_back == 0.5
+    assert parse_utilization(LOG).gpu_held_back is None
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -25,6 +25,13 @@ def test_each_sample_is_the_mean_over_its_devices_and_memory_their_maximum():
     assert (seen.cores, highest(seen.main_memory), seen.doubts) == (2, 0.3, [])
 
 
+def test_a_gpu_that_heat_slowed_is_said():
+    content = {"time": [1.0, 2.0, 3.0, 4.0], "gpus_load": [[0.9, 0.8]] * 4}
+    seen = parse_system_log(content | {"gpus_held_back": [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]})
+    assert seen.doubts == ["heat or its power supply slowed the GPU in 25 % of the run"]
+    assert parse_system_log(content | {"gpus_held_back": [[0.0, 0.0]] * 4}).doubts == []
+
+
 @pytest.mark.parametrize("gpus", [[], [[], [], []], None])
 def test_a_device_that_is_not_there_is_unknown_and_not_idle(gpus):
     content = {"time": [1.0, 2.0, 3.0], "main_memory": [0.5] * 3, "cpus_load": [[0.1]] * 3, "gpus_load": gpus}

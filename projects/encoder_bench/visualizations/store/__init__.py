@@ -153,7 +153,16 @@ BUSY_SHARE = 0.8
 """Share of the load generator's cores from which it may be the limit."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
-_SHARES = ("cpu_util", "gpu_util", "gpu_memory", "main_memory", "accuracy", "reference_accuracy", "label_agreement")
+_SHARES = (
+    "cpu_util",
+    "gpu_util",
+    "gpu_memory",
+    "gpu_held_back",
+    "main_memory",
+    "accuracy",
+    "reference_accuracy",
+    "label_agreement",
+)
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
 LAZY, CROWDED, OF_UNITS = 0.05, 1.25, 50.0
@@ -206,7 +215,7 @@ def warnings(lts_payload: models.Payload) -> list[str]:
         sentences.append(f"k6 competed with the server for its cores: it took {share} of one")
     if results.other_cpu is not None and results.other_cpu > DISTURBING_CORES:
         sentences.append(f"other processes disturbed the run: they took {as_percent(results.other_cpu)} of a core")
-    return sentences
+    return sentences + plausible.held_back(results.gpu_held_back)
 
 
 def implausible(lts_payload: models.Payload) -> list[str]:
@@ -334,6 +343,7 @@ def _around(results: types.SimpleNamespace) -> dict[str, object]:
         "cpu_util": of_server.cpu_util if of_server else None,
         "gpu_util": of_server.gpu_util if of_server else None,
         "gpu_memory": of_server.gpu_memory_max if of_server else None,
+        "gpu_held_back": of_server.gpu_held_back if of_server else None,
         "main_memory": of_server.main_memory_max if of_server else None,
         "load_generator_cpu": log.process_cores.get("k6") if log else None,
         "load_generator_cores": len(cpus) if isinstance(cpus, list) and cpus else None,

@@ -180,7 +180,8 @@ def parse_utilization(content: object, server_cpus: Sequence[int] | None = None)
     """
     if not isinstance(content, dict) or not isinstance(content.get("time"), list):
         raise ValueError("is not a utilisation log: it has no list 'time'")
-    series = {name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")}
+    names = ("cpus_load", "main_memory", "gpus_load", "gpus_memory", "gpus_held_back")
+    series = {name: content.get(name) or [] for name in names}
     processes = content.get("processes") or {}
     if not isinstance(processes, dict):
         raise ValueError("'processes' is not a mapping")
@@ -201,6 +202,7 @@ def parse_utilization(content: object, server_cpus: Sequence[int] | None = None)
         log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
         log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))
         log.gpu_memory_max = max((max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None)
+        log.gpu_held_back = mean([max(row) for row in _pick(series["gpus_held_back"], inside) if row])
         log.main_memory_max = max(_pick(series["main_memory"], inside), default=None)
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
         log.other_cores = _other_cores(_pick(series["cpus_load"], inside), log.process_cores)

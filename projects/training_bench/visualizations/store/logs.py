@@ -4,7 +4,7 @@
 ``time[]`` (seconds since 1970), ``main_memory[]``, ``cpus_load[][]``, ``gpus_load[][]`` and ``gpus_memory[][]``: one
 entry a sample, with one number a device in the nested ones. matbench's own ``utilization.json`` has this form too. An
 empty vector says that the device is not there or was not measured: unknown, not zero. matbench's monitor adds
-``processes.script[]``: how many cores the training itself took.
+``processes.script[]``: how many cores the training itself took, and ``gpus_held_back[][]``, 1 where heat slowed a GPU.
 
 As the benchmark behind the public layout does it, an epoch's load is the mean of the samples from its start to its end,
 and an epoch is not used where the log begins after its start or ends before its end.
@@ -19,6 +19,7 @@ import math
 import types
 from collections.abc import Sequence
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.errors import needing
 from matrix_benchmarking.plausible import is_number
 
@@ -121,6 +122,8 @@ def parse_system_log(content: object) -> types.SimpleNamespace:
         cores=cores,
         doubts=[],
     )
+    held_back = [max(row, default=None) for row in _rows(content, "gpus_held_back")]
+    log.doubts += plausible.held_back(mean([one for one in held_back if one is not None]))
     rows: dict[str, Sequence[object]] = {"gpus_load": gpus, "gpus_memory": gpu_memory, "cpus_load": cpus}
     for name, values in {**rows, "main_memory": main_memory, "processes.script": used}.items():
         log.doubts += _doubts(name, values, len(time))
