@@ -57,7 +57,7 @@ window.matbenchTables = (() => {
   const places = new ResizeObserver((changes) => {
     for (const { target } of changes) {
       const { clientWidth: width, firstElementChild: table } = target;
-      if (fitted.get(table) === width) continue;
+      if (!table || fitted.get(table) === width) continue; // another answer has none, or not yet
       fitted.set(table, width);
       table.classList.remove("tight", "tighter");
       for (const look of ["tight", "tighter"]) if (table.offsetWidth > width) table.classList.add(look);

@@ -77,3 +77,15 @@ def test_a_table_that_is_too_wide_is_made_as_narrow_as_it_can_be(tab: Any, addre
         box.evaluate("box => { box.style.width = ''; }")
         visit.until(f"!{is_tight}")
         assert visit.complaints == []
+
+
+def test_a_place_whose_table_has_gone_is_looked_at_without_a_complaint(tab: Any, address: str) -> None:
+    with Visit(tab, address) as visit:
+        visit.open("")
+        visit.page.locator(".table-scroll table.ready").first.evaluate(
+            "table => { const place = table.parentElement; table.remove(); place.style.width = '300px'; }"
+        )
+        visit.page.evaluate(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50))))"
+        )
+        assert visit.complaints == []
