@@ -19,6 +19,7 @@ from .controls import Control, Number, read
 from .environments import repeat_section
 from .plot_ranking import limit_picture, pictures
 from .report_errors import left_out
+from .series_tables import run_links
 from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, setting_cells, setting_columns, table
 
 if TYPE_CHECKING:
@@ -275,9 +276,8 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
 
 
 def runs_cell(runs: Sequence[Entry], href: Href) -> Cell:
-    count = len(runs)
-    links: list[Node] = [] if count == 1 else [f"{count} runs: "]
-    for number, entry in enumerate(runs, 1):
-        label = "1 run" if count == 1 else str(number)
-        links += [html.A(label, href=href(entry), title=entry.name), " "]
-    return Cell(links, sort=count)
+    def link(run: Entry, text: str) -> Node:
+        return html.A(text, href=href(run), title=run.name)
+
+    links = [link(runs[0], "1 run")] if len(runs) == 1 else [f"{len(runs)} runs: ", *run_links(runs, link)]
+    return Cell(links, sort=len(runs))

@@ -48,7 +48,7 @@ from .compare_sides import (
 )
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
-from .series_tables import size_cell
+from .series_tables import run_links, size_cell
 from .tables import (
     Cell,
     Column,
@@ -372,8 +372,7 @@ class CompareReport(Report):
         runs = [(entry, side) for side in ("old", "new") for entry in _runs(pair, side)]
         links: list[Node] = []
         for side in ("old", "new"):
-            mine = [entry for entry, of in runs if of == side]
-            links += [f"{side} ", *(part for at, run in enumerate(mine, 1) for part in (self.link(run, str(at)), " "))]
+            links += [f"{side} ", *run_links([entry for entry, of in runs if of == side], self.link), " "]
         levels = (verdict.old_level, verdict.new_level)
         shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)

@@ -162,9 +162,9 @@ class KPIReport(Report):
         ]
 
         def row(runs: Sequence[Entry]) -> Row:
-            links: list[Node] = [[self.link(entry, show(number)), " "] for number, entry in enumerate(runs, 1)]
             settings = setting_cells(runs[0].settings, names)
-            return [*settings, *(_value_cell(runs, kpi) for kpi in kpis), Cell(links, sort=len(runs))]
+            links = Cell(run_links(runs, self.link), sort=len(runs))
+            return [*settings, *(_value_cell(runs, kpi) for kpi in kpis), links]
 
         return table(columns, map(row, points), caption="Mean over the runs at each point")
 

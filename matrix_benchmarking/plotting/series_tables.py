@@ -13,7 +13,7 @@ from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Columns, Node, Row, count_cell, html, kpi_cell, table
 from .template import short
 
-RUNS_LINKED = 5
+RUNS_LINKED = 10
 LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
 SIGNS = {WORSE: "✕\u00a0", BETTER: "★\u00a0", DOUBTFUL: "◆\u00a0", OTHER: ""}
 """The same signs as in the charts, so that colour isn't all that tells."""
@@ -191,6 +191,7 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:
 
 
 def run_links(entries: Sequence[Entry], link: Link) -> list[Node]:
+    """Links to the first of *entries*, by their numbers; the page of each leads to the others."""
     parts: list[Node] = []
     for number, entry in enumerate(entries[:RUNS_LINKED], 1):
         parts += [link(entry, str(number)), " "]

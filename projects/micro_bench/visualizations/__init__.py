@@ -65,6 +65,7 @@ def implausible(lts_payload: Payload) -> list[str]:
 workload = Workload(
     name="micro_bench",
     store=reader_store(READERS, models_kpis=kpi.collect(KPIS)),
+    variant_keys=["command"],
     group_keys=["tool", "benchmark", "aggregate"],
     implausible=implausible,
     regression=RegressionKeys(comparison_keys=["version"], sorting_keys=["tool", "benchmark"]),
