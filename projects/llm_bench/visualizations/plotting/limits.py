@@ -60,10 +60,11 @@ class HighestLoad(Plot):
         if not latencies or not loads:
             return found
         second = [name for name in latencies if not name.startswith(latencies[0].split("_")[0])] or latencies
-        for name, limit, one in ((FIRST, FIRST_LIMIT, _worst(latencies)), (SECOND, SECOND_LIMIT, _worst(second))):
-            found.append(Choice(name, "Latency", tuple(latencies), default=one))
+        limits = (("first", FIRST, FIRST_LIMIT, _worst(latencies)), ("second", SECOND, SECOND_LIMIT, _worst(second)))
+        for place, name, limit, one in limits:
+            found.append(Choice(name, f"Highest load: {place} limit on", tuple(latencies), default=one))
             found.append(Number(limit, "at most", DEFAULTS[one.split("_")[0]], minimum=0, unit="s"))
-        return [*found, Choice(LOAD, "Load", tuple(loads), default=loads[0])]
+        return [*found, Choice(LOAD, "Highest load: counted in", tuple(loads), default=loads[0])]
 
     def draw(self, view: View) -> Drawn:
         if LOAD not in {control.name for control in self.controls()}:
