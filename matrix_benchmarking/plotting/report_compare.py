@@ -425,8 +425,9 @@ HOW_TO_READ = (
     "take no part.",
     "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best configuration "
     "has plain means, which are a little larger.",
-    "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured are "
-    "compared one by one, else campaigns. At least two are needed.",
+    "A campaign is one start of a benchmark on one machine, a round one pass of it over its points; each is a block, "
+    "whose runs share a mood of the machine. Rounds in which both sides were measured are compared one by one, else "
+    "campaigns. At least two are needed.",
     "The interval of the mean is about the settings that were measured. It does not say that every setting gains; the "
     "pairs do.",
     "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be called "

@@ -269,7 +269,8 @@ class HistoryReport(Report):
 
 HOW_TO_READ = (
     "The verdicts are those of the regression analysis: each series against its whole history. What one block of runs "
-    "alone supports is suspected; worse is what another block confirms.",
+    "(one start of a benchmark, or one pass of it over its points) alone supports is suspected; worse is what another "
+    "block confirms.",
     "A change is the newest level of a series against the one before it, not the newest version against the last.",
     "A run without a link is known from the history alone; its id is behind its number.",
 )
