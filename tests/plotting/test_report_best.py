@@ -202,3 +202,9 @@ def test_without_a_limited_kpi_the_plot_says_so(toy: Workload) -> None:
 )
 def test_a_table_says_of_how_many_runs_a_warning_is(warning: str, said: str) -> None:
     assert _kinds([warning]) == said
+
+
+def test_of_many_runs_the_first_ten_are_linked_and_the_others_counted(toy: Workload) -> None:
+    entries = [entry("a", 1, 40.0 + 0.1 * repeat, None, repeat) for repeat in range(12)]
+    page = text(toy, *entries, entry("b", 1, 90.0, None))
+    assert "12 runs: 1 2 3 4 5 6 7 8 9 10 and 2 more" in page
