@@ -281,12 +281,18 @@ def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
 
 
 def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
+
+    Of trees the first one against each that was put beside it.
+    """
     workload = study.workload
     keys = [TREE, *workload.regression.comparison_keys, *workload.variant_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
-        if study.places(name):
+        if name == TREE:
+            new = study.matrix.entries[0].settings.get(TREE)
+            yield from (Candidate(TREE, value, new) for value in values if value != new)
+        elif study.places(name):
             yield _newest(study, name, values)
         elif len(values) <= MOST_VALUES:
             usual = _usual(study.matrix, name, values)

@@ -92,7 +92,7 @@ class CompareReport(Report):
         self._shown: Candidate | None = None
         self._environments: dict[int, dict[str, str]] = {}
         self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
-        self._unofficial: frozenset[Scalar] | None = None  # the trees that somebody brought; the new one unless given
+        self._unofficial: frozenset[Scalar] | None = None  # trees that somebody brought; but the first unless given
 
     def controls(self) -> Sequence[Control]:
         return choices(self.study, self._setting, self._shown)
@@ -149,10 +149,10 @@ class CompareReport(Report):
 
     def _versus(self, switch: Switch) -> str:
         """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
-        brought = {switch.new} if self._unofficial is None else self._unofficial
-        new, old = (
-            " (unofficial)" if switch.setting == TREE and side in brought else "" for side in (switch.new, switch.old)
-        )
+        brought = self._unofficial
+        if brought is None and switch.setting == TREE:
+            brought = frozenset({switch.new, switch.old} - {self.matrix.entries[0].settings.get(TREE)})
+        new, old = (" (unofficial)" if side in (brought or ()) else "" for side in (switch.new, switch.old))
         return f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}{self._at(switch)}"
 
     def _at(self, switch: Switch) -> str:
@@ -223,7 +223,7 @@ class CompareReport(Report):
         return next(iter(self._switches(found) or self._switches(as_wholes(self.study, found))), None)
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
-        """What can be compared, versions first, then the clearest, by the KPI that ranks most of the runs."""
+        """What can be compared, trees and versions first, then the clearest, by the KPI that ranks most of the runs."""
         switches = []
         for one in wanted:
             entries = one.runs_of(self.study)
@@ -238,10 +238,10 @@ class CompareReport(Report):
 
         ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
 
-        def place(one: Switch) -> tuple[bool, bool, bool, bool, float]:
+        def place(one: Switch) -> tuple[float, ...]:
             first = one.effects[0]
             is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
-            known = not self.study.places(one.setting), first.kpi.name not in ranking_kpis
+            known = one.setting != TREE, not self.study.places(one.setting), first.kpi.name not in ranking_kpis
             return *known, not _is_clear(one), not is_suspected, -abs(first.judged.measure.value)
 
         return sorted(switches, key=place)

@@ -20,7 +20,7 @@ from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters, Scalar
 from ...history.alarms import AlarmEvent
-from ...matrix import NOT_SET, Entry, Matrix, typed
+from ...matrix import NOT_SET, TREE, Entry, Matrix, typed
 from ...workload import Workload
 from .. import site
 from ..base import Catalogue
@@ -90,11 +90,11 @@ class Snapshot:
     def opening(self) -> str:
         """The page that the application opens on: of several versions what changed, else the best configuration.
 
-        Two versions are compared: they are no history.
+        Two versions are compared: they are no history. So are directories that somebody put beside each other.
         """
         order = self.study.order_at_hand
-        wanted = None
-        if order is not None and order.axis is not None:
+        wanted = CompareReport.name if len(self.study.matrix.entries.setting(TREE)[0]) > 1 else None
+        if wanted is None and order is not None and order.axis is not None:
             places = {place for (_, label), place in order.of(order.axis).places.items() if label is not NOT_SET}
             wanted = (CompareReport if len(places) == 2 else RegressionReport).name if len(places) > 1 else None
         return next((slug for slug, name in self.slugs.items() if name == wanted), next(iter(self.slugs)))

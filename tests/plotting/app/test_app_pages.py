@@ -17,7 +17,7 @@ from plotting_support.app_support import elements, pages_over, texts
 
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.errors import ConfigError, MatbenchError
-from matrix_benchmarking.matrix import Entry, Matrix, Problem
+from matrix_benchmarking.matrix import Entry, Matrix, Problem, joined
 from matrix_benchmarking.plotting.app import answers as app_answers
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
@@ -61,6 +61,29 @@ def test_the_page_that_it_opens_on_is_what_changed_where_there_are_versions(
     snapshot = pages_over(Matrix(runs), toy_runs.workload(), [], tmp_path).data.snapshot
     assert snapshot is not None
     assert snapshot.opening == expected
+
+
+def test_it_opens_on_the_comparison_of_directories_that_were_put_beside_each_other(tmp_path: Path) -> None:
+    """The first one is the new one, whichever has more runs."""
+    trees = {
+        name: Matrix(
+            [
+                toy_runs.entry({"cost": cost + at / 100, "image": image, "version": "1"}, place * 100 + at)
+                for place, image in enumerate("ab")
+                for at in range(count)
+            ]
+        )
+        for name, cost, count in (("mine", 2.0, 3), ("theirs", 1.0, 5))
+    }
+    matrix = joined({name: _without_ids(tree) for name, tree in trees.items()})
+    pages = pages_over(matrix, toy_runs.workload(), [], tmp_path)
+    assert pages.data.snapshot is not None
+    assert pages.data.snapshot.opening == "compare"
+    assert "tree mine against theirs" in text_of(pages, "")
+
+
+def _without_ids(tree: Matrix) -> Matrix:
+    return Matrix([dataclasses.replace(entry, test_uuid=None) for entry in tree])
 
 
 def test_where_the_version_before_was_better_compare_is_a_link(tmp_path: Path) -> None:
