@@ -7,6 +7,7 @@ runs it was measured together. Both are read leniently: they may come from a str
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,8 @@ VERSION = 1
 """Of the block's record."""
 LONGEST_CAMPAIGN, LARGEST_ROUND = 200, 2**31
 _LONGEST_ENVIRONMENT, _LONGEST_BLOCK = 1 << 20, 1 << 12
+_HIGHEST = 8
+"""How many directories above a file its test directory is looked for."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Environment:
         command: the command line that repeats this one run.
         cpu_model, kernel: of the machine that put the load on, and served where the server was local.
         gpus: models of its GPUs.
-        versions: by component, such as ``k6`` or ``matbench``.
+        versions: by component, such as ``k6``, ``matbench`` or ``GPU driver``.
+        power_limits: of its GPUs, in W, where they are told.
     """
 
     command: str | None = None
@@ -38,6 +42,7 @@ class Environment:
     kernel: str | None = None
     gpus: tuple[str, ...] = ()
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    power_limits: tuple[float, ...] = ()
 
     @property
     def host(self) -> str | None:
@@ -46,9 +51,16 @@ class Environment:
 
 
 def read_environment(location: Path) -> Environment:
-    """The environment of the test directory *location*, leniently: it may come from a stranger, or be absent."""
+    """The environment of the test directory *location*, leniently: it may come from a stranger, or be absent.
+
+    Of a file, which a tool left in a test directory, the nearest one above it.
+    """
     try:
         content = json.loads(read_regular(f"{location}/{ENVIRONMENT_FILE}", _LONGEST_ENVIRONMENT))
+    except NotADirectoryError:
+        above = itertools.islice(location.parents, _HIGHEST)
+        run = next((each for each in above if (each / ENVIRONMENT_FILE).is_file()), None)
+        return Environment() if run is None else read_environment(run)
     except (OSError, ValueError, RecursionError):
         return Environment()
     return parse_environment(content)
@@ -58,15 +70,17 @@ def parse_environment(content: Any) -> Environment:
     """The environment in the decoded file; parts of another form than expected are left out."""
     if not isinstance(content, dict):
         return Environment()
-    gpus, versions = content.get("gpus"), content.get("versions")
-    models = [gpu.get("model") for gpu in gpus if isinstance(gpu, dict)] if isinstance(gpus, list) else []
-    named = versions.items() if isinstance(versions, dict) else ()
+    listed, versions = content.get("gpus"), content.get("versions")
+    gpus = [gpu for gpu in listed if isinstance(gpu, dict)] if isinstance(listed, list) else []
+    named = dict(versions) if isinstance(versions, dict) else {}
+    named |= {"GPU driver": driver} if (driver := next((_text(gpu.get("driver")) for gpu in gpus), None)) else {}
     return Environment(
         command=_text(content.get("command")),
         cpu_model=_text(content.get("cpu_model")),
         kernel=_text(content.get("kernel")),
-        gpus=tuple(model for model in models if isinstance(model, str)),
-        versions={name: str(version) for name, version in named if isinstance(version, (str, int, float))},
+        gpus=tuple(model for gpu in gpus if isinstance(model := gpu.get("model"), str)),
+        versions={name: str(version) for name, version in named.items() if isinstance(version, (str, int, float))},
+        power_limits=tuple(watts for gpu in gpus if isinstance(watts := gpu.get("power_limit_watts"), float)),
     )
 
 

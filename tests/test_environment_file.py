@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.plotting.environments import circumstances
+from matrix_benchmarking.plotting.environments import circumstances, recorded
 from matrix_benchmarking.recorded import Environment, parse_environment, read_environment
 
 RECORDED = {
     "cpu_model": "Xeon",
     "kernel": "Linux 6.18",
-    "gpus": [{"model": "NVIDIA L4", "memory_total_bytes": 1}],
+    "gpus": [{"model": "NVIDIA L4", "memory_total_bytes": 1, "driver": "570.1", "power_limit_watts": 72.0}],
     "versions": {"k6": "1.1.0", "cuda": 12.4},
     "command": "matbench benchmark x.yaml",
 }
@@ -23,9 +23,9 @@ RECORDED = {
 def test_what_is_recorded_is_read(tmp_path):
     (tmp_path / "environment.json").write_text(json.dumps(RECORDED))
     found = read_environment(tmp_path)
-    assert found == Environment(
-        "matbench benchmark x.yaml", "Xeon", "Linux 6.18", ("NVIDIA L4",), {"k6": "1.1.0", "cuda": "12.4"}
-    )
+    versions = {"k6": "1.1.0", "cuda": "12.4", "GPU driver": "570.1"}
+    assert found == Environment("matbench benchmark x.yaml", "Xeon", "Linux 6.18", ("NVIDIA L4",), versions, (72.0,))
+    assert recorded(found)["power"] == "72 W"
 
 
 def test_machines_are_told_apart_by_what_is_recorded_of_them():
@@ -40,9 +40,13 @@ def test_without_a_readable_record_nothing_is_known(tmp_path, content):
     assert read_environment(tmp_path) == Environment()
 
 
-def test_a_test_that_is_a_file_has_no_environment(tmp_path):
-    (tmp_path / "run.json").write_text("{}")
-    assert read_environment(tmp_path / "run.json") == Environment()
+def test_a_test_that_is_a_file_has_the_environment_of_the_directory_that_it_was_written_into(tmp_path):
+    file = tmp_path / "tool" / "run.json"
+    file.parent.mkdir()
+    file.write_text("{}")
+    assert read_environment(file) == Environment()
+    (tmp_path / "environment.json").write_text(json.dumps(RECORDED))
+    assert read_environment(file) == read_environment(tmp_path) != Environment()
 
 
 JSON = st.recursive(

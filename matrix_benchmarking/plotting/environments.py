@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 8
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
-_TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
+_TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel", "power": "Power limit of the GPUs"}
 
 
 HOW_TO_REPEAT = (
@@ -55,6 +55,7 @@ def _either(values: set[str]) -> str:
 
 def recorded(environment: Environment) -> dict[str, str]:
     known = {"cpu": environment.cpu_model, "gpus": ", ".join(environment.gpus), "kernel": environment.kernel}
+    known["power"] = ", ".join(f"{watts:g} W" for watts in environment.power_limits)
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 
 
