@@ -94,6 +94,10 @@ def command(
             raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
         if named.count(name) > 1:
             raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
+    for name, field in ((column, field_name(column)) for column, _, _ in kpi):
+        same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
+        if same:
+            raise ConfigError(f"the KPIs '{name}' and '{same[0]}' would have one name, '{field}': rename a column")
     if versions is not None and versions not in settings:
         raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
@@ -115,7 +119,8 @@ def command(
         stream.write(content.encode("utf-8", "surrogateescape"))
     apart = "are one number, and stay apart as they are written, like all cells of this column"
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
-    warn(_unread(file, [column for column in columns if column not in named], [column for column, _, _ in kpi]))
+    unnamed = [column for column in columns if column not in named]
+    warn(_unread(file, unnamed, settings, [column for column, _, _ in kpi]))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):
@@ -150,21 +155,32 @@ def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[s
     return found
 
 
-def _unread(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> list[str]:
-    """What of the table is in no run: *columns* that nobody named, and what is no number in those of *kpis*."""
+def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str], kpis: Sequence[str]) -> list[str]:
+    """What of the table is in no run: *columns* that nobody named, empty *settings*, *kpis* that are no number."""
     said = [f"left out, since no option names them: {', '.join(columns)}"] if columns else []
     wrong: dict[str, list[str]] = {}
-    total = 0
+    empty: dict[str, int] = {}
+    total = failed = 0
     bad: list[str] = []
     for number, row in rows(file):
         total += 1
         if isinstance(row, str):
             bad.append(f"row {number} {row}")
             continue
+        failed += row.get("exit_code") not in (0, None)
+        for name in settings:
+            empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name in kpis:
             if is_no_number(value := row.get(name)):
                 wrong.setdefault(name, []).append(f"row {number} {'is empty' if value is None else f'has {value!r}'}")
     said += [f"{len(bad)} of {total} rows can't be read: {bad[0]}"] if bad else []
+    said += [
+        f"{name} is empty in {count} of {total} rows, which are points of their own"
+        for name, count in empty.items()
+        if 0 < count < total
+    ]
+    if failed and "exit_code" in columns:
+        said.append(f"exit_code: {failed} of {total} rows say that their run failed, and count as if it hadn't")
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
     return said

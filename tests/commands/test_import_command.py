@@ -58,6 +58,21 @@ def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     ]
 
 
+def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Path, capsys: Capture) -> None:
+    table.write_text("image,p95.ms,p95_ms,exit_code\na,10,900,0\nb,20,100,137\n")
+    options = ["import", "runs.csv", "--settings=image", "--kpi=p95.ms:lower:ms"]
+    assert main([*options, "--kpi=p95_ms:lower:ms"]) == 2
+    assert "'p95.ms' and 'p95_ms' would have one name, 'p95_ms': rename a column" in capsys.readouterr().err
+    assert main(options) == 0
+    assert "exit_code: 1 of 2 rows say that their run failed" in capsys.readouterr().err
+
+
+def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:
+    table.write_text("image,batch,rate\na,1,10\n,8,11\nb,1,20\n,8,21\n")
+    assert main(["import", "runs.csv", "--settings=image,batch", "--kpi=rate:higher"]) == 0
+    assert "image is empty in 2 of 4 rows, which are points of their own" in capsys.readouterr().err
+
+
 def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, capsys: Capture) -> None:
     Path("p.csv").write_text("python,batch,rate\n3.9,1.0,5\n3.1,1.0,7\n3.10,1.0,9\n")
     assert main(["import", "p.csv", "--settings=python,batch", "--kpi=rate:higher"]) == 0

@@ -44,10 +44,10 @@ def parse_log(text: str) -> types.SimpleNamespace:
     """
     baseline: dict[int, types.SimpleNamespace] = {}
     api: dict[int, types.SimpleNamespace] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
         if not line.startswith(("Batch size ", "Concurrency ")):
             continue
-        found = _LINE.fullmatch(line.strip())
+        found = _LINE.fullmatch(line)
         if found is None:
             raise ValueError(f"line {number} is not of the form '{line.split(' ')[0]} … N: … reqs/sec': {line[:80]!r}")
         at, rate = int(found["at"]), _number(found["rate"], number)

@@ -29,6 +29,11 @@ def test_loads_are_fractions_and_a_part_that_is_missing_is_unknown() -> None:
     assert loads == [(pytest.approx(0.206), pytest.approx(0.131)), (pytest.approx(0.436), None), (None, None)]
 
 
+def test_a_line_that_is_indented_is_a_point_too() -> None:
+    indented = parse_log(LOG.replace("Concurrency 8", "  Concurrency 8"))
+    assert indented == parse_log(LOG)
+
+
 def test_a_log_of_one_kind_of_line_has_one_curve() -> None:
     log = parse_log("Batch size 4: 10 reqs/sec\n")
     assert (len(log.baseline), log.api) == (1, [])
