@@ -9,7 +9,7 @@ from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.workload import Gate, Workload
 
 from . import analyze
-from .store import implausible, local_store, warnings
+from .store import differences, implausible, local_store, warnings
 
 if TYPE_CHECKING:
     from matrix_benchmarking.benchmark.load_driver import LoadDriver
@@ -43,6 +43,7 @@ workload = Workload(
     gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),
     warnings=warnings,
     implausible=implausible,
+    differences=differences,
     price=_price,
     load_drivers={"k6": _k6},
     reports=_reports,

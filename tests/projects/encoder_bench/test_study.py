@@ -10,6 +10,7 @@ import pytest
 from matrix_benchmarking import store
 from matrix_benchmarking.workload import load
 from projects.encoder_bench.visualizations.plotting.sanity import failed_conclusion, failed_frame
+from projects.encoder_bench.visualizations.store import differences
 
 RUN = {
     "total_requests": 1000,
@@ -177,6 +178,16 @@ def test_a_run_of_the_study_with_more_answers_than_requests_and_a_mean_of_nothin
         16: ("-200 requests failed", "1,200 of 1,000 inputs were answered"),
         32: ("the mean latency (0 ms) is too low beside the p95 latency (120.5 ms)",),
     }
+
+
+def test_costs_at_several_prices_of_one_hardware_are_said(tmp_path):
+    write(tmp_path)
+    write(tmp_path, vus=16)
+    (one,), (other,) = ([entry for entry in parse(tmp_path) if entry.settings["vus"] == vus] for vus in (8, 16))
+    one.kpis, other.kpis = ({"1B_cost": cost, "throughput": 50.0} for cost in (100.0, 200.0))
+    assert differences([one, one]) == []
+    (said,) = differences([one, one, other])
+    assert said.endswith("too: 0.018 USD per hour in 2 runs, 0.036 USD per hour in 1 run.")
 
 
 def test_latencies_that_contradict_the_throughput_are_said(tmp_path):

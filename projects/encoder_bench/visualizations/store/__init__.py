@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 from matrix_benchmarking import plausible
-from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar, show
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.models import labels_from
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import (
@@ -246,6 +248,24 @@ def _in_flight(lts_payload: models.Payload, **limits: float) -> list[str]:
     answered = results.requests - (results.failed_requests or 0)
     per_s, mean_s = answered / results.duration_s, results.avg_latency_ms / 1000
     return plausible.in_flight(per_s=per_s, mean_s=mean_s, allowed=vus, name="vus", **limits)
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Why costs may not be alike: one hardware was counted at several prices, as runs of a history may have been."""
+    prices: dict[str, Counter[str]] = {}
+    for entry in entries:
+        cost, throughput = entry.kpis.get("1B_cost"), entry.kpis.get("throughput")
+        if cost and throughput:
+            hardware = "/".join(show(entry.settings[name]) for name in ("vendor", "hw_type") if name in entry.settings)
+            usd = cost * throughput * models.SECONDS_PER_HOUR / models.BILLION
+            prices.setdefault(hardware, Counter())[f"{usd:.4g}"] += 1
+    return [
+        f"{hardware} was counted at several prices, in which costs differ, too: "
+        + ", ".join(f"{usd} USD per hour in {count_of(count, 'run')}" for usd, count in counts.most_common())
+        + "."
+        for hardware, counts in prices.items()
+        if len(counts) > 1
+    ]
 
 
 def _inputs_per_request(settings: Mapping[str, Scalar]) -> int | None:
