@@ -77,6 +77,10 @@ def latencies(
     return sentences + [f"{said('mean')} is too low beside {said(name)}" for name in beside[:1]]
 
 
+LAZY, CROWDED, OF_UNITS = 0.05, 1.25, 50.0
+"""Requests in flight, of those that may be: what is below and above is worth a warning; and what only a unit explains."""
+
+
 def in_flight(
     *, per_s: Number, mean_s: Number, allowed: object, name: str, least: float = 0.0, most: float = math.inf
 ) -> list[str]:

@@ -33,8 +33,6 @@ LATE_SHARE = 0.1
 BEHIND = 0.95
 COLD = 5.0
 SHORT = 0.9
-LAZY, CROWDED = 0.05, 1.25
-"""Requests in flight, of those that may be, that are worth a warning."""
 PARTS = 1.5
 """How many times as long as the times of its tokens an answer may take, or the other way round."""
 COUNTED = {"input_length": "tokens", "output_length": "tokens", "concurrency": "requests"}
@@ -104,8 +102,8 @@ def _is_below(value: object, least: float) -> bool:
 
 def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     """Signs that not as many requests were in flight as the settings say; at a rate they may be fewer."""
-    least = LAZY if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
-    found = [*_in_flight(results, settings, least=least, most=CROWDED)]
+    least = plausible.LAZY if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
+    found = [*_in_flight(results, settings, least=least, most=plausible.CROWDED)]
     parts = _known(results, "ttft_mean", "tpot_mean", "output_length_mean", "e2e_mean")
     if parts is not None and min(parts) >= 0:
         first, each, length, whole = parts
@@ -203,7 +201,6 @@ def differences(entries: Sequence[Entry]) -> list[str]:
 
 ROUNDED = 1.01  # a part may be so many times the whole, by rounding and by how tools take their durations
 WINDOW = 2.0  # of how many times the run a latency may be: some tools' run is a window that requests reach out of
-OF_UNITS = 50.0  # times the limit, or another number that is to be the same, only a wrong unit explains
 _SAID = {"mean": "mean", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99"}
 NEVER_NEGATIVE = [name for name in MEASURES if not name.startswith("schedule_delay")]
 
@@ -229,7 +226,7 @@ def implausible(lts_payload: Payload) -> list[str]:
         found.append(
             f"a whole answer takes {whole:.3g} s, the mean, and its first token {first:.3g} s: a unit is wrong"
         )
-    found += [f"{each}: a unit is wrong" for each in _in_flight(results, settings, most=OF_UNITS)]
+    found += [f"{each}: a unit is wrong" for each in _in_flight(results, settings, most=plausible.OF_UNITS)]
     found += _disagreeing(known)
     shares = ("error_share", "cache_hit_share", "acceptance_rate", "gpu_utilization")
     found += plausible.shares(**{name: known.get(name) for name in shares})
@@ -256,7 +253,7 @@ def _disagreeing(known: Mapping[str, float]) -> list[str]:
         rate, told = known.get("requests_per_s"), known.get(f"{name}_tokens_per_s")
         if rate and told and None not in parts:
             worked_out = rate * sum(part for part in parts if part is not None)
-            if not worked_out / OF_UNITS <= told <= worked_out * OF_UNITS:
+            if not worked_out / plausible.OF_UNITS <= told <= worked_out * plausible.OF_UNITS:
                 of = "their lengths" if len(lengths) > 1 else f"{name}_length_mean"
                 found.append(f"{name}_tokens_per_s is {told:,.4g}, and requests_per_s by {of} are {worked_out:,.4g}")
     return found

@@ -167,8 +167,6 @@ _SHARES = (
 )
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
-LAZY, CROWDED, OF_UNITS = 0.05, 1.25, 50.0
-"""Requests in flight by a virtual user that are worth a warning, and so many that only a wrong unit explains them."""
 
 
 def generate_lts_payload(
@@ -204,8 +202,10 @@ def warnings(lts_payload: models.Payload) -> list[str]:
         )
     sentences += _load_generator_limits(results)
     if results.schedule_lag_p95_ms is None:  # at a rate, users wait for their turn
-        sentences += [f"{each}: users paused, or a unit is wrong" for each in _in_flight(lts_payload, least=LAZY)]
-    sentences += _in_flight(lts_payload, most=CROWDED)
+        sentences += [
+            f"{each}: users paused, or a unit is wrong" for each in _in_flight(lts_payload, least=plausible.LAZY)
+        ]
+    sentences += _in_flight(lts_payload, most=plausible.CROWDED)
     if results.invalid_answers:
         sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
     if results.other_shapes:
@@ -237,7 +237,7 @@ def implausible(lts_payload: models.Payload) -> list[str]:
     others = getattr(lts_payload, "other_latencies", {})
     run = results.duration_s * 1000 if results.duration_s else None
     sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
-    sentences += [f"{each}: a unit is wrong" for each in _in_flight(lts_payload, most=OF_UNITS)]
+    sentences += [f"{each}: a unit is wrong" for each in _in_flight(lts_payload, most=plausible.OF_UNITS)]
     return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
 
 
