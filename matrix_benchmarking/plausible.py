@@ -78,7 +78,7 @@ def latencies(
 
 
 LAZY, CROWDED, OF_UNITS = 0.05, 1.25, 50.0
-"""Requests in flight, of those that may be: what is below and above is worth a warning; and what only a unit explains."""
+"""Requests in flight, of those that may be: below and above is worth a warning; beyond the last, a unit is wrong."""
 
 
 def in_flight(
