@@ -113,6 +113,7 @@ class Metadata(ExclusiveModel):
         repeat: index among the runs at the same settings.
         campaign: id of the start of a benchmark, on one host, that measured it; left out where none is recorded.
         round: which pass over the points of an interleaved campaign, from 1; left out where it belongs to none.
+        host: what tells the machine that measured it from others: processor, GPUs, kernel; left out where unknown.
         measurement: digest of the recorded artifacts, ending with ``*`` where other tests of the tree have the same;
             None without any. By it a history knows a measurement that is described or computed anew.
         start, end: when the test ran; None where the artifacts don't tell.
@@ -129,6 +130,7 @@ class Metadata(ExclusiveModel):
     repeat: int = 0
     campaign: str | None = None
     round: int | None = None
+    host: str | None = None
     measurement: str | None = None
     start: pydantic.AwareDatetime | None = None
     end: pydantic.AwareDatetime | None = None

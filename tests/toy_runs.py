@@ -10,7 +10,7 @@ from matrix_benchmarking.matrix import Entry, Facts
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
 DAY_US = 24 * 3600 * 10**6
-NO_LABELS = ("cost", "rate", "memory", "day", "recorded", "exit_code", "other_units", "other_directions")
+NO_LABELS = ("cost", "rate", "memory", "day", "recorded", "exit_code", "other_units", "other_directions", "host")
 
 
 @kpi.LowerBetter
@@ -46,6 +46,7 @@ def entry(run: dict[str, Any], number: int) -> Entry:
         labels,
         frozenset(run.get("other_units", ())),
         frozenset(run.get("other_directions", ())),
+        host=run.get("host"),
     )
     return Entry(
         settings={name: value for name, value in labels.items() if not isinstance(value, dict)},

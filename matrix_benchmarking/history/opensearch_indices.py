@@ -35,7 +35,7 @@ def _object(properties: Document, dynamic: str = "strict") -> Document:
 
 _METADATA = {
     **dict.fromkeys(("workload", "test_uuid"), _EXACT),
-    **dict.fromkeys(("lts_schema_version", "campaign", "presets"), _KEYWORD),
+    **dict.fromkeys(("lts_schema_version", "campaign", "host", "presets"), _KEYWORD),
     **dict.fromkeys(("start", "end"), _DATE),
     **dict.fromkeys(("exit_code", "repeat", "round"), _LONG),
     **dict.fromkeys(("settings", "missing_kpis"), _UNINDEXED),

@@ -21,7 +21,7 @@ from ..workload import Workload
 
 PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_ADDED = frozenset({"measurement", "campaign", "round"})
+_ADDED = frozenset({"measurement", "campaign", "round", "host"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

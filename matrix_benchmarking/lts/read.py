@@ -72,9 +72,11 @@ def head_of(payload: Document) -> Head:
     """The head of a *payload*. Raises KeyError, TypeError, AttributeError: it is none."""
     metadata = payload["metadata"]
     present = [kpi for kpi in payload["kpis"].values() if kpi is not None]
+    said = metadata.get("host")
+    host = said if isinstance(said, str) else recorded.parse_environment(metadata.get("environment")).host
     return Head(
         **{name: metadata.get(name) for name in _OF_METADATA},
-        host=recorded.parse_environment(metadata.get("environment")).host,
+        host=host or None,
         labels=present[0].get("labels") if present else None,
         values=[kpi["value"] for kpi in present],
     )

@@ -149,7 +149,7 @@ def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry)
     for name, value in known.items():
         if not hasattr(metadata, name):
             setattr(metadata, name, value)
-    for name, value in (("campaign", entry.campaign), ("round", entry.round)):
+    for name, value in (("campaign", entry.campaign), ("round", entry.round), ("host", entry.host)):
         if value is not None and not hasattr(metadata, name):  # payloads of runs without it stay as they were
             setattr(metadata, name, value)
 

@@ -11,10 +11,11 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
-from ...lts.read import host_of_entry, is_of_a_payload
+from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
+from ..machines import of_each, with_settings
 from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
@@ -57,6 +58,7 @@ def findings(
         *label_findings(good, points, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
+        *_machines(good, workload, in_order),
         *(
             Finding("unlike", each, EVERY)
             for each in (workload.differences(matrix.entries) if workload.differences else ())
@@ -160,15 +162,21 @@ def _identity(entry: Entry) -> object:
 def _hosts(good: Rows) -> Iterator[Finding]:
     """Campaigns, each one start of a benchmark on one host, whose runs are of several."""
     campaigns = good.having("campaign")
-    of_runs = list(map(host_of_entry, campaigns)) if good.table.has_facts else campaigns.values("host")
     hosts: dict[str, set[str]] = {}
-    for campaign, host in zip(campaigns.values("campaign"), of_runs, strict=True):
+    for campaign, host in zip(campaigns.values("campaign"), of_each(campaigns), strict=True):
         hosts.setdefault(campaign, set()).update([host] if host else [])
     torn = campaigns.where(len(hosts[campaign]) > 1 for campaign in campaigns.values("campaign"))
     if torn:
         names = named(sorted(f"'{host}'" for host in set[str]().union(*(of for of in hosts.values() if len(of) > 1))))
         what = f"{_runs(torn)} of a campaign, which is measured on one machine, are of several: {names}"
         yield Finding.of("hosts", f"{what}; noise between them is taken for that within a campaign.", torn)
+
+
+def _machines(good: Rows, workload: Workload, in_order: Order | None) -> Iterator[Finding]:
+    """Settings with which the machine differs, too: versions, or what a ranking compares."""
+    for name, sentence in with_settings(good, workload.regression, in_order):
+        is_version = name in workload.regression.comparison_keys
+        yield Finding("machines", sentence, ANALYSES if is_version else frozenset({AnswerKind.BEST}))
 
 
 def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from ..detect import Change, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
+from ..machines import Sides, between_sides
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
@@ -73,14 +74,14 @@ def analyse(
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
-    verdicts = sorted((_verdict(*each) for each in zip(series, raised, q, strict=True)), key=severity)
+    told = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
     newest = selection.newest
     return Analysis(
         workload=selection.workload,
         data=data,
         question="the newest runs against their history" if newest is None else f"{newest} against its history",
         newest=newest,
-        verdicts=tuple(verdicts),
+        verdicts=tuple(sorted(told, key=severity)),
         not_analysed=(*shown, *selection.skipped),
         order=selection.order,
         notes=selection.notes,
@@ -89,7 +90,16 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
+        beside=between_sides([_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]),
     )
+
+
+def _before_and_since(one: JudgedSeries, verdict: SeriesVerdict) -> Sides:
+    """The runs between which the *verdict* sees a change; without one those of the two newest versions."""
+    points = one.series.points
+    new = len(points) - 1 if verdict.first_bad is None else verdict.first_bad
+    old = new - 1 if verdict.last_good is None else verdict.last_good
+    return (points[old].entries if old >= 0 else ()), points[new].entries
 
 
 def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:

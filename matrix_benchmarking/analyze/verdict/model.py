@@ -150,7 +150,7 @@ class Analysis:
     made_at: dt.datetime  # UTC
     check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
     order: str = ""  # where the order of the versions is from, as a sentence
-    beside: str = ""  # of a comparison, what the history says of the same series, as a sentence
+    beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
 
     def __repr__(self) -> str:
         """Short: a comparison of many series is long."""

@@ -11,6 +11,7 @@ from ...lts.read import times_of_entry
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
+from ..machines import between_sides
 from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
@@ -174,7 +175,12 @@ def analysis_of(
         made_at=question.now,
         beside=" ".join(
             filter(
-                None, (of_history(judged, verdicts, {**question.raised, **question.known}), one_first(judged, question))
+                None,
+                (
+                    between_sides([(_runs_at(one, one.old), _runs_at(one, one.new)) for one in judged]),
+                    of_history(judged, verdicts, {**question.raised, **question.known}),
+                    one_first(judged, question),
+                ),
             )
         ),
     )
@@ -186,10 +192,7 @@ _FEWEST_IN_ORDER = 6  # pairs of runs of one round: fewer are in the same order 
 
 def one_first(pairs: Sequence[Pair], question: Question) -> str:
     """That in all common blocks one side was measured before the other, as a sentence; empty where it wasn't so."""
-    distinct = {
-        tuple(id(run) for place in (*one.old, *one.new) for run in one.series.points[place].entries): one
-        for one in pairs
-    }
+    distinct = {tuple(id(run) for run in _runs_at(one, (*one.old, *one.new))): one for one in pairs}
     blocks, orders, count = set[Block](), set[bool](), 0
     for one in distinct.values():
         old, new = (_starts(one, places, question) for places in (one.old, one.new))
@@ -212,10 +215,14 @@ def one_first(pairs: Sequence[Pair], question: Question) -> str:
     )
 
 
+def _runs_at(one: Pair, places: Iterable[int]) -> list[Entry]:
+    return [run for place in places for run in one.series.points[place].entries]
+
+
 def _starts(one: Pair, places: Iterable[int], question: Question) -> dict[Block, int]:
     """By block when the first of the runs at these *places* began; of unknown times nothing."""
     found: dict[Block, int] = {}
-    for run in (run for place in places for run in one.series.points[place].entries):
+    for run in _runs_at(one, places):
         block, start_us = question.blocks.of(run), times_of_entry(run)[0]
         if start_us is not None:
             found[block] = min(start_us, found.get(block, start_us))

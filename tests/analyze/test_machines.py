@@ -1,0 +1,117 @@
+"""What is compared and was measured on different machines is said: by a history, a comparison, and a check."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import toy_runs
+from builders import speed_files, speed_workload, write_test
+
+from matrix_benchmarking import lts, store
+from matrix_benchmarking.analyze.check import AnswerKind, Finding, findings
+from matrix_benchmarking.analyze.select.labelled import labelled
+from matrix_benchmarking.analyze.select.order import Order
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.lts.read import host_of_entry
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.runs.judging import compare
+
+OLD, NEW = "AMD EPYC, Linux 6.1", "Intel Xeon, Linux 6.1"
+BOTH = f"('{OLD}' | '{NEW}')"
+
+
+def entries(*runs: dict[str, Any]) -> list[Entry]:
+    return [toy_runs.entry({"rate": 2.0, **run}, number) for number, run in enumerate(runs)]
+
+
+def of_versions(*hosts: str | None, values: list[float] | None = None) -> list[dict[str, Any]]:
+    rates = values or [100.0 + (number * 7) % 3 for number in range(len(hosts))]
+    pairs = enumerate(zip(hosts, rates, strict=True))
+    return [{"version": f"1.{number}", "host": host, "rate": rate} for number, (host, rate) in pairs]
+
+
+def said(runs: list[dict[str, Any]], **keys: Any) -> list[Finding]:
+    workload = toy_runs.workload(**keys)
+    matrix = Matrix(entries(*runs))
+    order = Order(labelled(matrix, workload), workload)
+    return [one for one in findings(matrix, workload, in_order=order) if one.kind == "machines"]
+
+
+def history(runs: list[dict[str, Any]]) -> Analysis:
+    return analyse_runs(entries(*runs), toy_runs.workload(), data="toys", now=dt.datetime(2027, 1, 1, tzinfo=dt.UTC))
+
+
+def test_a_change_that_comes_with_another_machine_says_so() -> None:
+    jump = [*[100.0, 101.0, 99.0, 100.5] * 3, *[80.0, 81.0, 79.5] * 2]
+    analysis = history(of_versions(*[OLD] * 12, *[NEW] * 6, values=jump))
+    assert [one.first_bad_version for one in analysis.failing] == ["1.12"]
+    assert analysis.beside == f"Both sides were measured on different machines {BOTH}: what differs may be the machine."
+    assert history(of_versions(*[OLD] * 18, values=jump)).beside == ""
+    assert history(of_versions(*[OLD] * 9, *[NEW] * 9, values=jump)).beside == ""  # not where the change is
+
+
+def test_no_change_at_a_version_on_another_machine_is_doubtful_too() -> None:
+    assert "on different machines" in history(of_versions(*[OLD] * 12, NEW)).beside
+    assert history(of_versions(*[None] * 12, NEW)).beside == ""  # what isn't recorded says nothing
+    assert history(of_versions(*[OLD] * 6, *[NEW] * 6)).beside == ""
+
+
+def test_a_comparison_of_versions_counts_the_series_that_are_of_different_machines() -> None:
+    runs = [
+        {"version": version, "size": size, "host": host, "rate": 100.0 + number}
+        for size, hosts in ((1, (OLD, OLD)), (2, (OLD, NEW)))
+        for version, host in zip(("1.0", "1.1"), hosts, strict=True)
+        for number in range(3)
+    ]
+    analysis = compare(Study(Matrix(entries(*runs)), toy_runs.workload()), "1.0", "1.1")
+    assert analysis.beside.startswith(f"Both sides of 1 of 2 series were measured on different machines {BOTH}")
+    same = [{**run, "host": OLD} for run in runs]
+    assert compare(Study(Matrix(entries(*same)), toy_runs.workload()), "1.0", "1.1").beside == ""
+
+
+def test_check_names_the_newest_versions_between_which_the_machine_changes() -> None:
+    (found,) = said([*of_versions(OLD, OLD, NEW), *of_versions(OLD, OLD, NEW)])
+    assert found.sentence == (
+        f"With 'version' 1.1 and 1.2 the machine differs too, in 1 comparison {BOTH}: what differs may be the machine."
+    )
+    assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
+    (found,) = said(of_versions(OLD, NEW, NEW, OLD))
+    assert "With 'version' 1.2 and 1.3" in found.sentence
+    assert "; and between 1 other pairs of its values: what" in found.sentence
+    assert said(of_versions(OLD, OLD, None)) == said(of_versions(None, None, NEW)) == []
+    assert said([*of_versions(OLD, OLD), *of_versions(NEW, NEW)]) == []  # each version on both
+
+
+def test_check_names_what_a_ranking_compares_across_machines_but_not_what_names_the_machine() -> None:
+    def runs(name: str) -> list[dict[str, Any]]:
+        of_value = {"a": OLD, "b": NEW}
+        return [{name: value, "size": size, "host": of_value[value]} for value in of_value for size in (1, 2)]
+
+    (found,) = said(runs("image"))
+    assert found.sentence.startswith(f"With 'image' a and b the machine differs too, in 2 comparisons {BOTH}")
+    assert found.changes == {AnswerKind.BEST}
+    for name in ("hw_type", "gpu_model", "vendor", "instance_type", "cpu", "host"):
+        assert said(runs(name)) == []
+    assert said(runs("image"), ignored_keys=["image"]) == []
+
+
+def test_the_machine_of_a_run_is_kept_in_the_payload_of_any_workload(tmp_path: Path) -> None:
+    workload = speed_workload()
+    environment = json.dumps({"cpu_model": "AMD EPYC", "kernel": "Linux 6.1"})
+    files = {**speed_files(3.0), "environment.json": environment}
+    write_test(tmp_path / "tree" / "a", {"size": 1}, files=files)
+    write_test(tmp_path / "tree" / "b", {"size": 2}, files=speed_files(3.0))
+    matrix = store.parse_tree(workload, tmp_path / "tree")
+    payloads = [lts.payload_document(workload, entry) for entry in matrix]
+    assert [payload["metadata"].get("host") for payload in payloads] == [OLD, None]
+    assert "host" not in payloads[1]["metadata"]  # stays as it was
+    written = tmp_path / "kept" / "payloads.json"
+    written.parent.mkdir()
+    with written.open("wb") as stream:
+        lts.write_payloads(workload, matrix, stream, pretty=False)
+    assert [host_of_entry(entry) for entry in lts.read_matrix(workload, written.parent)] == [OLD, None]
