@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from training_trees import START, epochs, feather_bytes
 
-from projects.training_bench.visualizations.store.logs import parse_timings
+from projects.training_bench.visualizations.store.logs import doubts_of, parse_timings
 
 
 def test_epochs_come_in_the_order_of_their_index_with_what_the_loop_added():
@@ -37,6 +37,10 @@ def test_a_table_without_epochs_is_empty_and_no_error():
         ([{"epoch_index": 3, "time": 0.0, "start_time": 1.0, "end_time": 2.0}], "epoch 3 has no duration"),
         ([{"epoch_index": 3, "time": 1.0, "start_time": 2.0, "end_time": 1.0}], "ends before it starts"),
         ([{"epoch_index": 3, "time": 1.0, "start_time": 2.0, "end_time": 3.0}] * 2, "epoch 3 stands there 2 times"),
+        (  # milliseconds
+            [{"epoch_index": 3, "time": 2000.0, "start_time": 2.0, "end_time": 4.0}],
+            "epoch 3 is 2,000 s long by its 'time', and 2 s from its start to its end",
+        ),
     ],
 )
 def test_what_is_no_table_of_timings_is_refused_in_a_sentence(rows, said):
@@ -66,3 +70,26 @@ def _bytes(table: pyarrow.Table) -> bytes:
     stream = io.BytesIO()
     feather.write_feather(table, stream)
     return stream.getvalue()
+
+
+def test_epochs_that_a_restart_appended_count_once_and_are_said():
+    first, again = epochs([2.0, 3.0, 4.0]), epochs([2.5, 3.5])
+    for row in again:
+        row |= {"start_time": row["start_time"] + 100.0, "end_time": row["end_time"] + 100.0}
+    found = parse_timings(feather_bytes([*first, *again]))
+    assert [(one.index, one.duration_s, one.earlier) for one in found] == [(0, 2.5, 1), (1, 3.5, 1), (2, 4.0, 0)]
+    assert doubts_of(found) == ["2 rows of epochs that come again later, as after a restart, are left out"]
+    thrice = parse_timings(feather_bytes([*first, *[{**first[0], "start_time": START + 0.1 * at} for at in (1, 2)]]))
+    assert thrice[0].earlier == 2
+
+
+def test_a_time_that_is_not_from_start_to_end_is_a_doubt():
+    rows = epochs([2.0, 2.0])
+    assert doubts_of(parse_timings(feather_bytes(rows))) == []
+    rows[1]["time"] = 3.0
+    (said,) = doubts_of(parse_timings(feather_bytes(rows)))
+    assert said == (
+        "1 of 2 epochs contradict themselves: one is 3 s long by its 'time', and 2 s from its start to its end"
+    )
+    rows[1] |= {"time": 0.2, "end_time": rows[1]["start_time"]}  # a clock of whole seconds
+    assert len(doubts_of(parse_timings(feather_bytes(rows)))) == 1

@@ -27,13 +27,14 @@ REQUIRED = ("epoch_index", "time", "start_time", "end_time")
 PARTS = ("read_s", "decode_s", "compute_s", "wait_s", "read_bytes")
 """Columns that a loop may add: parts of the epoch in seconds, and the bytes that it read from storage."""
 MOST_EPOCHS = 1_000_000
+Epoch = types.SimpleNamespace
 
 
 def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
-    """The epochs in the order of their index.
+    """The epochs in the order of their index; of several with one, which a restart makes, that which started last.
 
-    Each has ``index``, ``duration_s``, ``start`` and ``end`` (seconds since 1970) and, for each of :data:`PARTS`, a
-    number or None.
+    Each has ``index``, ``duration_s``, ``start`` and ``end`` (seconds since 1970), ``earlier``, how many others of its
+    index there are, and, for each of :data:`PARTS`, a number or None.
 
     Raises:
         ValueError: it is no feather file, or not one of timings.
@@ -53,10 +54,43 @@ def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
     for epoch in epochs:
         if epoch.duration_s <= 0 or epoch.end < epoch.start:
             raise ValueError(f"epoch {epoch.index} has no duration, or ends before it starts")
+        span = epoch.end - epoch.start
+        if span and not 1 / plausible.OF_UNITS < epoch.duration_s / span < plausible.OF_UNITS:
+            raise ValueError(f"epoch {epoch.index} is {contradiction(epoch)}")
     for (index, _), count in collections.Counter((epoch.index, epoch.start) for epoch in epochs).most_common(1):
         if count > 1:
             raise ValueError(f"epoch {index} stands there {count} times, with the same start")
-    return sorted(epochs, key=lambda epoch: epoch.index)
+    last: dict[int, Epoch] = {}
+    for epoch in sorted(epochs, key=lambda epoch: epoch.start):
+        epoch.earlier = last[epoch.index].earlier + 1 if epoch.index in last else 0
+        last[epoch.index] = epoch
+    return [last[index] for index in sorted(last)]
+
+
+SAME_DURATION = 0.01
+"""Up to this share a duration is that from the start of its epoch to its end: of real runs they differ by 0.000005."""
+
+
+def contradiction(epoch: Epoch) -> str:
+    return (
+        f"{epoch.duration_s:,.6g} s long by its 'time', and {epoch.end - epoch.start:,.6g} s from its start to its end"
+    )
+
+
+def doubts_of(epochs: Sequence[Epoch]) -> list[str]:
+    """Sentences on epochs that were repeated, or whose duration isn't that from their start to their end."""
+    sentences = []
+    repeated = [epoch for epoch in epochs if epoch.earlier]
+    if repeated:
+        count = sum(epoch.earlier for epoch in repeated)
+        what = f"{count} {'row' if count == 1 else 'rows'} of epochs that come again later"
+        sentences.append(f"{what}, as after a restart, {'is' if count == 1 else 'are'} left out")
+    wrong = [one for one in epochs if abs(one.duration_s - (one.end - one.start)) > SAME_DURATION * one.duration_s]
+    if wrong:
+        sentences.append(
+            f"{len(wrong)} of {len(epochs)} epochs contradict themselves: one is {contradiction(wrong[0])}"
+        )
+    return sentences
 
 
 def _columns(content: bytes) -> dict[str, list[object]]:
@@ -199,8 +233,6 @@ WINDOW = 5
 """How many samples the moving mean of a curve takes, unless somebody says otherwise."""
 CURVE_POINTS = 101
 """To how many points a curve is brought: one for each percent of an epoch."""
-
-Epoch = types.SimpleNamespace
 
 
 def counted(epochs: Sequence[Epoch], warm_up: int) -> Sequence[Epoch]:

@@ -33,7 +33,7 @@ def generate_lts_payload(
     warm_up = getattr(results, "warm_up_epochs", 0)
     epochs, log = logs.counted(every, warm_up), getattr(results, "system_log", None)
     durations = [epoch.duration_s for epoch in epochs]
-    measured = {
+    measured: dict[str, Any] = {
         "epochs": len(every),
         "warm_up_epochs": min(warm_up, len(every)),
         "counted_epochs": len(epochs),
@@ -41,10 +41,10 @@ def generate_lts_payload(
         "epoch_deviation_s": logs.deviation(durations),
         **{name: _mean_of_part(epochs, name) for name in PARTS},
         **_facts(getattr(results, "training", None)),
-        "doubts": [],
+        "doubts": logs.doubts_of(every),
     }
     if log is not None:
-        measured |= _of_log(epochs, log)
+        measured |= _of_log(epochs, log, measured["doubts"])
     return types.SimpleNamespace(
         metadata=_metadata(results),
         results=types.SimpleNamespace(**_EMPTY | measured),
@@ -131,9 +131,11 @@ def _facts(training: types.SimpleNamespace | None) -> dict[str, object]:
     }
 
 
-def _of_log(epochs: Sequence[types.SimpleNamespace], log: types.SimpleNamespace) -> dict[str, object]:
-    """Loads within the epochs, memories over the whole log, and what did not fit together."""
-    found: dict[str, Any] = {"doubts": list(log.doubts)}
+def _of_log(
+    epochs: Sequence[types.SimpleNamespace], log: types.SimpleNamespace, doubts: Sequence[str]
+) -> dict[str, object]:
+    """Loads within the epochs, memories over the whole log, and, after other *doubts*, what did not fit together."""
+    found: dict[str, Any] = {"doubts": [*doubts, *log.doubts]}
     for device, values in (("gpu", log.gpu), ("cpu", log.cpu)):
         loads = logs.loads(epochs, log.time, values)
         found |= {
