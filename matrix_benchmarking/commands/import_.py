@@ -13,7 +13,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.readers import field_name, is_no_number, rows
+from ..store.readers import failed_with, field_name, is_no_number, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
@@ -167,7 +167,7 @@ def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str],
         if isinstance(row, str):
             bad.append(f"row {number} {row}")
             continue
-        failed += row.get("exit_code") not in (0, None)
+        failed += bool(failed_with(row))
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name in kpis:
@@ -180,7 +180,7 @@ def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str],
         if 0 < count < total
     ]
     if failed and "exit_code" in columns:
-        said.append(f"exit_code: {failed} of {total} rows say that their run failed, and count as if it hadn't")
+        said.append(f"exit_code: {failed} of {total} rows say that their run failed, and take no part")
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
     return said

@@ -38,6 +38,7 @@ _OUR_STEPS = re.compile(r"\d{3}__(script|server|monitor)")
 """What matbench keeps of a run beside its settings: no tool wrote it."""
 
 _WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 Part = tuple[str, Mapping[str, Scalar], Mapping[str, Any]]
 
@@ -188,7 +189,8 @@ def reader_store(readers: Sequence[Reader], *, complete: Completion = _own_first
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TableReader:
-    """Rows of the file *name* as runs.
+    """Rows of the file *name* as runs, failed where a column ``exit_code`` that is neither of these has another number
+    than 0.
 
     Attributes:
         settings: the columns that are settings, ``repeat`` among them if there is one; else rows with the same settings
@@ -245,7 +247,15 @@ class TableReader:
         rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
         if self.time is not None:
             results["start"] = _time(rest.pop(self.time, None))
+        if code := failed_with(rest):
+            results["exit_code"] = code
         return f"row {number}", settings, {**results, "row": rest}
+
+
+def failed_with(row: Mapping[str, Scalar]) -> int:
+    """The number in a column ``exit_code`` of *row*; 0 without one."""
+    code = row.get("exit_code")
+    return 0 if is_no_number(code) else math.ceil(abs(float(code or 0)))
 
 
 def field_name(column: str) -> str:
@@ -282,6 +292,14 @@ def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, M
                 if mixed:
                     usual = "commas" if commas[mixed[0]] else "points"
                     yield table.line_num, f"has '{row[mixed[0]]}' in {mixed[0]}, where rows above have decimal {usual}"
+                    continue
+                unclear = [name for name, has in commas.items() if not has and _THOUSANDS.fullmatch(row[name].strip())]
+                if unclear and any(commas.values()):
+                    text = row[unclear[0]]
+                    yield (
+                        table.line_num,
+                        f"has '{text}' in {unclear[0]}, beside decimal commas: is it {text.strip().replace('.', '')}?",
+                    )
                     continue
                 cells = {name: _cell(_point(text) if comma else text) for name, text in row.items()}
                 yield table.line_num, {**cells, **{name: row[name].strip() or None for name in texts if name in row}}

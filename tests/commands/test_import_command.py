@@ -64,7 +64,7 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert main([*options, "--kpi=p95_ms:lower:ms"]) == 2
     assert "'p95.ms' and 'p95_ms' would have one name, 'p95_ms': rename a column" in capsys.readouterr().err
     assert main(options) == 0
-    assert "exit_code: 1 of 2 rows say that their run failed" in capsys.readouterr().err
+    assert "exit_code: 1 of 2 rows say that their run failed, and take no part" in capsys.readouterr().err
 
 
 def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:

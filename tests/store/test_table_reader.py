@@ -60,6 +60,26 @@ def test_a_column_with_both_decimal_signs_is_read_by_its_first(
     assert reason == f"row 3 has '{odd}' in rate, where rows above have decimal {usual}"
 
 
+def test_a_point_before_three_digits_beside_decimal_commas_may_part_thousands(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image;batch;rate;note\na;1;10.258;0,5\na;2;11;0,5\n", kpis=["rate", "note"])
+    assert [entry.settings["batch"] for entry in matrix] == [2]
+    (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
+    assert "row 2 has '10.258' in rate, beside decimal commas: is it 10258?" in problem
+    alone = parse(tmp_path, "image;batch;rate\na;1;10.258\na;2;10.5\n")
+    assert [entry.kpis["rate"] for entry in alone] == [10.258, 10.5]
+
+
+def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
+    content = "image,batch,rate,exit_code\na,1,10,0\na,2,900,137\na,3,11,\na,4,12,ok\na,5,13,-9\n"
+    matrix = parse(tmp_path, content)
+    assert [entry.settings["batch"] for entry in matrix.entries if entry.failed] == [2, 5]
+    assert matrix.entries[1].exit_code == 137
+    without = parse(tmp_path, content.replace("137", "0").replace("-9", "0"))
+    good = [entry.test_uuid for entry in matrix.entries if not entry.failed]
+    assert good == [without.entries[at].test_uuid for at in (0, 2, 3)]  # ids stay what they were
+    assert not any(entry.failed for entry in parse(tmp_path, content, settings=["image", "batch", "exit_code"]))
+
+
 def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
     one, two = (
         '{"image": "1", "batch": 1, "rate": 2, "more": [1]}',
