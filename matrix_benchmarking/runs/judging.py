@@ -137,7 +137,7 @@ def compare(
         return compare_builds(
             first, second, own, _question(study, data), ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
         )
-    question = _question(study, data, pairs)
+    question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
     newer = _which_is_newer(order, axis, {name: by_version[name][0] for name in (old, new)})
     selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
     return compare_versions(selected, old, new, question, axis=axis)

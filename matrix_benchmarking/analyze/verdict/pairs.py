@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +19,7 @@ from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
 from ..select.versions import in_words
-from ..words import is_or_are, named
+from ..words import is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .sides import Pair, Question, by_series, verdicts_of
@@ -89,7 +90,8 @@ def compare_builds(
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
-    return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")
+    asked = dataclasses.replace(question, ignored=ignored)
+    return analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
 
 
 def compare_versions(
@@ -177,12 +179,40 @@ def analysis_of(
             filter(
                 None,
                 (
+                    unequal_shares(judged, question.ignored),
                     between_sides([(_runs_at(one, one.old), _runs_at(one, one.new)) for one in judged]),
                     of_history(judged, verdicts, {**question.raised, **question.known}),
                     one_first(judged, question),
                 ),
             )
         ),
+    )
+
+
+def unequal_shares(pairs: Sequence[Pair], ignored: Sequence[str]) -> str:
+    """In how many of *pairs* a setting that is *ignored* has other shares on one side, as a sentence; empty for none.
+
+    What changes between two sides then may be their shares alone (E. H. Simpson, 1951). Where each side has one value,
+    that is what was asked.
+    """
+    found = []
+    for one in pairs if ignored else ():
+        of_sides = [
+            collections.Counter(variant_label(run.settings, ignored) for run in _runs_at(one, places))
+            for places in (one.old, one.new)
+        ]
+        old, new = of_sides
+        is_unequal = any(old[value] * new.total() != new[value] * old.total() for value in {*old, *new})
+        if is_unequal and max(len(old), len(new)) > 1:
+            found.append(
+                " | ".join(", ".join(f"{value}: {side[value]}" for value in sorted(side)) for side in of_sides)
+            )
+    if not found:
+        return ""
+    where = f"In {len(found)} of {len(pairs)} series the" if len(found) < len(pairs) else "The"
+    return (
+        f"{where} runs of {named(ignored)} have other shares on the one side than on the other ({found[0]}): what "
+        "differs may be these."
     )
 
 

@@ -70,6 +70,7 @@ class Question:
     raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
     # What was not selected and lends its noise all the same: an interval is the same in each selection.
     lenders: Sequence[Pair] = ()
+    ignored: Sequence[str] = ()  # settings that the asker lets both sides differ in
     now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
     rate: float = RATE  # false discovery rate over the series without such an alarm
 

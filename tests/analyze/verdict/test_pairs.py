@@ -114,6 +114,20 @@ def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
     assert [one.outcome for one in analysis.verdicts] == [Outcome.IMPROVEMENT]
 
 
+def test_unequal_shares_of_what_may_differ_are_said() -> None:
+    old, new = build("before", {"a": 100, "b": 300}), build("after", {"a": 100, "b": 300}, seed=2)
+    assert compare(old, new, ignored=["image"]).beside == ""
+    fewer = dataclasses.replace(old, entries=old.entries[:-1])
+    said = (
+        "The runs of image have other shares on the one side than on the other (a: 5, b: 4 | a: 5, b: 5): what differs "
+        "may be these."
+    )
+    assert compare(fewer, new, ignored=["image"]).beside.startswith(said)
+    assert "shares" not in compare(fewer, new).beside
+    alone = build("torch", {"a": 100}), build("onnx", {"b": 80}, seed=2)
+    assert "shares" not in compare(*alone, ignored=["image"]).beside  # which is what was asked
+
+
 def test_labels_that_nobody_has_are_refused_or_noted() -> None:
     old, new = build("torch", {"torch": 100}), build("onnx", {"onnx": 80}, seed=2)
     with pytest.raises(ConfigError, match="no run has a label or setting to ignore 'imag': did you mean 'image'"):
