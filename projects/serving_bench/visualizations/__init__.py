@@ -24,11 +24,11 @@ workload = Workload(
     name="serving_bench",
     store=local_store,
     headline_kpi="best_api_throughput",
-    # Neither another model or device nor another number of requests a point is a better configuration of this one.
-    group_keys=("model", "device", "gpu", "hw_type", "instance", "num_requests"),
+    group_keys=analyze.GROUPS,
     variant_keys=("experiment", "server"),
     warnings=warnings,
     implausible=implausible,
+    differences=analyze.differences,
     exchange=exchange,
     reports=_reports,
     regression=analyze.KEYS,

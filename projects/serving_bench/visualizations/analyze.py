@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import types
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from matrix_benchmarking.analyze.words import count_of
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
 SATURATED = 0.9
@@ -76,6 +79,29 @@ def best(points: Sequence[P] | None) -> P | None:
 def at_concurrency(points: Sequence[APIPoint] | None, concurrency: int) -> APIPoint | None:
     """The point at this concurrency; None where it wasn't measured."""
     return next((point for point in points or () if point.concurrency == concurrency), None)
+
+
+GROUPS = ("model", "device", "gpu", "hw_type", "instance", "num_requests")
+"""Neither another model or device nor another number of requests a point is a better configuration of this one."""
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Which runs of one group, of which the best points are compared, tried another number of clients."""
+    groups: dict[tuple[str, ...], collections.Counter[int]] = {}
+    for entry in entries:
+        if not entry.failed and "most_clients" in entry.kpis:
+            key = tuple(repr(entry.settings.get(name)) for name in GROUPS)
+            groups.setdefault(key, collections.Counter())[int(entry.kpis["most_clients"])] += 1
+    unlike = (
+        " | ".join(f"{clients} clients: {count_of(tried[clients], 'run')}" for clients in sorted(tried))
+        for tried in groups.values()
+        if len(tried) > 1
+    )
+    return [
+        f"Runs are compared by their best, and tried up to {counts}: the best of fewer points is lower by chance, and "
+        "where more clients do better."
+        for counts in unlike
+    ]
 
 
 KEYS = RegressionKeys(

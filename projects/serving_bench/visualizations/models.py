@@ -17,6 +17,7 @@ from matrix_benchmarking.kpi import (
     IgnoredForRegression,
     KPIMetadata,
     LowerBetter,
+    NeitherBetter,
     UnknownKPI,
     collect,
     known,
@@ -128,6 +129,14 @@ def serving_efficiency(lts_payload: Payload) -> float:
 @KPIMetadata(help="API throughput of one client that waits for each answer", unit="requests/s")
 def throughput_at_1(lts_payload: Payload) -> float:
     return known(at_concurrency(lts_payload.results.api, 1), "throughput at concurrency 1 (benchmark.log)").throughput
+
+
+@NeitherBetter
+@Format("{:g}")
+@KPIMetadata(help="Most clients that were tried: where it isn't saturated, more do better", unit="clients")
+def most_clients(lts_payload: Payload) -> float:
+    tried = [point.concurrency for point in lts_payload.results.api]
+    return known(max(tried, default=None), "throughput over concurrency (benchmark.log)")
 
 
 @HigherBetter

@@ -64,6 +64,7 @@ def test_the_kpis_of_experiment_3_are_those_by_hand(matrix: Matrix) -> None:
         "best_baseline_throughput": 292.65,
         "serving_efficiency": pytest.approx(160.85 / 292.65),
         "throughput_at_1": 41.32,
+        "most_clients": 256,
         "cpu_at_best": pytest.approx(0.995),
         "gpu_at_best": pytest.approx(0.602),
         "share_of_maximum": pytest.approx(160.85 / (8.1e12 / 4.45e9)),

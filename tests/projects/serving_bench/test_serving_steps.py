@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from builders import write_test
 
+from matrix_benchmarking.analyze.check import findings
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks
@@ -160,6 +161,16 @@ def test_a_run_of_the_model_alone_has_a_curve_and_no_best_step(workload: Workloa
     (entry,) = matrix
     assert entry.kpis["best_baseline_throughput"] == 20
     assert entry.missing_kpis["serving_efficiency"] == "throughput over concurrency (benchmark.log) was not measured"
+
+
+def test_runs_that_tried_other_numbers_of_clients_are_said_to_be_unlike(workload: Workload, tmp_path: Path) -> None:
+    for experiment, rates in ((1, (10, 20, 30)), (2, (10, 20, 30)), (3, (10, 20))):
+        write(tmp_path, {"experiment": experiment}, log(*rates))
+    matrix = parse_tree(workload, tmp_path)
+    (said,) = [one.sentence for one in findings(matrix, workload) if one.kind == "unlike"]
+    assert "tried up to 2 clients: 1 run | 4 clients: 2 runs: the best of fewer points is lower by chance" in said
+    alike = Matrix([entry for entry in matrix if entry.settings["experiment"] < 3])
+    assert [one for one in findings(alike, workload) if one.kind == "unlike"] == []
 
 
 def test_a_busy_client_and_a_throughput_beyond_the_maximum_are_doubtful(workload: Workload, tmp_path: Path) -> None:
