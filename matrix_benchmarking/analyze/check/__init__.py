@@ -28,6 +28,7 @@ from .finding import (
     AnswerKind,
     Finding,
     about,
+    are_few,
     counted,
     first_of,
     line,
@@ -102,7 +103,9 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if damaged:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first_problem(damaged)}."
         yield Finding.of("damaged", sentence, damaged)
-    yield from _without_headline(untold.where(not problems for problems in untold.values("problems")), workload)
+    whole = untold.where(not problems for problems in untold.values("problems"))
+    yield from _without_headline(whole, workload)
+    yield from _without_others(whole, workload)
     measured = _alike(good, [None if one is None else one.removesuffix("*") for one in good.values("measurement")])
     if measured:
         of_files = any(one.part is None for one in measured)
@@ -214,6 +217,23 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     if 0 < len(without) < len(wanted):
         why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
+
+
+def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
+    """KPIs, but for the headline, that a few of the runs lack to which they apply, or that few of them have."""
+    said, reasons, runs = [], dict[str, None](), dict[str, Entry]()
+    for name, kpi in workload.kpis.items():
+        wanted = good.with_settings(kpi.applies_to) if kpi is not workload.headline else good.at(())
+        values = wanted.kpi(name)
+        without = wanted.where(value is None for value in values)
+        having = len(wanted) - len(without)
+        if are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
+            said.append(f"{name} (in {len(without)} of {len(wanted)})")
+            runs |= {entry.name: entry for entry in without}
+            reasons |= dict.fromkeys(entry.missing_kpis.get(name, "no reason is given") for entry in without)
+    if said:
+        sentence = f"Unknown in some runs and known in others: {named(said, len(said))}: {first_of(reasons)}."
+        yield Finding.of("unknown-in-some", sentence, runs.values(), NONE)
 
 
 def _unreadable(matrix: Matrix) -> Iterator[Finding]:

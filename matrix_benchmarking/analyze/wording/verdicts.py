@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
+from ...plausible import OF_UNITS
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
@@ -70,7 +71,7 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
-    said = [headline(analysis)]
+    said = [headline(analysis), *_of_a_unit(analysis)]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
@@ -92,6 +93,23 @@ def lead(analysis: Analysis) -> list[str]:
     said += [f"{behind} without a value at {analysis.newest}: judged up to an older version."] if behind else []
     left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
     return [*said, *untold_sentences(analysis), *filter(None, (analysis.beside, left_out, analysis.order))]
+
+
+def _of_a_unit(analysis: Analysis) -> list[str]:
+    """How many series jumped by so much that another unit, or another way to measure, explains it rather."""
+    jumped = [one for one in analysis.verdicts if one.first_bad is not None and _jumps(one)]
+    if not jumped:
+        return []
+    first, count = jumped[0], len(jumped)
+    what = f"{series_label(first.kpi.name, first.name)} {short_size(first)}"
+    return [f"{count} series changed {OF_UNITS:g} times or more, as another unit does: {what}; is it one?"]
+
+
+def _jumps(one: SeriesVerdict) -> bool:
+    old, new = one.old_level, one.new_level
+    if old is None or new is None or min(old, new) <= 0:
+        return False
+    return not 1 / OF_UNITS < new / old < OF_UNITS
 
 
 def _not_analysed(analysis: Analysis) -> str:

@@ -419,3 +419,15 @@ def test_a_version_of_which_no_run_has_a_value_is_told_unless_nothing_has() -> N
     assert found(old, empty) == ["No run of version 2 is good: what changed there isn't known."]
     assert found(old, new) == []
     assert found(dataclasses.replace(old, kpis={}), empty) == []
+
+
+def test_a_kpi_that_a_few_runs_lack_or_have_is_said() -> None:
+    def said(*memories: float | None) -> list[str]:
+        runs = entries(*({"version": "1", "size": at, "memory": value} for at, value in enumerate(memories)))
+        return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "unknown-in-some"]
+
+    few = "Unknown in some runs and known in others: memory (in {} of 12): no reason is given."
+    assert said(*[3.0] * 11, None) == [few.format(1)]
+    assert said(3.0, *[None] * 11) == [few.format(11)]
+    assert said(*[3.0] * 12) == said(*[3.0] * 6, *[None] * 6) == []  # as where each tool has KPIs of its own
+    assert said(*[None] * 12) == []

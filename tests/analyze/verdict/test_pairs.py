@@ -456,3 +456,12 @@ def test_that_one_side_was_always_measured_before_the_other_is_said(*, is_shuffl
         else "In all 5 blocks that both have, before was measured before after: a drift within these is in the "
         "difference."
     )
+
+
+@pytest.mark.parametrize(("factor", "is_said"), [(1000.0, True), (0.001, True), (50.0, True), (20.0, False)])
+def test_a_jump_that_another_unit_explains_is_said_first(factor: float, is_said: bool) -> None:
+    values = {"a": 100.0, "b": 300.0}
+    old, new = build("before", values), build("after", {**values, "b": 300.0 * factor * 1.05}, seed=2)
+    (headline, second, *_) = verdicts.lead(compare(old, new))
+    assert "1 of 2 series" in headline or "Nothing is worse" in headline
+    assert second.startswith("1 series changed 50 times or more, as another unit does: cost of b ") is is_said
