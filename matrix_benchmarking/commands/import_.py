@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import re
 import shlex
@@ -13,7 +14,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.readers import failed_with, field_name, is_no_number, rows
+from ..store.readers import WrittenTwoWays, failed_with, field_name, is_no_number, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
@@ -141,18 +142,10 @@ def _opened(table: Path) -> ArtifactPath:
 
 
 def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """The columns of *settings* that write a number in two ways with a point, such as 3.1 and 3.10, and these."""
-    known: dict[tuple[str, float], str] = {}
-    found: dict[str, tuple[str, str]] = {}
-    for _, row in rows(file, settings):
-        cells = {} if isinstance(row, str) else row
-        for name in settings:
-            text = cells.get(name)
-            if isinstance(text, str) and re.fullmatch(r"[0-9]+\.[0-9]+", text):
-                first = known.setdefault((name, float(text)), text)
-                if first != text:
-                    found.setdefault(name, (first, text))
-    return found
+    """The columns of *settings* that write a number in two ways, and these."""
+    ways = WrittenTwoWays(settings)
+    collections.deque(rows(file, settings, ways), maxlen=0)
+    return ways.found
 
 
 def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str], kpis: Sequence[str]) -> list[str]:

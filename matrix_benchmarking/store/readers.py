@@ -215,7 +215,8 @@ class TableReader:
 
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
-        for number, row in rows(file, self.texts):
+        ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
+        for number, row in rows(file, self.texts, ways):
             try:
                 part = self._part(number, row)
             except ValueError as error:
@@ -225,6 +226,11 @@ class TableReader:
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
         said = [f"{bad[0]}; {len(bad) - 1} more can't be read" if len(bad) > 1 else bad[0]] if bad else []
+        said += [
+            f"the column '{name}' writes one number as {one} and as {other}, which were taken for the same: name it in "
+            "`texts` if they aren't"
+            for name, (one, other) in ways.found.items()
+        ]
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -263,11 +269,30 @@ def field_name(column: str) -> str:
     return column.replace(".", "_")
 
 
-def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
+class WrittenTwoWays:
+    """Which of the columns *names* write a number in two ways, such as 3.1 and 3.10, and these."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._known: dict[tuple[str, float], str] = {}
+        self.found: dict[str, tuple[str, str]] = {}
+
+    def see(self, cells: Mapping[str, str]) -> None:
+        for name in self._names:
+            text = cells.get(name, "").strip()
+            if "." in text and re.fullmatch(r"[0-9]+\.[0-9]+", text):
+                first = self._known.setdefault((name, float(text)), text)
+                if first != text:
+                    self.found.setdefault(name, (first, text))
+
+
+def rows(
+    file: ArtifactPath, texts: Sequence[str] = (), ways: WrittenTwoWays | None = None
+) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
     """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
 
     For a row that can't be read what is wrong with it, as a half sentence. The cells of the columns *texts* stay as
-    they are written.
+    they are written. *ways* sees the cells of a CSV file.
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -287,6 +312,8 @@ def rows(file: ArtifactPath, texts: Sequence[str] = ()) -> Iterator[tuple[int, M
                 if None in row or None in row.values():
                     yield table.line_num, "has not as many cells as the first row"
                     continue
+                if ways is not None:
+                    ways.see(row)
                 comma = separator == ";"
                 mixed = [name for name in row if comma and name not in texts and _is_mixed(name, row[name], commas)]
                 if mixed:

@@ -69,6 +69,18 @@ def test_a_point_before_three_digits_beside_decimal_commas_may_part_thousands(tm
     assert [entry.kpis["rate"] for entry in alone] == [10.258, 10.5]
 
 
+def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: Path) -> None:
+    content = "image,batch,rate\na,3.1,10\na,3.10,20\na,3.2,30\n"
+    matrix = parse(tmp_path, content)
+    assert [entry.settings["batch"] for entry in matrix] == [3.1, 3.1, 3.2]
+    (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
+    assert "the column 'batch' writes one number as 3.1 and as 3.10, which were taken for the same" in problem
+    other = tmp_path / "other"  # whose cache knows no other reader
+    other.mkdir()
+    assert not parse(other, content, texts=["batch"]).unfinished
+    assert not parse(tmp_path, "image,batch,rate\na,3.1,1.0\na,3.1,1.00\n").unfinished
+
+
 def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
     content = "image,batch,rate,exit_code\na,1,10,0\na,2,900,137\na,3,11,\na,4,12,ok\na,5,13,-9\n"
     matrix = parse(tmp_path, content)
