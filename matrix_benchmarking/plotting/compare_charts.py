@@ -11,7 +11,6 @@ from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair, RunBlocks
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import is_or_are, percent, series_label
-from ..matrix import Entry
 from . import clicks, template
 from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 
@@ -147,7 +146,7 @@ def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tu
     import plotly.graph_objects as go
 
     figure, kpi = go.Figure(), verdict.kpi
-    both = [runs_of(pair, side) for side in (pair.old, pair.new)]
+    both = pair.sides
     together: dict[object, tuple[list[float], list[float]]] = {}
     for at, runs in enumerate(both):
         for run in runs:
@@ -179,12 +178,6 @@ def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tu
     return template.apply(figure, height=PANEL_PX)
 
 
-def runs_of(pair: Pair, places: Sequence[int]) -> list[Entry]:
-    """The runs of one side, those in which the KPI is known."""
-    name = pair.series.kpi.name
-    return [run for place in places for run in pair.series.points[place].entries if name in run.kpis]
-
-
 def forest_text(verdicts: Sequence[SeriesVerdict]) -> str:
     """What the figure leaves out, if anything."""
     drawn = drawable(verdicts)
@@ -196,7 +189,7 @@ def forest_text(verdicts: Sequence[SeriesVerdict]) -> str:
 
 def _new_run(one: SeriesVerdict, pairs: Mapping[tuple[str, str], Pair]) -> str | None:
     pair = pairs.get((one.kpi.name, one.id))
-    runs = [] if pair is None else runs_of(pair, pair.new)
+    runs = [] if pair is None else pair.sides[1]
     return clicks.run_of(runs) if runs else None
 
 

@@ -309,7 +309,7 @@ class CompareReport(Report):
     def _doubts(self, switch: Switch) -> list[tuple[Node, bool]]:
         """What makes the numbers of its runs doubtful, and on which side; and whether one side has much more of it."""
         pairs = [one for effect in switch.effects for one in effect.pairs]
-        old, new = ({run.name: run for one in pairs for run in _runs(one, side)} for side in ("old", "new"))
+        old, new = _by_name(pairs)
         said: list[tuple[Node, bool]] = []
         for doubt, having in joined_warnings([*old.values(), *new.values()]):
             counts = [sum(run.name in side for run in having) for side in (old, new)]
@@ -330,7 +330,7 @@ class CompareReport(Report):
         pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
         verdicts = compare_charts.relevant(switch.analysis.verdicts, self.study.headline_name)
         drawn = compare_charts.drawable(verdicts)
-        old, new = ({run.name: run for one in pairs.values() for run in _runs(one, side)} for side in ("old", "new"))
+        old, new = _by_name(pairs.values())
         sides = _side(switch, switch.old), _side(switch, switch.new)
         parts: list[Node] = []
         if drawn:
@@ -369,10 +369,9 @@ class CompareReport(Report):
         return table(columns, rows, caption="The series, the most important first", limit=PAIRS_SHOWN)
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
-        runs = [(entry, side) for side in ("old", "new") for entry in _runs(pair, side)]
         links: list[Node] = []
-        for side in ("old", "new"):
-            links += [f"{side} ", *run_links([entry for entry, of in runs if of == side], self.link), " "]
+        for side, runs in zip(("old", "new"), pair.sides, strict=True):
+            links += [f"{side} ", *run_links(runs, self.link), " "]
         levels = (verdict.old_level, verdict.new_level)
         shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
@@ -384,9 +383,13 @@ def _side(switch: Switch, value: Scalar) -> str:
     return show(value) if switch.setting == SIDE else value_label(switch.setting, value)
 
 
-def _runs(pair: Pair, side: str) -> list[Entry]:
-    places = pair.old if side == "old" else pair.new
-    return [entry for place in places for entry in pair.series.points[place].entries]
+def _by_name(pairs: Iterable[Pair]) -> tuple[dict[str, Entry], dict[str, Entry]]:
+    """The runs of both sides of *pairs*, each once."""
+    old, new = dict[str, Entry](), dict[str, Entry]()
+    for before, after in (one.sides for one in pairs):
+        old |= {run.name: run for run in before}
+        new |= {run.name: run for run in after}
+    return old, new
 
 
 def _is_clear(switch: Switch) -> bool:

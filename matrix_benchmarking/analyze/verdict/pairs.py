@@ -180,7 +180,7 @@ def analysis_of(
                 None,
                 (
                     unequal_shares(judged, question.ignored),
-                    between_sides([(_runs_at(one, one.old), _runs_at(one, one.new)) for one in judged]),
+                    between_sides([one.sides for one in judged]),
                     of_history(judged, verdicts, {**question.raised, **question.known}),
                     one_first(judged, question),
                 ),
@@ -197,10 +197,7 @@ def unequal_shares(pairs: Sequence[Pair], ignored: Sequence[str]) -> str:
     """
     found = []
     for one in pairs if ignored else ():
-        of_sides = [
-            collections.Counter(variant_label(run.settings, ignored) for run in _runs_at(one, places))
-            for places in (one.old, one.new)
-        ]
+        of_sides = [collections.Counter(variant_label(run.settings, ignored) for run in side) for side in one.sides]
         old, new = of_sides
         is_unequal = any(old[value] * new.total() != new[value] * old.total() for value in {*old, *new})
         if is_unequal and max(len(old), len(new)) > 1:
@@ -222,10 +219,10 @@ _FEWEST_IN_ORDER = 6  # pairs of runs of one round: fewer are in the same order 
 
 def one_first(pairs: Sequence[Pair], question: Question) -> str:
     """That in all common blocks one side was measured before the other, as a sentence; empty where it wasn't so."""
-    distinct = {tuple(id(run) for run in _runs_at(one, (*one.old, *one.new))): one for one in pairs}
+    distinct = {tuple(id(run) for side in one.sides for run in side): one for one in pairs}
     blocks, orders, count = set[Block](), set[bool](), 0
     for one in distinct.values():
-        old, new = (_starts(one, places, question) for places in (one.old, one.new))
+        old, new = (_starts(side, question) for side in one.sides)
         for block in old.keys() & new.keys():
             if old[block] == new[block]:
                 return ""
@@ -245,14 +242,10 @@ def one_first(pairs: Sequence[Pair], question: Question) -> str:
     )
 
 
-def _runs_at(one: Pair, places: Iterable[int]) -> list[Entry]:
-    return [run for place in places for run in one.series.points[place].entries]
-
-
-def _starts(one: Pair, places: Iterable[int], question: Question) -> dict[Block, int]:
-    """By block when the first of the runs at these *places* began; of unknown times nothing."""
+def _starts(runs: Iterable[Entry], question: Question) -> dict[Block, int]:
+    """By block when the first of the *runs* began; of unknown times nothing."""
     found: dict[Block, int] = {}
-    for run in _runs_at(one, places):
+    for run in runs:
         block, start_us = question.blocks.of(run), times_of_entry(run)[0]
         if start_us is not None:
             found[block] = min(start_us, found.get(block, start_us))

@@ -38,6 +38,12 @@ class Pair:
     old: tuple[int, ...]
     new: tuple[int, ...]
 
+    @property
+    def sides(self) -> tuple[list[Entry], list[Entry]]:
+        """The runs of the old side, and those of the new one."""
+        old, new = ([run for at in of for run in self.series.points[at].entries] for of in (self.old, self.new))
+        return old, new
+
 
 class RunBlocks:
     """The block of each of the runs that there are, worked out when the first is asked for."""
@@ -209,8 +215,7 @@ def judge(pairs: Sequence[Pair], blocks: RunBlocks, lenders: Sequence[Pair] = ()
 
 
 def _identity(one: Pair) -> object:
-    sides = [[_run_id(run) for place in of for run in one.series.points[place].entries] for of in (one.old, one.new)]
-    return one.series.kpi.name, *map(frozenset, sides)
+    return one.series.kpi.name, *(frozenset(map(_run_id, side)) for side in one.sides)
 
 
 def compare_sides(
