@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
+from ...settings import is_nearly
 from ...workload import Workload
 from ..words import count_of, named
 from .labelled import LabelledRun, labelled, run_id, unknown_names
@@ -242,9 +243,15 @@ class Order:
         return _placed("Runs", source, found, notes, len(items))
 
 
-def check_keys(workload: Workload, runs: Sequence[LabelledRun]) -> None:
-    """Raise WorkloadError for a comparison key that is neither a label of the workload's model nor known to any run."""
-    for unknown in unknown_names(workload.regression.comparison_keys, workload, runs):
+def check_keys(workload: Workload, runs: Sequence[LabelledRun], *, are_needed: bool = True) -> None:
+    """Raise WorkloadError for a comparison key that is neither a label of the workload's model nor known to any run.
+
+    Where they aren't *needed*, since something else tells the sides apart, for one that looks misspelt only.
+    """
+    known = set[str]() if are_needed else {name for run in runs for name in (*run.names, *run.entry.settings)}
+    keys = workload.regression.comparison_keys
+    meant = [key for key in keys if are_needed or any(is_nearly(key, name) for name in known)]
+    for unknown in unknown_names(meant, workload, runs):
         raise WorkloadError(
             f"workload '{workload.name}' has a comparison key that is neither a label of its model nor a setting of "
             f"any of {len(runs)} runs, {unknown}"

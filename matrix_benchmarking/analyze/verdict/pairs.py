@@ -58,11 +58,11 @@ def compare_builds(
 
     Raises:
         ConfigError: no run has a label of *ignored*; noted where it *is_tolerant*.
-        WorkloadError: a comparison key is no name of anything.
+        WorkloadError: a comparison key looks like a name that a run has, misspelt.
     """
     paired = ignoring(workload, ignored)
     runs = [*_on_side(labelled(old.entries, paired), OLD), *_on_side(labelled(new.entries, paired), NEW)]
-    check_keys(workload, runs)
+    check_keys(workload, runs, are_needed=False)
     nothing = unknown_labels(ignored, workload, runs)
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))

@@ -465,3 +465,17 @@ def test_a_jump_that_another_unit_explains_is_said_first(factor: float, is_said:
     (headline, second, *_) = verdicts.lead(compare(old, new))
     assert "1 of 2 series" in headline or "Nothing is worse" in headline
     assert second.startswith("1 series changed 50 times or more, as another unit does: cost of b ") is is_said
+
+
+def test_builds_without_a_version_are_compared() -> None:
+    sides = build("before", {"a": 100}), build("after", {"a": 120}, seed=2)
+    for side in sides:
+        for run in side.entries:
+            del run.settings["version"]
+    analysis = compare(*[dataclasses.replace(side, entries=list(map(without_facts, side.entries))) for side in sides])
+    assert [one.outcome for one in analysis.verdicts] == [Outcome.REGRESSION]
+
+
+def without_facts(run: Entry) -> Entry:
+    labels = {name: value for name, value in (run.facts.labels or {}).items() if name != "version"} if run.facts else {}
+    return dataclasses.replace(run, facts=None if run.facts is None else dataclasses.replace(run.facts, labels=labels))
