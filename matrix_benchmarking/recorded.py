@@ -31,7 +31,7 @@ class Environment:
 
     Attributes:
         command: the command line that repeats this one run.
-        cpu_model, kernel: of the machine that put the load on, and served where the server was local.
+        cpu_model, cores, kernel: of the machine that put the load on, and served where the server was local.
         gpus: models of its GPUs.
         versions: by component, such as ``k6``, ``matbench`` or ``GPU driver``.
         power_limits: of its GPUs, in W, where they are told.
@@ -43,11 +43,13 @@ class Environment:
     gpus: tuple[str, ...] = ()
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     power_limits: tuple[float, ...] = ()
+    cores: int | None = None
 
     @property
     def host(self) -> str | None:
         """What tells machines apart, as far as it is recorded: names of machines are not. None without any."""
-        return ", ".join(filter(None, (self.cpu_model, *self.gpus, self.kernel))) or None
+        cores = None if self.cores is None else f"{self.cores} cores"
+        return ", ".join(filter(None, (self.cpu_model, cores, *self.gpus, self.kernel))) or None
 
 
 def read_environment(location: Path) -> Environment:
@@ -77,6 +79,7 @@ def parse_environment(content: Any) -> Environment:
     return Environment(
         command=_text(content.get("command")),
         cpu_model=_text(content.get("cpu_model")),
+        cores=cores if type(cores := content.get("cores")) is int and cores > 0 else None,
         kernel=_text(content.get("kernel")),
         gpus=tuple(model for gpu in gpus if isinstance(model := gpu.get("model"), str)),
         versions={name: str(version) for name, version in named.items() if isinstance(version, (str, int, float))},

@@ -1,27 +1,31 @@
 """Whether what is compared was measured on different machines, which may be what differs then.
 
-A machine is what :attr:`.Environment.host` records: processor, GPUs and kernel. One that isn't recorded says nothing.
+A machine is what :attr:`.Environment.host` records: processor, cores, GPUs and kernel. One that isn't recorded, or only
+in part of what another one tells, says nothing.
 """
 
 from __future__ import annotations
 
-import itertools
+import collections
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ..filters import show
 from ..lts.read import host_of_entry
-from ..matrix import Entry, order, typed
+from ..matrix import Entry
 from ..rows import Rows
-from ..workload import RegressionKeys
+from ..workload import Workload
 from .points import keys
-from .select.order import Order
 from .words import count_of
 
-Machines = frozenset[str]
+Machines = collections.Counter[str]
+"""How many runs each machine measured."""
 Sides = tuple[Sequence[Entry], Sequence[Entry]]
 """Runs that are compared: the old ones and the new ones."""
+UNEQUAL = 0.25
+"""From which share of the runs on, that is of other machines, these may be what differs."""
+ROUNDING = 1e-9
 MAY_BE_THE_REASON = "what differs may be the machine"
+_NAMED = 2
 
 _NAMES_ONE = re.compile(
     r"(hw|hardware|cpu|gpu|device|accelerator|instance|node|machine|host)s?(_(type|model|name))?|vendor|hostname"
@@ -29,84 +33,95 @@ _NAMES_ONE = re.compile(
 """Settings that say which machine it is: what differs in one of them is of another one, as everybody expects."""
 
 
-def machines_of(entries: Iterable[Entry]) -> Machines:
-    """Those on which *entries* were measured, as far as it is recorded."""
-    return frozenset(host for entry in entries if (host := host_of_entry(entry)))
-
-
 def of_each(rows: Rows) -> Sequence[str | None]:
     """The machine of each of *rows*."""
     return list(map(host_of_entry, rows)) if rows.table.has_facts else rows.values("host")
 
 
-def apart(old: Machines, new: Machines) -> bool:
-    """Whether both are known, and none of the one is among the other."""
-    return bool(old and new) and not old & new
+def distance(some: Machines, others: Machines) -> float:
+    """The share of either that the other one has on other machines (the total variation distance); 0 where unknown."""
+    if not some or not others:
+        return 0.0
+    shares = ({name: count / each.total() for name, count in each.items()} for each in (some, others))
+    one, other = shares
+    return sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other}) / 2
 
 
-def named_apart(old: Machines, new: Machines) -> str:
-    """``'AMD EPYC 7763, Linux 6.1' | 'Intel Xeon, Linux 6.1'``: of several the first, and how many others there are."""
-    return " | ".join(_named(side) for side in (old, new))
+def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = None) -> str:
+    """How many comparisons of two *sides* are of different machines, as a sentence; empty where none is.
 
-
-def _named(machines: Machines) -> str:
-    first, *others = sorted(machines)
-    return f"'{first}'{f' and {len(others)} more' if others else ''}"
-
-
-def between_sides(sides: Sequence[Sides]) -> str:
-    """How many comparisons of two *sides* are of different machines, as a sentence; empty where none is."""
-    known = list(_apart(sides))
-    if not known:
-        return ""
-    of = "Both sides" if len(known) == len(sides) else f"Both sides of {len(known)} of {len(sides)} series"
-    return f"{of} were measured on different machines ({named_apart(*known[0])}): {MAY_BE_THE_REASON}."
-
-
-def _apart(sides: Iterable[Sides]) -> Iterator[tuple[Machines, Machines]]:
+    Of sides of which it is known that they are no change, different ones have no machine in common.
+    """
     of_runs: dict[tuple[int, ...], Machines] = {}
 
     def machines(side: Sequence[Entry]) -> Machines:
         key = tuple(map(id, side))  # the KPIs of the same runs share them
         if key not in of_runs:
-            of_runs[key] = machines_of(side)
+            of_runs[key] = collections.Counter(filter(None, map(host_of_entry, side)))
         return of_runs[key]
 
-    for old, new in sides:
-        both = machines(old), machines(new)
-        if apart(*both):
-            yield both
+    both = [(machines(old), machines(new)) for old, new in sides]
+    whole = _whole({name for pair in both for side in pair for name in side})
+    both = [(_known(old, whole), _known(new, whole)) for old, new in both]
+    least = [UNEQUAL if is_change else 1.0 for is_change in are_changes or [True] * len(both)]
+    unequal = [pair for pair, share in zip(both, least, strict=True) if distance(*pair) > share - ROUNDING]
+    if not unequal:
+        return ""
+    of = "Both sides" if len(unequal) == len(sides) else f"Both sides of {len(unequal)} of {len(sides)} series"
+    is_apart = all(not old.keys() & new.keys() for old, new in unequal)
+    what = "different machines or kernels" if is_apart else "machines or kernels in unequal shares"
+    return f"{of} were measured on {what} ({' | '.join(map(_named, unequal[0]))}): {MAY_BE_THE_REASON}."
 
 
-def with_settings(good: Rows, regression: RegressionKeys, in_order: Order | None) -> Iterator[tuple[str, str]]:
-    """Each setting with which the machine differs where nothing else does, and that as a sentence.
-
-    Values next to each other are compared: of versions by their order, where it is known.
-    """
-    hosts = of_each(good)
-    if len(set(hosts) - {None}) < 2:
+def among_points(good: Rows, workload: Workload) -> Iterator[tuple[bool, str]]:
+    """That points which are compared are of other machines than the rest, and whether as versions, or in a ranking."""
+    whole = _whole({host for host in of_each(good) if host})
+    if len(whole) < 2:
         return
-    places = {} if in_order is None else in_order.known_places
-    names = [name for name in good.names() if name not in regression.ignored_keys and not _NAMES_ONE.fullmatch(name)]
-    for name in names:
-        versions = regression.comparison_keys if name in regression.comparison_keys else ()
-        others = [each for each in good.names() if each != name and each not in (*versions, *regression.ignored_keys)]
-        known = places.get(name, {})
-        values, codes = good.setting(name)
-        groups: dict[tuple[int, ...], dict[int, set[str]]] = {}
-        for group, code, host in zip(keys(good, others), codes, hosts, strict=True):
-            if host:
-                groups.setdefault(group, {}).setdefault(code, set()).add(host)
-        place_of = {code: (known.get(typed(value), -1), order(value)) for code, value in enumerate(values)}
-        found: dict[tuple[int, int], list[tuple[Machines, Machines]]] = {}
-        for group_of in groups.values():
-            in_turn = sorted(group_of, key=place_of.__getitem__)
-            for old, new in itertools.pairwise(in_turn):
-                if apart(*(both := (frozenset(group_of[old]), frozenset(group_of[new])))):
-                    found.setdefault((old, new), []).append(both)
-        if found:
-            last = max(found, key=lambda pair: (place_of[pair[1]], place_of[pair[0]]))
-            between = " and ".join(show(values[code]) for code in last)
-            more = f"; and between {len(found) - 1} other pairs of its values" if len(found) > 1 else ""
-            where = f"in {count_of(len(found[last]), 'comparison')} ({named_apart(*found[last][0])})"
-            yield name, f"With '{name}' {between} the machine differs too, {where}{more}: {MAY_BE_THE_REASON}."
+    hosts = [host if host in whole else None for host in of_each(good)]
+    regression, names = workload.regression, [*good.names()]
+    left_out = {*regression.comparison_keys, *regression.ignored_keys}
+    named = [name for name in names if _NAMES_ONE.fullmatch(name)]
+    ranked = [*workload.group_keys, *named, *regression.comparison_keys]
+    for is_history, within in ((True, [name for name in names if name not in left_out]), (False, ranked)):
+        unequal, points = _unequal(keys(good, within), keys(good, names), hosts)
+        if unequal:
+            what = "versions, each in its series," if is_history else "points, which are ranked together,"
+            counts = collections.Counter(filter(None, hosts))
+            where = f"{unequal} of {points} {what} on other machines or kernels than the rest"
+            yield is_history, f"Measured were {where} ({_named(counts)}): {MAY_BE_THE_REASON}."
+
+
+def _unequal(
+    groups: Sequence[tuple[int, ...]], points: Sequence[tuple[int, ...]], hosts: Sequence[str | None]
+) -> tuple[int, int]:
+    """How many points are of other machines than the rest of their group, and how many there are."""
+    of_groups: dict[tuple[int, ...], dict[tuple[int, ...], Machines]] = {}
+    for group, point, host in zip(groups, points, hosts, strict=True):
+        if host:
+            of_groups.setdefault(group, {}).setdefault(point, collections.Counter())[host] += 1
+    count = unequal = 0
+    for of_points in of_groups.values():
+        together = collections.Counter[str]()
+        for machines in of_points.values():
+            together.update(machines)
+        count += len(of_points)
+        unequal += sum(distance(machines, together - machines) > UNEQUAL - ROUNDING for machines in of_points.values())
+    return unequal, count
+
+
+def _whole(hosts: set[str]) -> frozenset[str]:
+    """Those of *hosts* of which not all is said of another one, too, which tells more."""
+    parts = {host: frozenset(host.split(", ")) for host in hosts}
+    return frozenset(host for host, own in parts.items() if not any(own < others for others in parts.values()))
+
+
+def _known(machines: Machines, whole: frozenset[str]) -> Machines:
+    return collections.Counter({host: count for host, count in machines.items() if host in whole})
+
+
+def _named(machines: Mapping[str, int]) -> str:
+    """``'AMD EPYC 7763, Linux 6.1': 6 runs, 'Intel Xeon, Linux 6.1': 1 run``."""
+    ordered = sorted(machines.items(), key=lambda each: (-each[1], each[0]))
+    more = f" and {len(ordered) - _NAMED} more" if len(ordered) > _NAMED else ""
+    return ", ".join(f"'{host}': {count_of(count, 'run')}" for host, count in ordered[:_NAMED]) + more

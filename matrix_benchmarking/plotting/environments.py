@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 8
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
-_TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel", "power": "Power limit of the GPUs"}
+_TITLES = {"cpu": "CPU", "cores": "Cores", "gpus": "GPUs", "kernel": "Kernel", "power": "Power limit of the GPUs"}
 
 
 HOW_TO_REPEAT = (
@@ -42,8 +42,8 @@ def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it
 def circumstances(environments: Iterable[Environment]) -> str:
     """Machine and versions of *environments* in words; where they differ, all there are."""
     known = list(environments)
-    machines = {", ".join(filter(None, [each.cpu_model, *each.gpus, each.kernel])) for each in known}
-    parts = [_either(machines - {""}) or "an unknown machine"]
+    machines = {each.host for each in known if each.host}
+    parts = [_either(machines) or "an unknown machine"]
     names = dict.fromkeys(name for each in known for name in each.versions)
     versions = [f"{name} {_either({each.versions[name] for each in known if name in each.versions})}" for name in names]
     return ", with ".join([parts[0], ", ".join(versions)]) if versions else parts[0]
@@ -55,6 +55,7 @@ def _either(values: set[str]) -> str:
 
 def recorded(environment: Environment) -> dict[str, str]:
     known = {"cpu": environment.cpu_model, "gpus": ", ".join(environment.gpus), "kernel": environment.kernel}
+    known["cores"] = str(environment.cores or "")
     known["power"] = ", ".join(f"{watts:g} W" for watts in environment.power_limits)
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 from pathlib import Path
@@ -12,8 +13,6 @@ from builders import speed_files, speed_workload, write_test
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.check import AnswerKind, Finding, findings
-from matrix_benchmarking.analyze.select.labelled import labelled
-from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis
@@ -22,7 +21,6 @@ from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.runs.judging import compare
 
 OLD, NEW = "AMD EPYC, Linux 6.1", "Intel Xeon, Linux 6.1"
-BOTH = f"('{OLD}' | '{NEW}')"
 
 
 def entries(*runs: dict[str, Any]) -> list[Entry]:
@@ -35,30 +33,42 @@ def of_versions(*hosts: str | None, values: list[float] | None = None) -> list[d
     return [{"version": f"1.{number}", "host": host, "rate": rate} for number, (host, rate) in pairs]
 
 
-def said(runs: list[dict[str, Any]], **keys: Any) -> list[Finding]:
-    workload = toy_runs.workload(**keys)
-    matrix = Matrix(entries(*runs))
-    order = Order(labelled(matrix, workload), workload)
-    return [one for one in findings(matrix, workload, in_order=order) if one.kind == "machines"]
+def said(runs: list[dict[str, Any]], **changes: Any) -> list[Finding]:
+    workload = dataclasses.replace(toy_runs.workload(ignored_keys=changes.pop("ignored_keys", [])), **changes)
+    return [one for one in findings(Matrix(entries(*runs)), workload) if one.kind == "machines"]
 
 
 def history(runs: list[dict[str, Any]]) -> Analysis:
     return analyse_runs(entries(*runs), toy_runs.workload(), data="toys", now=dt.datetime(2027, 1, 1, tzinfo=dt.UTC))
 
 
+JUMP = [*[100.0, 101.0, 99.0, 100.5] * 3, *[80.0, 81.0, 79.5] * 2]
+
+
 def test_a_change_that_comes_with_another_machine_says_so() -> None:
-    jump = [*[100.0, 101.0, 99.0, 100.5] * 3, *[80.0, 81.0, 79.5] * 2]
-    analysis = history(of_versions(*[OLD] * 12, *[NEW] * 6, values=jump))
+    analysis = history(of_versions(*[OLD] * 12, *[NEW] * 6, values=JUMP))
     assert [one.first_bad_version for one in analysis.failing] == ["1.12"]
-    assert analysis.beside == f"Both sides were measured on different machines {BOTH}: what differs may be the machine."
-    assert history(of_versions(*[OLD] * 18, values=jump)).beside == ""
-    assert history(of_versions(*[OLD] * 9, *[NEW] * 9, values=jump)).beside == ""  # not where the change is
+    assert analysis.beside == (
+        f"Both sides were measured on different machines or kernels ('{OLD}': 12 runs | '{NEW}': 6 runs): what differs "
+        "may be the machine."
+    )
+    assert history(of_versions(*[OLD] * 18, values=JUMP)).beside == ""
+
+
+def test_a_few_runs_on_the_old_machine_do_not_hide_the_new_one() -> None:
+    beside = history(of_versions(*[OLD] * 12, NEW, OLD, *[NEW] * 4, values=JUMP)).beside
+    assert f"machines or kernels in unequal shares ('{OLD}': 12 runs | '{NEW}': 5 runs, '{OLD}': 1 run)" in beside
+
+
+def test_machines_in_turn_are_no_excuse_for_a_change() -> None:
+    assert history(of_versions(*[OLD, NEW] * 9, values=JUMP)).beside == ""
 
 
 def test_no_change_at_a_version_on_another_machine_is_doubtful_too() -> None:
     assert "on different machines" in history(of_versions(*[OLD] * 12, NEW)).beside
     assert history(of_versions(*[None] * 12, NEW)).beside == ""  # what isn't recorded says nothing
-    assert history(of_versions(*[OLD] * 6, *[NEW] * 6)).beside == ""
+    assert history(of_versions(*["Linux 6.1"] * 12, OLD)).beside == ""  # nor what is only in part
+    assert history(of_versions(*[OLD, NEW] * 6)).beside == ""  # where others were, too
 
 
 def test_a_comparison_of_versions_counts_the_series_that_are_of_different_machines() -> None:
@@ -69,35 +79,38 @@ def test_a_comparison_of_versions_counts_the_series_that_are_of_different_machin
         for number in range(3)
     ]
     analysis = compare(Study(Matrix(entries(*runs)), toy_runs.workload()), "1.0", "1.1")
-    assert analysis.beside.startswith(f"Both sides of 1 of 2 series were measured on different machines {BOTH}")
+    assert analysis.beside.startswith("Both sides of 1 of 2 series were measured on different machines or kernels")
     same = [{**run, "host": OLD} for run in runs]
     assert compare(Study(Matrix(entries(*same)), toy_runs.workload()), "1.0", "1.1").beside == ""
 
 
-def test_check_names_the_newest_versions_between_which_the_machine_changes() -> None:
-    (found,) = said([*of_versions(OLD, OLD, NEW), *of_versions(OLD, OLD, NEW)])
+def test_check_counts_the_versions_on_other_machines_than_the_rest_of_their_series() -> None:
+    (found,) = said(of_versions(*[OLD] * 5, NEW))
     assert found.sentence == (
-        f"With 'version' 1.1 and 1.2 the machine differs too, in 1 comparison {BOTH}: what differs may be the machine."
+        "Measured were 1 of 6 versions, each in its series, on other machines or kernels than the rest "
+        f"('{OLD}': 5 runs, '{NEW}': 1 run): what differs may be the machine."
     )
     assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
-    (found,) = said(of_versions(OLD, NEW, NEW, OLD))
-    assert "With 'version' 1.2 and 1.3" in found.sentence
-    assert "; and between 1 other pairs of its values: what" in found.sentence
     assert said(of_versions(OLD, OLD, None)) == said(of_versions(None, None, NEW)) == []
     assert said([*of_versions(OLD, OLD), *of_versions(NEW, NEW)]) == []  # each version on both
 
 
-def test_check_names_what_a_ranking_compares_across_machines_but_not_what_names_the_machine() -> None:
-    def runs(name: str) -> list[dict[str, Any]]:
+def test_check_counts_the_points_that_are_ranked_across_machines_but_not_where_a_setting_names_the_machine() -> None:
+    def runs(*names: str) -> list[dict[str, Any]]:
         of_value = {"a": OLD, "b": NEW}
-        return [{name: value, "size": size, "host": of_value[value]} for value in of_value for size in (1, 2)]
+        return [
+            {**dict.fromkeys(names, value), "size": size, "host": of_value[value]}
+            for value in of_value
+            for size in (1, 2)
+        ]
 
-    (found,) = said(runs("image"))
-    assert found.sentence.startswith(f"With 'image' a and b the machine differs too, in 2 comparisons {BOTH}")
-    assert found.changes == {AnswerKind.BEST}
-    for name in ("hw_type", "gpu_model", "vendor", "instance_type", "cpu", "host"):
-        assert said(runs(name)) == []
-    assert said(runs("image"), ignored_keys=["image"]) == []
+    for names in (["image"], ["image", "engine"]):  # which come together, or not
+        (found,) = said(runs(*names))
+        assert found.sentence.startswith("Measured were 4 of 4 points, which are ranked together, on other machines")
+        assert found.changes == {AnswerKind.BEST}
+        assert said(runs(*names), group_keys=["image"]) == []
+    for name in ("hw_type", "gpu_model", "vendor", "instance_type", "cpu"):
+        assert said(runs(name)) == said(runs(name, "image")) == []
 
 
 def test_the_machine_of_a_run_is_kept_in_the_payload_of_any_workload(tmp_path: Path) -> None:

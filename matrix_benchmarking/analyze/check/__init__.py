@@ -15,7 +15,7 @@ from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..machines import of_each, with_settings
+from ..machines import among_points, of_each
 from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
@@ -59,7 +59,10 @@ def findings(
         *label_findings(good, points, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
-        *_machines(good, workload, in_order),
+        *(
+            Finding("machines", said, ANALYSES if is_history else frozenset({AnswerKind.BEST}))
+            for is_history, said in among_points(good, workload)
+        ),
         *(
             Finding("unlike", each, EVERY)
             for each in (workload.differences(matrix.entries) if workload.differences else ())
@@ -173,13 +176,6 @@ def _hosts(good: Rows) -> Iterator[Finding]:
         names = named(sorted(f"'{host}'" for host in set[str]().union(*(of for of in hosts.values() if len(of) > 1))))
         what = f"{_runs(torn)} of a campaign, which is measured on one machine, are of several: {names}"
         yield Finding.of("hosts", f"{what}; noise between them is taken for that within a campaign.", torn)
-
-
-def _machines(good: Rows, workload: Workload, in_order: Order | None) -> Iterator[Finding]:
-    """Settings with which the machine differs, too: versions, or what a ranking compares."""
-    for name, sentence in with_settings(good, workload.regression, in_order):
-        is_version = name in workload.regression.comparison_keys
-        yield Finding("machines", sentence, ANALYSES if is_version else frozenset({AnswerKind.BEST}))
 
 
 def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

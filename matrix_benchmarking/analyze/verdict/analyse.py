@@ -90,16 +90,20 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
-        beside=between_sides([_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]),
+        beside=between_sides(
+            [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)],
+            [verdict.first_bad is not None for verdict in told],
+        ),
     )
 
 
 def _before_and_since(one: JudgedSeries, verdict: SeriesVerdict) -> Sides:
-    """The runs between which the *verdict* sees a change; without one those of the two newest versions."""
-    points = one.series.points
-    new = len(points) - 1 if verdict.first_bad is None else verdict.first_bad
-    old = new - 1 if verdict.last_good is None else verdict.last_good
-    return (points[old].entries if old >= 0 else ()), points[new].entries
+    """The runs of the levels between which the *verdict* sees a change; without one the newest, and those before."""
+    points, last = one.series.points, len(one.series.points) - 1
+    new = last if verdict.first_bad is None else verdict.first_bad
+    begin = max((change.first for change in verdict.changes if change.first < new), default=0)
+    old, since = ([run for point in part for run in point.entries] for part in (points[begin:new], points[new:]))
+    return old, since
 
 
 def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
