@@ -42,11 +42,14 @@ def publish(
     """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
-    analysis = dataclasses.replace(analysis, not_analysed=silent, check=check.counted(study.findings, answer))
+    shown = AnalysisAnswer.of(
+        dataclasses.replace(analysis, not_analysed=silent), study, answer, elsewhere="--report-dest writes them all"
+    )
+    analysis = shown.analysis
     if err:
         say(" ".join([*lead(analysis), check.line(analysis.check)]), err=True)
     else:
-        show(AnalysisAnswer(analysis, "--report-dest writes them all"))
+        show(shown)
     if output.report_dest is not None:
         from ..plotting.page import link_beside
         from ..plotting.site import write_regression_page  # dash: a third of a second

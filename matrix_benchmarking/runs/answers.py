@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 ROWS = 20
 REASONS = 5
-FINDINGS_SAID = 2
 UNKNOWN = "unknown"  # as KPIs show what isn't known
 RUNS_NAMED = 3
 _CELL = 200
@@ -86,7 +85,7 @@ class BestAnswer(Printable):
         findings = self.study.findings
         yield check.about(findings, check.AnswerKind.BEST)
         changing = [one.sentence for one in findings if check.AnswerKind.BEST in one.changes]
-        yield from (f"* {one_line(sentence, 500)}" for sentence in changing[:FINDINGS_SAID])
+        yield from (f"* {one_line(sentence, 500)}" for sentence in changing[: check.SAID])
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -101,6 +100,13 @@ class AnalysisAnswer(Printable):
     analysis: Analysis
     elsewhere: str = "`analysis` has them all"
 
+    @classmethod
+    def of(cls, analysis: Analysis, study: Study, answer: check.AnswerKind, **others: str) -> AnalysisAnswer:
+        """The answer with what is odd about the runs of *study*."""
+        odd = [one.sentence for one in study.findings if answer in one.changes]
+        counted = check.counted(study.findings, answer)
+        return cls(dataclasses.replace(analysis, check=counted, odd=odd), **others)
+
     def said(self) -> Iterator[str | PrintedTable]:
         """The verdict, the series that changed or are in doubt, and what is to be known of the data."""
         analysis = self.analysis
@@ -114,6 +120,7 @@ class AnalysisAnswer(Printable):
             yield from self._behind(shown[:ROWS])
         lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
         lines += [check.line(analysis.check)] if analysis.check else []
+        lines += [f"* {sentence}" for sentence in analysis.odd[: check.SAID]]
         # One line: a service that reads the output obeys lines that begin in its own way.
         yield from (one_line(line, 500) for line in lines)
 

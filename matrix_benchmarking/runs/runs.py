@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import filters as filter_language
 from .. import lts
-from ..analyze.check import AnswerKind, counted
+from ..analyze.check import AnswerKind
 from ..analyze.study import Study
 from ..errors import MatbenchError
 from ..history import delivery
@@ -25,7 +24,6 @@ from .text import Printable, PrintedTable
 if TYPE_CHECKING:
     import pandas
 
-    from ..analyze.verdict.model import Analysis
     from ..filters import Scalar
     from ..history.delivery import Delivered
     from ..plotting.site import Written
@@ -86,7 +84,8 @@ class Runs(Printable):
             MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring), AnswerKind.PAIR)
+        analysis = judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring)
+        return AnalysisAnswer.of(analysis, self.study, AnswerKind.PAIR)
 
     def history(self, *kpis: str) -> AnalysisAnswer:
         """What got worse and better in the history of the runs, from version to version.
@@ -98,7 +97,7 @@ class Runs(Printable):
             MatbenchError: the versions have no order, or a name matches nothing.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.judge(self.study, kpi_filter=kpis), AnswerKind.HISTORY)
+        return AnalysisAnswer.of(judging.judge(self.study, kpi_filter=kpis), self.study, AnswerKind.HISTORY)
 
     def check(self) -> CheckAnswer:
         """What is odd about the runs, before anyone trusts an answer about them."""
@@ -146,9 +145,6 @@ class Runs(Printable):
         if good.left_out:
             warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
         return delivered
-
-    def _answer(self, analysis: Analysis, answer: AnswerKind) -> AnalysisAnswer:
-        return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
 
 
 def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:

@@ -25,6 +25,7 @@ from .finding import (
     EVERY,
     MOST_RUNS,
     NONE,
+    SAID,
     AnswerKind,
     Finding,
     about,
@@ -35,10 +36,10 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .settings import label_findings, name_findings, setting_findings
-from .values import value_findings
+from .settings import label_findings, name_findings, setting_findings, version_findings
+from .values import file_findings, value_findings
 
-__all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
+__all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
 
 
 def findings(
@@ -56,7 +57,9 @@ def findings(
         *setting_findings(matrix),
         *run_findings(matrix, workload),
         *value_findings(good, points, workload),
+        *file_findings(good, points, workload),
         *label_findings(good, points, workload),
+        *version_findings(good, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
         *(

@@ -21,6 +21,8 @@ class AnswerKind(enum.Enum):
 EVERY = frozenset(AnswerKind)
 ANALYSES = frozenset({AnswerKind.HISTORY, AnswerKind.PAIR})
 NONE: frozenset[AnswerKind] = frozenset()
+SAID = 2
+"""How many of the findings that change an answer are said beside it."""
 MOST_RUNS = "These make the numbers of most runs doubtful"  # the heading above them
 
 

@@ -265,6 +265,34 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+FEWEST_VERSIONS = 3
+
+
+def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
+    """A setting with another value at each version, such as the name of a runner: no series has two versions then."""
+    regression = workload.regression
+    axis = next((name for name in regression.comparison_keys if len(set(good.setting(name)[1])) > 1), None)
+    if axis is None:
+        return
+    versions = good.setting(axis)[1]
+    names = [name for name in good.names() if name not in (*regression.comparison_keys, *regression.ignored_keys)]
+    if _most_versions(good, names, versions) > 1:
+        return
+    for name in names:
+        if _most_versions(good, [each for each in names if each != name], versions) >= FEWEST_VERSIONS:
+            what = f"'{name}' has other values at each {axis}, so no series has two of them and nothing can be judged"
+            way = f"leave it out ('ignored_keys' of the workload, or 'matbench compare … --ignored-keys={name}')"
+            yield Finding("splits-series", f"{what}: {way}.", ANALYSES)
+
+
+def _most_versions(good: Rows, names: Sequence[str], versions: Sequence[int]) -> int:
+    """How many of the *versions* the runs have at most that are alike in *names*."""
+    found: dict[tuple[int, ...], set[int]] = {}
+    for key, version in zip(keys(good, names), versions, strict=True):
+        found.setdefault(key, set()).add(version)
+    return max(map(len, found.values()), default=0)
+
+
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
 
 

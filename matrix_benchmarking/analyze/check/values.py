@@ -7,12 +7,13 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ...kpi import KPIDefinition
 from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
-from ..words import count_of
+from ..words import count_of, named
 from .finding import ANALYSES, EVERY, AnswerKind, Finding, are_few
 
 FAR_OFF, AGREE = 5, 2
@@ -54,6 +55,39 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             count = count_of(len(unknown), "run")
             what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
             yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
+
+
+FILES_DIFFER = 1.5
+"""How many times as large as another file's the values of one may be, that are taken for repeats of one point."""
+
+
+def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+    """Repeats out of several files of which each has values of its own: of two builds, say, that no setting tells."""
+    kpi, parts = workload.headline, good.values("part")
+    if kpi is None or not any(parts):
+        return
+    values = good.kpi(kpi.name)
+    several, differing, names = 0, list[Sequence[int]](), dict[str, None]()
+    for places in points:
+        of_files: dict[Path, list[float]] = {}
+        for place in places if len(places) > 1 else ():
+            value = values[place]
+            if parts[place] is not None and value is not None and value > 0:
+                of_files.setdefault(good[place].location, []).append(value)
+        several += len(of_files) > 1
+        in_order = sorted(of_files, key=lambda file: statistics.median(of_files[file]))
+        apart = [pair for pair in itertools.pairwise(in_order) if _is_apart(*(of_files[file] for file in pair))]
+        differing += [places] if apart else []
+        names |= dict.fromkeys(file.name for pair in apart for file in pair)
+    if differing:
+        what = f"At {len(differing)} of {several} points with runs out of several files, which are taken for repeats"
+        ratio = f"{kpi.name} is {FILES_DIFFER:g} times as high in one file as in another ({named([*names])})"
+        way = "are they of two builds? --settings-from or a settings.yaml above them says it"
+        yield Finding.of("files-differ", f"{what}, {ratio}: {way}.", good.at(itertools.chain(*differing)))
+
+
+def _is_apart(less: Sequence[float], more: Sequence[float]) -> bool:
+    return min(more) > max(less) and statistics.median(more) >= FILES_DIFFER * statistics.median(less)
 
 
 def _same_values(good: Rows, points: Points) -> Iterator[Finding]:

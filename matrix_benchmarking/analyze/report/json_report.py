@@ -197,6 +197,8 @@ class ReportFields(_Fields):
     notes: list[str]
     check: str
     """How many findings there are on the runs, in words; empty where nobody looked."""
+    odd: list[str]
+    """Those of them that change this answer, in sentences."""
     series: list[SeriesFields]
     not_analysed: list[NotAnalysedFields]
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...filters import visible
+from ..check.finding import SAID
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import is_or_are, percent, plural, probability, series_label
@@ -212,7 +213,7 @@ def _data(analysis: Analysis) -> str:
     rate = f"{analysis.false_discovery_rate * 100:g}"
     values = f"{analysis.points:,} {plural(analysis.points, 'value')}"
     at = f"{analysis.made_at:%Y-%m-%d %H:%M} UTC"
-    check = f" Check: {plain(analysis.check)}." if analysis.check else ""
+    check = f" Check: {' '.join(map(plain, (f'{analysis.check}.', *analysis.odd[:SAID])))}" if analysis.check else ""
     return f"<sub>{values} out of {plain(analysis.data)}. False discovery rate: {rate} %.{check} {at}.</sub>"
 
 

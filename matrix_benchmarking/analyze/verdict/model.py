@@ -149,6 +149,7 @@ class Analysis:
     false_discovery_rate: float  # the bound on the share of false alarms
     made_at: dt.datetime  # UTC
     check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
+    odd: Sequence[str] = ()  # those of them that change this answer, in sentences
     order: str = ""  # where the order of the versions is from, as a sentence
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
 

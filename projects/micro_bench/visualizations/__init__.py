@@ -7,11 +7,10 @@ from matrix_benchmarking.models import Payload
 from matrix_benchmarking.store import reader_store
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
-from .readers import asv, criterion, fio, go_testing, google_benchmark, hyperfine, jmh, pytest_benchmark
+from .readers import FIELDS, asv, criterion, fio, go_testing, google_benchmark, hyperfine, jmh, pytest_benchmark
 
 READERS = [pytest_benchmark, google_benchmark, hyperfine, criterion, jmh, go_testing, fio, asv]
 
-NEVER_NEGATIVE = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
 _time = functools.partial(kpi.field_kpi, unit="s", better="lower", format="{:,.4g}", divisor=1e-6, display_unit="µs")
 _rate = functools.partial(kpi.field_kpi, better="higher", format="{:,.4g}")
 _amount = functools.partial(kpi.field_kpi, better="lower", format="{:,.6g}")
@@ -56,7 +55,7 @@ KPIS = [
 
 def implausible(lts_payload: Payload) -> list[str]:
     """Values that can't be, a sentence each."""
-    found = {name: getattr(lts_payload.results, name, None) for name in NEVER_NEGATIVE}
+    found = {name: getattr(lts_payload.results, name, None) for name in FIELDS}
     known = {name: value for name, value in found.items() if plausible.is_number(value)}
     below = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
     return below or plausible.latencies(mean=known.get("time"), p99=known.get("p99"), unit="s", rounding=0, what="time")

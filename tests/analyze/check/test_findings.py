@@ -431,3 +431,16 @@ def test_a_kpi_that_a_few_runs_lack_or_have_is_said() -> None:
     assert said(3.0, *[None] * 11) == [few.format(11)]
     assert said(*[3.0] * 12) == said(*[3.0] * 6, *[None] * 6) == []  # as where each tool has KPIs of its own
     assert said(*[None] * 12) == []
+
+
+def test_a_setting_with_other_values_at_each_version_leaves_no_series() -> None:
+    def said(machine: Any, **keys: Any) -> list[Finding]:
+        runs = entries(*({"version": f"1.{at}", "machine": machine(at), "size": at % 2} for at in range(8)))
+        return [one for one in findings(Matrix(runs), toy_runs.workload(**keys)) if one.kind == "splits-series"]
+
+    (found,) = said("fv-az{}".format)
+    assert found.sentence.startswith(
+        "'machine' has other values at each version, so no series has two of them and nothing"
+    )
+    assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
+    assert said(lambda at: "ci") == said("fv-az{}".format, ignored_keys=["machine"]) == []

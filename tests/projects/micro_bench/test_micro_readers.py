@@ -11,6 +11,7 @@ import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.check import findings
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import load
@@ -317,3 +318,78 @@ def test_of_a_file_that_is_cut_off_what_could_be_read_takes_part(
     said = " ".join(capsys.readouterr().out.split())
     assert "1 file can't be read whole, and what could be takes part: is cut off" in said
     assert "can't be placed" not in said
+
+
+def test_aggregates_that_the_name_alone_tells_are_no_benchmarks(tmp_path: Path) -> None:
+    def row(name: str, time: float) -> dict[str, Any]:
+        return {"name": name, "iterations": 5, "real_time": time, "cpu_time": time, "time_unit": "us"}
+
+    kinds = {"mean": 10.0, "median": 10.0, "stddev": 0.5, "cv": 0.05}
+    rows = [row("BM_x", 9.5), row("BM_x", 10.5), *(row(f"BM_x_{kind}", value) for kind, value in kinds.items())]
+    runs = parse(written(tmp_path, "gb.json", {"benchmarks": [*rows, row("BM_harmonic_mean", 3.0)]}))
+    assert [(run.settings["benchmark"], run.repeat) for run in runs] == [
+        ("BM_x", 0), ("BM_x", 1), ("BM_harmonic_mean", 0)
+    ]  # fmt: skip
+
+
+def test_a_line_of_go_that_a_print_tears_is_one_and_metrics_take_no_kpis_name(tmp_path: Path) -> None:
+    lines = [
+        "goos: linux", "BenchmarkA-8 \t1000\t1000 ns/op\t12 time\t7 rate\t5 items/op",
+        "BenchmarkB-8    \t2026/11/01 10:00:00 connecting", "2026/11/01 10:00:01 still", " 1000\t 1010 ns/op\t3 B/op",
+        "BenchmarkC-8 \t1000\t1020 ns/op", "PASS",
+    ]  # fmt: skip
+    runs = parse(written(tmp_path, "go.txt", "\n".join(lines)))
+    assert values(list(runs), "time") == pytest.approx([1000e-9, 1010e-9, 1020e-9])
+    first, second, _ = runs
+    assert {name: vars(first.results)[name] for name in ("metric_time", "metric_rate", "items/op")} == {
+        "metric_time": 12, "metric_rate": 7, "items/op": 5
+    }  # fmt: skip
+    assert "rate" not in first.kpis
+    assert second.kpis["allocated"] == 3
+
+
+def test_clones_of_a_fio_job_are_no_repeats_and_a_device_is_a_setting(samples: Path, tmp_path: Path) -> None:
+    content = json.loads((samples / "fio" / "fio.json").read_text())
+    job = next(one for one in content["jobs"] if one["jobname"] == "seqwrite")
+    options = {**job["job options"], "numjobs": "2", "filename": "/dev/nvme0n1"}
+    clones = {**content, "jobs": [{**job, "job options": options}] * 2}
+    runs = list(parse(written(tmp_path, "fio.json", clones)))
+    assert [(run.settings["job"], run.repeat, run.settings["filename"]) for run in runs] == [
+        (0, 0, "/dev/nvme0n1"), (1, 0, "/dev/nvme0n1")
+    ]  # fmt: skip
+    options |= {"group_reporting": "1", "filename": "/tmp/x"}
+    (tmp_path / "fio.json").unlink()
+    (run,) = parse(written(tmp_path, "grouped.json", {**content, "jobs": [{**job, "job options": options}]}))
+    assert not {"job", "filename"} & run.settings.keys()
+
+
+def test_the_machine_of_pytest_benchmark_is_its_processor_where_that_is_told(samples: Path, tmp_path: Path) -> None:
+    def machine(**info: Any) -> object:
+        stats = {"rounds": 5, "mean": 2.6e-07}
+        content = {"benchmarks": [{"fullname": "t.py::test_x", "stats": stats}], "machine_info": info}
+        (run,) = parse(written(tmp_path, "0001.json", content))
+        return run.settings.get("machine")
+
+    assert machine(node="fv-az1", cpu={"brand_raw": "AMD EPYC", "count": 4}) == "AMD EPYC, 4 cores"
+    assert machine(node="fv-az1", cpu={"brand": "AMD", "count": 4}) == "AMD, 4 cores"
+    assert machine(node="fv-az1", cpu="unknown") == machine(node="fv-az1") == "fv-az1"
+    assert machine() is None
+
+
+def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path) -> None:
+    def said(**times: list[float]) -> list[str]:
+        tree = tmp_path / "_".join(times)
+        tree.mkdir()
+        for name, values in times.items():
+            rows = [{"name": "BM_x", "iterations": 5, "real_time": time, "time_unit": "us"} for time in values]
+            written(tree, f"{name}.json", {"benchmarks": rows})
+        matrix = parse(tree)
+        return [one.sentence for one in findings(matrix, load(WORKLOAD)) if one.kind == "files-differ"]
+
+    (sentence,) = said(gcc=[1.0, 1.1], clang=[3.0, 3.1])
+    assert sentence.startswith(
+        "At 1 of 1 points with runs out of several files, which are taken for repeats, time is 1.5"
+    )
+    assert "in one file as in another (gcc.json, clang.json): are they of two builds?" in sentence
+    assert said(first=[1.0, 1.1], second=[1.1, 1.2]) == []
+    assert said(noisy=[1.0, 3.5], other=[3.0, 3.1]) == said(one=[1.0]) == []

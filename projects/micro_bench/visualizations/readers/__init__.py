@@ -13,6 +13,8 @@ from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import Part
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0}
+FIELDS = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
+"""Results that are KPIs, none of which can be negative."""
 MOST_REPEATS = 100
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
 

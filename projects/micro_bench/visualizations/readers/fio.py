@@ -1,5 +1,6 @@
 """fio --output-format=json: a job and a direction is one run; latencies in nanoseconds (microseconds before fio 3)."""
 
+import collections
 import datetime as dt
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_text
 from . import number, parameters
 
 DIRECTIONS = ("read", "write", "trim")
-_PLACES = {"directory", "filename", "name", "runtime", "write_lat_log", "write_bw_log", "write_iops_log"}
+_PLACES = {"directory", "name", "runtime", "write_lat_log", "write_bw_log", "write_iops_log"}
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -24,6 +25,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     content = _json(file)
     moment = number(content.get("timestamp"))
     end = None if moment is None else dt.datetime.fromtimestamp(moment, dt.UTC)
+    at_once = collections.Counter(job["jobname"] for job in content["jobs"] if _is_one_of_several(job, content))
     for index, job in enumerate(content["jobs"]):
         options = {**content.get("global options", {}), **job.get("job options", {})}
         if job.get("error") and not any((job.get(one) or {}).get("total_ios") for one in DIRECTIONS):
@@ -34,11 +36,24 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             if not done.get("total_ios"):
                 continue
             settings = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
-            settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
+            settings |= parameters({name: options[name] for name in options if _is_setting(name, options)}, settings)
+            if at_once[job["jobname"]] > 1:  # they ran beside each other: each is a part of one measurement, no repeat
+                settings["job"] = index
             results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
             if job.get("error"):
                 results = {"end": end, "exit_code": job["error"]}
             yield f"{job['jobname']}/{index}/{direction}", settings, results
+
+
+def _is_one_of_several(job: dict[str, Any], content: dict[str, Any]) -> bool:
+    """Whether the job has clones (numjobs) that are told one by one."""
+    options = {**content.get("global options", {}), **job.get("job options", {})}
+    return str(options.get("numjobs", "1")) != "1" and "group_reporting" not in options
+
+
+def _is_setting(name: str, options: dict[str, Any]) -> bool:
+    """Where a file lies is none; a device is."""
+    return name not in _PLACES and (name != "filename" or str(options[name]).startswith("/dev/"))
 
 
 def _json(file: ArtifactPath) -> Any:

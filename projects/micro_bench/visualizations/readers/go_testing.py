@@ -8,18 +8,15 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import scalar
+from . import FIELDS, scalar
 
 _LINE = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)")
+_TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
 _IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
 _CONFIGURATION = re.compile(r"(goos|goarch|pkg|cpu): (.+)")
 _PASSED, _FAILED = re.compile(r"PASS|ok\s.*"), re.compile(r"--- FAIL: \S+|^FAIL\b.*")
-_RESULTS = {
-    "ns/op": ("time", 1e-9),
-    "MB/s": ("bandwidth", 1e6),
-    "B/op": ("allocated", 1),
-    "allocs/op": ("allocations", 1),
-}
+_RESULTS = {"ns/op": "time", "MB/s": "bandwidth", "B/op": "allocated", "allocs/op": "allocations"}
+_FACTORS = {"ns/op": 1e-9, "MB/s": 1e6}
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -27,13 +24,13 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    configuration: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    is_open, failed = False, list[str]()
+    configuration, counts, failed, is_open, torn = dict[str, str](), dict[str, int](), list[str](), False, ""
     for line in _lines(file):
+        if torn and _REST.match(line):  # what a benchmark prints stands between its name and its numbers
+            line, torn = f"{torn} {line}", ""
+        torn = named[0] if (named := _TORN.match(line)) else torn
         if said := _CONFIGURATION.fullmatch(line):
-            configuration[said[1]] = said[2]
-            is_open = True  # lines alone, as people pick them out, have no end either
+            configuration[said[1]], is_open = said[2], True  # lines alone, as people pick them out, have no end either
         elif (failure := _FAILED.search(line)) or _PASSED.fullmatch(line):
             is_open = False
             failed += [failure[0]] if failure else []
@@ -70,8 +67,7 @@ def _named(name: str, configuration: dict[str, str]) -> dict[str, Scalar]:
     name, procs = match.groups() if (match := re.fullmatch(r"(.+)-(\d+)", name)) else (name, "1")
     steps = [step.partition("=") for step in name.split("/")]
     settings: dict[str, Scalar] = {"benchmark": name, "procs": int(procs)}
-    if "pkg" in configuration:
-        settings["package"] = configuration["pkg"]
+    settings |= {"package": configuration["pkg"]} if "pkg" in configuration else {}
     settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}
     return settings
 
@@ -79,6 +75,6 @@ def _named(name: str, configuration: dict[str, str]) -> dict[str, Scalar]:
 def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, object]:
     results: dict[str, object] = {"iterations": iterations, "cpu": configuration.get("cpu"), "campaign": True}
     for value, unit in zip(fields[::2], fields[1::2], strict=False):
-        name, factor = _RESULTS.get(unit, (unit, 1))
-        results[name] = float(value) * factor
+        name = _RESULTS.get(unit) or (f"metric_{unit}" if unit in FIELDS else unit)
+        results[name] = float(value) * _FACTORS.get(unit, 1)
     return results

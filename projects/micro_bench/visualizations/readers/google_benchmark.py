@@ -9,6 +9,7 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
 from . import SECONDS, number, scalar
 
+_AGGREGATES = {"mean", "median", "stddev", "cv", "BigO", "RMS"}
 _FLAGS = {"real_time", "process_time", "manual_time"}
 
 
@@ -21,6 +22,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     host = (content.get("context") or {}).get("host_name")
     rows = [row for row in content["benchmarks"] if "real_time" in row or "error_occurred" in row]
     rows = [row for row in rows if not row.get("skipped")]  # its times are 0
+    _tell_aggregates(rows)
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     measured = {_run_name(row) for row in single}
     # --benchmark_report_aggregates_only: one run, which is no repeat of measured ones
@@ -30,11 +32,18 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         run_name = _run_name(row)
         repeat = counts[run_name] = counts.get(run_name, -1) + 1
         settings = {"tool": "google-benchmark", **_named(run_name), "repeat": repeat}
-        if row.get("run_type") == "aggregate":
-            settings["aggregate"] = "mean"
-        if host:
-            settings["machine"] = host
+        settings |= {"aggregate": "mean"} if row.get("run_type") == "aggregate" else {}
+        settings |= {"machine": host} if host else {}
         yield f"{run_name}/{repeat}", settings, _results(row)
+
+
+def _tell_aggregates(rows: list[dict[str, Any]]) -> None:
+    """Say of *rows* of releases before 1.5, where the name alone tells aggregates, which are none of a repetition."""
+    names = {row["name"] for row in rows}
+    for row in rows:
+        of, _, kind = str(row["name"]).rpartition("_")
+        if "run_type" not in row and kind in _AGGREGATES and {f"{of}_mean", f"{of}_stddev"} <= names:
+            row |= {"run_type": "aggregate", "aggregate_name": kind, "run_name": of}
 
 
 def _run_name(row: dict[str, object]) -> str:
@@ -62,11 +71,6 @@ def _results(row: dict[str, Any]) -> dict[str, Any]:
     unit = SECONDS.get(str(row.get("time_unit", "ns")))
     if unit is None:
         raise MatbenchError(f"a time_unit '{row['time_unit']}' is not known")
-    return {
-        "time": number(row["real_time"], unit),
-        "cpu_time": number(row.get("cpu_time"), unit),
-        "bandwidth": number(row.get("bytes_per_second")),
-        "rate": number(row.get("items_per_second")),
-        "iterations": row.get("iterations"),
-        "campaign": True,
-    }
+    times = {"time": number(row["real_time"], unit), "cpu_time": number(row.get("cpu_time"), unit)}
+    rates = {"bandwidth": number(row.get("bytes_per_second")), "rate": number(row.get("items_per_second"))}
+    return {**times, **rates, "iterations": row.get("iterations"), "campaign": True}

@@ -1,7 +1,8 @@
 """pytest-benchmark --benchmark-json: seconds; with --benchmark-save-data the rounds of a test are its repeats."""
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
@@ -24,14 +25,21 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings = {"tool": "pytest-benchmark", "benchmark": full_name}
         if commit and commit != UNVERSIONED:
             settings["version"] = commit
-        if machine.get("node"):
-            settings["machine"] = machine["node"]
+        if name := _machine(machine):
+            settings["machine"] = name
         known = parameters(benchmark.get("params"), settings)
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
         # A time without a zone may be of any: it isn't known.
         results = {"end": end if end and end.tzinfo else None, "rounds": stats["rounds"]}
-        results["python"] = machine.get("python_version")
+        results |= {"python": machine.get("python_version"), "node": machine.get("node")}
         if stats.get("data"):
             yield from repeats(full_name, settings, "time", stats["data"], results)
         else:
             yield full_name, settings, {**results, "time": number(stats["mean"])}
+
+
+def _machine(info: Mapping[str, Any]) -> str | None:
+    """The processor, since a hosted runner has another name each time; the name where no processor is told."""
+    cpu = info["cpu"] if isinstance(info.get("cpu"), dict) else {}
+    brand = cpu.get("brand_raw") or cpu.get("brand")
+    return f"{brand}, {cpu.get('count')} cores" if brand else info.get("node")
