@@ -84,9 +84,9 @@ class Estimates:
     rounds: int = 0  # how many complete rounds were taken out
     shared_variance: float = 0.0  # of the error that all means share since they were measured in the same rounds
     campaigns: Campaigns | None = None  # None where there is one
-    is_in_turn: bool = (
-        True  # False where a run belongs to no round: the points may have been measured one after another
-    )
+    # False where a run belongs to no round and no two campaigns have all points, which may have been measured one after
+    # the other.
+    is_in_turn: bool = True
 
     @property
     def knows_moods(self) -> bool:
@@ -111,7 +111,9 @@ def estimate(
 ) -> Estimates | None:
     """What the *values* of each point's runs say, with their *rounds* and *campaigns*; None if no point was repeated.
 
-    If all points have one run in each of the same rounds, what a round adds to all of them is taken out. The spread of
+    If all points have one run in each of the same rounds, what a round adds to all of them is taken out. If runs belong
+    to no round, and all points have some in each of the same campaigns, their means there take the place of runs: what
+    is measured one after another shares a mood with its neighbours. The spread of
     repeats that are equal, or closer than the numbers are rounded, is unknown: such a point has that of the others, and
     no mean is known better than to what one rounding error makes of it.
     """
@@ -121,30 +123,25 @@ def estimate(
     scale = scale_of(itertools.chain.from_iterable(values))
     means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
     units = means if scale is Scale.RATIO else np.ones_like(means)
-    columns = None if rounds is None else _complete(rounds)
+    in_turn = rounds is None or all(one is not None for runs in rounds for one in runs)
+    table = _table(values, rounds if in_turn else campaigns)
     taken_out, shared = 0, 0.0
-    if columns is None:
+    if table is None:
         of_runs, everything = np.repeat(np.arange(len(values)), counts.astype(int)), [*itertools.chain(*values)]
         spreads = (np.array(everything, dtype=np.float64) - means[of_runs]) / units[of_runs]
         with np.errstate(over="ignore"):  # of values whose squares are beyond all numbers next to nothing is known
             squares = np.minimum(np.bincount(of_runs, spreads**2, len(values)), 1e300)
         variances, degrees = squares / np.maximum(counts - 1, 1), counts - 1
     else:
-        relative = (
-            np.array(
-                [[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)], dtype=np.float64
-            )
-            / units[:, None]
-        )
-        taken_out = relative.shape[1]
-        variances, degrees, shared = _without_rounds(relative)
+        taken_out = table.shape[1]
+        counts = np.full(len(values), float(taken_out))
+        variances, degrees, shared = _without_rounds(table / units[:, None])
     rounding = (step_of(itertools.chain.from_iterable(values)) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
     errors = _errors(variances, counts, rounding)
     blocks = None if campaigns is None else _campaigns_of(values, campaigns, units)
-    in_turn = rounds is None or all(one is not None for runs in rounds for one in runs)
-    return Estimates(scale, centres, errors, degrees, taken_out, shared, blocks, in_turn)
+    return Estimates(scale, centres, errors, degrees, taken_out, shared, blocks, in_turn or taken_out > 0)
 
 
 def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
@@ -285,14 +282,22 @@ def _join(parents: list[int], one: int, other: int) -> bool:
     return roots[0] != roots[1]
 
 
-def _complete(rounds: Sequence[Sequence[int | None]]) -> list[list[int]] | None:
-    """For each point its runs in the order of the rounds; None unless all have one run in each of two or more."""
-    known = sorted({one for runs in rounds for one in runs if one is not None})
-    if len(rounds) < 2 or any(
-        None in runs or sorted(one for one in runs if one is not None) != known for runs in rounds
-    ):
+def _table(values: Sequence[Sequence[float]], blocks: Sequence[Sequence[int | None]] | None) -> Floats | None:
+    """The mean of each point's runs (rows) in each of the *blocks* (columns); None unless all have two, and the same.
+
+    Of rounds, which are blocks with one run of each point, those are its runs.
+    """
+    if blocks is None or len(blocks) < 2:
         return None
-    return [np.argsort(np.array(runs)).tolist() for runs in rounds]
+    known = set(blocks[0])
+    if len(known) < 2 or None in known or any(set(each) != known for each in blocks):
+        return None
+    places = {block: place for place, block in enumerate(sorted(block for block in known if block is not None))}
+    found = np.zeros((len(values), len(known)))
+    for row, (runs, of_runs) in enumerate(zip(values, blocks, strict=True)):
+        at = [places[block] for block in of_runs if block is not None]
+        found[row] = np.bincount(at, runs) / np.bincount(at)
+    return found
 
 
 def _without_rounds(relative: Floats) -> tuple[Floats, Floats, float]:

@@ -216,7 +216,8 @@ def how_to_read(study: Study) -> Node:
         "towards what is usual of all points, and the interval's worse end allows for the point's having been chosen "
         "among all.",
         "May be the best: the points of a set that contains the best one with 95 %, however many were compared "
-        "(multiple comparisons with the best). The others are worse by more than chance explains.",
+        "(multiple comparisons with the best). The others are worse by more than chance explains; in one campaign "
+        "without rounds, by more than runs scatter there.",
     ]
     rounds = max((group.rounds for group in groups), default=0)
     if rounds:

@@ -74,7 +74,7 @@ def test_runs_of_no_round_may_have_been_measured_one_point_after_the_other(
     workload: Workload, entries: MakeEntries
 ) -> None:
     runs = [run for hw, cost in (("a", 1.0), ("b", 2.0)) for run in entries({"hw_type": hw}, cost, 1.001 * cost)]
-    assert "All others are worse by more than chance explains. Nothing says that they were measured in turn" in (
+    assert "All others are worse by more than runs scatter. Nothing says that they were measured in turn" in (
         ranking.verdict(rank(Matrix(runs), workload))[0].rivals
     )
     in_turn = [dataclasses.replace(run, campaign="night", round=run.repeat) for run in runs]

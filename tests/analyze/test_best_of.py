@@ -284,7 +284,6 @@ def test_rounds_that_add_nothing_share_no_error() -> None:
     [
         [[1, 2, 3], [1, 2, 4]],
         [[1, 2, 3], [1, 2, None]],
-        [[1, 2, 2], [1, 2, 2]],
         [[None, None, None], [None, None, None]],
     ],
 )
@@ -292,6 +291,27 @@ def test_rounds_that_not_all_points_have_once_are_left_in(rounds: list[list[int 
     found = estimate([[1.0, 2.0, 3.1], [2.0, 4.0, 6.2]], rounds)
     assert found is not None
     assert (found.rounds, found.shared_variance) == (0, 0.0)
+
+
+def test_of_several_runs_in_a_round_their_mean_is_its_evidence() -> None:
+    found = estimate([[1.0, 2.0, 3.1], [2.0, 4.0, 6.2]], [[1, 2, 2], [1, 2, 2]])
+    single = estimate([[1.0, 2.55], [2.0, 5.1]], [[1, 2], [1, 2]])
+    assert found is not None
+    assert single is not None
+    assert (found.rounds, found.degrees.tolist()) == (single.rounds, single.degrees.tolist()) == (2, [1.0, 1.0])
+
+
+def test_campaigns_of_all_points_are_the_evidence_where_runs_belong_to_no_round() -> None:
+    runs = [[10.0, 10.1, 10.0, 10.4, 10.5, 10.4], [10.3, 10.4, 10.3, 11.3, 11.4, 11.3]]
+    of_each = [[1, 1, 1, 2, 2, 2]] * 2
+    nothing: list[list[int | None]] = [[None] * 6] * 2
+    found, in_rounds = estimate(runs, nothing, of_each), estimate(runs, [[1, 2, 3, 4, 5, 6]] * 2, of_each)
+    assert found is not None
+    assert in_rounds is not None
+    assert (found.rounds, in_rounds.rounds) == (2, 6)
+    assert found.degrees.max() <= 1.0
+    assert may_be_best(found, lower_better=True).tolist() == [True, True]
+    assert may_be_best(in_rounds, lower_better=True).tolist() == [True, False]
 
 
 def test_one_point_or_one_round_is_no_comparison_within_rounds() -> None:

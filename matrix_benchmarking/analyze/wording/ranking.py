@@ -20,7 +20,7 @@ from ..words import count_of, difference, is_or_are, named, percent, plural, tun
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
-NOT_IN_TURN = "Nothing says that they were measured in turn, so the machine's mood may be a part of it."
+NOT_IN_TURN = "Nothing says that they were measured in turn: whether it is more than the machine's mood can't be told."
 MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
@@ -271,7 +271,7 @@ def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
     said = [f"Can't be told apart from it: {_named(undecided, group, kpi)}."] if undecided else []
     said += [f"{_in_other_campaigns(untold)}: {_named(untold, group, kpi)}. {MEASURE_IN_TURN}"] if untold else []
     if not said:
-        said = [f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."]
+        said = [f"It differs from every other point by {_more(group)}; next: {_named(others, group, kpi)}."]
     return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
 
 
@@ -289,8 +289,13 @@ def _rivals_counted(group: Group, condition: str) -> str:
     said = [f"{count_of(count, 'other point')} may be as good."] if count else []
     said += [f"{_in_other_campaigns(untold)}."] if untold else []
     if not said:
-        said = [f"All others{' that keep the limit' if condition else ''} are worse by more than chance explains."]
+        said = [f"All others{' that keep the limit' if condition else ''} are worse by {_more(group)}."]
     return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
+
+
+def _more(group: Group) -> str:
+    """More than what, of runs that were measured in turn or not."""
+    return "more than chance explains" if group.is_in_turn else "more than runs scatter"
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:

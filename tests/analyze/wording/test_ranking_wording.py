@@ -60,8 +60,8 @@ def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: Make
     matrix = Matrix([*entries({"vus": 1}, 1.0, 1.01, 0.99), *entries({"vus": 2}, 2.0, 2.01, 1.99)])
     (verdict,) = ranking.verdict(rank(matrix, workload))
     assert verdict.rest == (
-        "It differs from every other point by more than chance explains; next: vus 2 (2.00 USD, +100 %). "
-        "Nothing says that they were measured in turn, so the machine's mood may be a part of it."
+        "It differs from every other point by more than runs scatter; next: vus 2 (2.00 USD, +100 %). "
+        "Nothing says that they were measured in turn: whether it is more than the machine's mood can't be told."
     )
 
 
