@@ -121,7 +121,7 @@ def command(
     apart = "are one number, and stay apart as they are written, like all cells of this column"
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
     unnamed = [column for column in columns if column not in named]
-    warn(_unread(file, unnamed, settings, [column for column, _, _ in kpi]))
+    warn(_unread(file, unnamed, settings, kpi))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):
@@ -148,10 +148,14 @@ def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[s
     return ways.found
 
 
-def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str], kpis: Sequence[str]) -> list[str]:
-    """What of the table is in no run: *columns* that nobody named, empty *settings*, *kpis* that are no number."""
-    said = [f"left out, since no option names them: {', '.join(columns)}"] if columns else []
+def _unread(
+    file: ArtifactPath, columns: Sequence[str], settings: Sequence[str], kpis: Sequence[tuple[str, str, str]]
+) -> list[str]:
+    """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0."""
+    names = ", ".join(column for column in columns if column != "exit_code")  # which says what failed
+    said = [f"left out, since no option names them: {names}"] if names else []
     wrong: dict[str, list[str]] = {}
+    below: dict[str, list[str]] = {}
     empty: dict[str, int] = {}
     total = failed = 0
     bad: list[str] = []
@@ -163,9 +167,11 @@ def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str],
         failed += bool(failed_with(row))
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
-        for name in kpis:
+        for name, better, _ in kpis:
             if is_no_number(value := row.get(name)):
                 wrong.setdefault(name, []).append(f"row {number} {'is empty' if value is None else f'has {value!r}'}")
+            elif better == "lower" and isinstance(value, (int, float)) and value < 0:
+                below.setdefault(name, []).append(f"row {number} has {value:g}")
     said += [f"{len(bad)} of {total} rows can't be read: {bad[0]}"] if bad else []
     said += [
         f"{name} is empty in {count} of {total} rows, which are points of their own"
@@ -176,6 +182,10 @@ def _unread(file: ArtifactPath, columns: Sequence[str], settings: Sequence[str],
         said.append(f"exit_code: {failed} of {total} rows say that their run failed, and take no part")
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
+    for name, found in below.items():
+        said.append(
+            f"{name}: below 0 in {len(found)} of {total} rows, where lower is better: {found[0]}"
+        )
     return said
 
 

@@ -258,10 +258,15 @@ class TableReader:
         return f"row {number}", settings, {**results, "row": rest}
 
 
+_GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
+
+
 def failed_with(row: Mapping[str, Scalar]) -> int:
-    """The number in a column ``exit_code`` of *row*; 0 without one."""
+    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one."""
     code = row.get("exit_code")
-    return 0 if is_no_number(code) else math.ceil(abs(float(code or 0)))
+    if is_no_number(code):
+        return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
+    return math.ceil(abs(float(code or 0)))
 
 
 def field_name(column: str) -> str:

@@ -67,6 +67,13 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert "exit_code: 1 of 2 rows say that their run failed, and take no part" in capsys.readouterr().err
 
 
+def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,p95,gain\na,-3,-1\nb,20,2\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=p95:lower:ms", "--kpi=gain:higher"]) == 0
+    assert "p95: below 0 in 1 of 2 rows, where lower is better: row 2 has -3" in (said := capsys.readouterr().err)
+    assert "gain: below" not in said
+
+
 def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:
     table.write_text("image,batch,rate\na,1,10\n,8,11\nb,1,20\n,8,21\n")
     assert main(["import", "runs.csv", "--settings=image,batch", "--kpi=rate:higher"]) == 0

@@ -82,11 +82,11 @@ def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: P
 
 
 def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
-    content = "image,batch,rate,exit_code\na,1,10,0\na,2,900,137\na,3,11,\na,4,12,ok\na,5,13,-9\n"
+    content = "image,batch,rate,exit_code\na,1,10,0\na,2,900,137\na,3,11,\na,4,12,ok\na,5,13,-9\na,6,3,OOM\n"
     matrix = parse(tmp_path, content)
-    assert [entry.settings["batch"] for entry in matrix.entries if entry.failed] == [2, 5]
+    assert [entry.settings["batch"] for entry in matrix.entries if entry.failed] == [2, 5, 6]
     assert matrix.entries[1].exit_code == 137
-    without = parse(tmp_path, content.replace("137", "0").replace("-9", "0"))
+    without = parse(tmp_path, content.replace("137", "0").replace("-9", "0").replace("OOM", "0"))
     good = [entry.test_uuid for entry in matrix.entries if not entry.failed]
     assert good == [without.entries[at].test_uuid for at in (0, 2, 3)]  # ids stay what they were
     assert not any(entry.failed for entry in parse(tmp_path, content, settings=["image", "batch", "exit_code"]))

@@ -32,7 +32,8 @@ FEW_REQUESTS = 100
 LATE_SHARE = 0.1
 BEHIND = 0.95
 COLD = 5.0
-SHORT = 0.9
+SHORT, LONG = 0.9, 1.25
+"""Of the length that was asked for, answers of which length are worth a warning."""
 PARTS = 1.5
 """How many times as long as the times of its tokens an answer may take, or the other way round."""
 COUNTED = {"input_length": "tokens", "output_length": "tokens", "concurrency": "requests"}
@@ -157,10 +158,12 @@ def _p99s(results: Any) -> list[bool]:
 
 def _of_lengths(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     asked, made = settings.get("output_length"), getattr(results, "output_length_mean", None)
-    varied = settings.get("range_ratio") not in (None, 1)
-    if not varied and is_number(asked) and is_number(made) and 0 < made < SHORT * asked:
-        return [f"answers are shorter than asked: {made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"]
-    return []
+    if settings.get("range_ratio") not in (None, 1) or not (is_number(asked) and is_number(made) and made > 0):
+        return []
+    said = f"{made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"
+    if made < SHORT * asked:
+        return [f"answers are shorter than asked: {said}"]
+    return [f"answers are longer than asked: {said}: are tokens counted otherwise?"] if made > LONG * asked > 0 else []
 
 
 def exchange(lts_payload: Payload) -> dict[str, dict[str, Any]]:

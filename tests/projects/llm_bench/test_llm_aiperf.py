@@ -108,6 +108,13 @@ def test_each_configuration_says_the_load(
     assert (entry.kpis["gpu_power"], entry.kpis["goodput"], entry.kpis["energy_per_output_token"]) == (100, 4.5, 1)
 
 
+def test_tokens_that_the_server_counts_otherwise_are_a_doubt(tmp_path: Path, parsed: Parse) -> None:
+    entry = read(tmp_path, parsed, usage_discrepancy_count={"unit": "requests", "avg": 40.0})
+    assert any("count tokens otherwise in 40 requests" in said for said in entry.warnings)
+    entry = read(tmp_path, parsed, usage_discrepancy_count={"unit": "requests", "avg": 0.0})
+    assert not any("count tokens otherwise" in said for said in entry.warnings)
+
+
 def test_a_run_without_an_answer_failed(tmp_path: Path, parsed: Parse) -> None:
     failed = {"error_request_count": {"unit": "requests", "avg": 9.0}, "input_config": {}}
     (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(failed))

@@ -201,6 +201,7 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
     [
         ({"completed": 90, "failed": 0}, "90 requests stand behind the 99th percentiles"),
         ({"random_output_len": 200}, "answers are shorter than asked: 100 tokens"),
+        ({"random_output_len": 70}, "answers are longer than asked: 100 tokens, the mean, where 70 were asked for"),
         ({}, r"1\.00 % of the requests failed"),
         ({"failed": 20}, "198 requests were answered and 20 failed, and num_prompts is 200"),
         ({"num_prompts": 400}, "198 requests were answered and 2 failed, and num_prompts is 400"),

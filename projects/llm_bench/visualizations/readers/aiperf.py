@@ -150,6 +150,10 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
                 break
             if (said := at(document, path)) is not None:
                 odd.append(no_measure(path, said, f"no number in a known unit ({at(document, f'{metric}.unit')})"))
+    if unlike := number(at(document, "usage_discrepancy_count.avg")):
+        odd.append(
+            f"aiperf and the server count tokens otherwise in {unlike:,.0f} requests: rates are by aiperf's count"
+        )
     found |= {"told": odd} if odd else {}
     if "requests" in found and document.get("error_summary") == []:
         found.setdefault("failed_requests", 0.0)
