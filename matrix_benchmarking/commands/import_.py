@@ -183,9 +183,7 @@ def _unread(
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
     for name, found in below.items():
-        said.append(
-            f"{name}: below 0 in {len(found)} of {total} rows, where lower is better: {found[0]}"
-        )
+        said.append(f"{name}: below 0 in {len(found)} of {total} rows, where lower is better: {found[0]}")
     return said
 
 

@@ -6,13 +6,14 @@ import dataclasses
 import datetime as dt
 import fnmatch
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..analyze.handling import about_unjudged, about_unseen
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import Order, OrderUnknown
 from ..analyze.select.selection import select
+from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
 from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kpis, retirements, unseen
@@ -113,6 +114,7 @@ def compare(
     for one in order.runs_of(study.runs.entries):
         if one.versions[axis] is not NOT_SET:
             by_version.setdefault(show(one.versions[axis]), []).append(one)
+    old, new = (_whole(name, by_version) for name in (old, new))
     for name in (old, new):
         if name not in by_version:
             if any(show(run.settings.get(axis, NOT_SET)) == name for run in study.runs):
@@ -148,6 +150,12 @@ def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analys
     old, new = builds
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
     return compare_builds(old, new, study.workload, _question(study, data), **asked)
+
+
+def _whole(name: str, versions: Iterable[str]) -> str:
+    """The commit among *versions* that *name* is the beginning of, if that is one alone."""
+    found = [one for one in versions if is_commit(one) and one.startswith(name)] if is_commit(name) else []
+    return found[0] if len(found) == 1 and name not in versions else name
 
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:

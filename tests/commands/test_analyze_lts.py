@@ -286,6 +286,25 @@ def test_two_trees_are_compared_without_a_history(capsys: Capture) -> None:
     assert main(["compare", "before", "after", "--workload=versions.py", "--exit-zero"]) == 0
 
 
+def test_files_are_no_sides_of_a_comparison(capsys: Capture) -> None:
+    for name in ("a.json", "b.json"):
+        Path(name).write_text("{}")
+    assert main(["compare", "a.json", "b.json", "--workload=versions.py"]) == 2
+    assert "'a.json' is a file; give the results directory that it is in" in capsys.readouterr().err
+
+
+def test_commits_can_be_given_by_their_beginnings_where_that_is_one_alone(capsys: Capture) -> None:
+    commits = [f"{digits}{'0123456789abcdef' * 2}"[:40] for digits in ("a1a1a1a1", "a1a1a1a2", "b3b3b3b3")]
+    for number, commit in enumerate(commits):
+        for repeat in range(3):
+            write_run(Path(f"runs/{commit}/{repeat}"), commit, "a", {"rate": 100.0 + repeat, "latency": 1.0}, number)
+    arguments = ["--workload=versions.py", "--results-dirname=runs"]
+    assert main(["compare", "a1a1a1a1", "b3b3b3b", *arguments]) == 0
+    assert f"{commits[2]} against {commits[0]}" in capsys.readouterr().out
+    assert main(["compare", "a1a1a1a", "b3b3b3b", *arguments]) == 2
+    assert "'a1a1a1a' is no directory, and no version of these runs" in capsys.readouterr().err
+
+
 def test_trees_that_were_measured_one_after_the_other_can_not_be_told_apart(capsys: Capture) -> None:
     write_runs("before", 1, repeats=5, campaign="one night")
     write_runs("after", 2, 0, first=1, repeats=5, campaign="another")

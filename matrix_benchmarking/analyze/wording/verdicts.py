@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 
 from ...history.alarms import AlarmSubject
@@ -92,7 +93,12 @@ def lead(analysis: Analysis) -> list[str]:
     behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in judged)
     said += [f"{behind} without a value at {analysis.newest}: judged up to an older version."] if behind else []
     left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
-    return [*said, *untold_sentences(analysis), *filter(None, (analysis.beside, left_out, analysis.order))]
+    return [
+        *said,
+        *untold_sentences(analysis),
+        *_two_newest(analysis),
+        *filter(None, (analysis.beside, left_out, analysis.order)),
+    ]
 
 
 def _of_a_unit(analysis: Analysis) -> list[str]:
@@ -110,6 +116,14 @@ def _jumps(one: SeriesVerdict) -> bool:
     if old is None or new is None or min(old, new) <= 0:
         return False
     return not 1 / OF_UNITS < new / old < OF_UNITS
+
+
+def _two_newest(analysis: Analysis) -> list[str]:
+    """What compares the two newest versions of a history that is too short to tell anything."""
+    several = [one.versions for one in analysis.verdicts if len(one.versions) > 1 and not one.stands_on]
+    if analysis.newest is None or not several or not is_untold(analysis):
+        return []
+    return [f"'matbench compare {shlex.join(several[0][-2:])}' compares the two newest."]
 
 
 def _not_analysed(analysis: Analysis) -> str:

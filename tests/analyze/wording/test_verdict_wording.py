@@ -136,7 +136,7 @@ def test_the_headline_counts_in_one_and_many() -> None:
     untold = [verdict(Outcome.CANT_TELL, labels={"n": n}, why="why") for n in range(2)]
     assert verdicts.headline(analysis(*untold)).startswith("Whether 2 series of 1 KPI are worse can't be told: ")
     assert verdicts.headline(analysis(untold[0])).startswith("Whether 1 series of 1 KPI is worse can't be told: ")
-    assert verdicts.lead(analysis(*untold))[1:] == ["Why."]
+    assert verdicts.lead(analysis(*untold))[1:] == ["Why.", "'matbench compare 1.3.1 1.3.2' compares the two newest."]
     assert "2 can't be told: why." in verdicts.lead(analysis(*untold, verdict(labels={"n": 9})))
 
 
