@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -46,6 +47,12 @@ def test_series_are_counted_by_verdict() -> None:
         "not analysed": 1,
     }
     assert found["matbench_improvements"][0].value == 1
+
+
+def test_the_level_of_two_sides_is_the_new_one_whatever_the_verdict() -> None:
+    same = dataclasses.replace(analyses.verdict(of=analyses.LATENCY), stands_on="in 3 common rounds", new_level=17.25)
+    (sample,) = samples(analyses.analysis(same))["matbench_kpi"]
+    assert (same.first_bad, sample.value) == (None, 17.25)
 
 
 def test_the_level_is_that_since_the_change_else_that_of_the_newest_version() -> None:
