@@ -89,10 +89,7 @@ def openmetrics(analysis: Analysis) -> str:
 
 
 def level(verdict: SeriesVerdict) -> float | None:
-    """The level since the last change, or a suspected one, or that of the new side; else the mean of the newest version.
-
-    None without one.
-    """
+    """The level since a change, suspected or not, or of the new side; else the mean of the newest version, if any."""
     if (verdict.first_bad is not None or verdict.stands_on) and verdict.new_level is not None:
         return verdict.new_level
     return verdict.points[-1].mean if verdict.points else None
