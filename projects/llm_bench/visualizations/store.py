@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 _NONE = object()
 FEW_REQUESTS = 100
 LATE_SHARE = 0.1
-BEHIND = 0.95
+BEHIND, HALF = 0.95, 0.5
 COLD = 5.0
 SHORT, LONG = 0.9, 1.25
 """Of the length that was asked for, answers of which length are worth a warning."""
@@ -105,6 +105,9 @@ def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     """Signs that not as many requests were in flight as the settings say; at a rate they may be fewer."""
     least = plausible.LAZY if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
     found = [*_in_flight(results, settings, least=least, most=plausible.CROWDED)]
+    rate, answered = settings.get("request_rate"), getattr(results, "requests_per_s", None)
+    if is_number(rate) and is_number(answered) and answered < HALF * rate:
+        found.append(f"{answered:.3g} requests/s were answered where {rate:.4g} were asked for: it isn't at that load")
     parts = _known(results, "ttft_mean", "tpot_mean", "output_length_mean", "e2e_mean")
     if parts is not None and min(parts) >= 0:
         first, each, length, whole = parts
@@ -244,6 +247,10 @@ def _known(results: Any, *names: str) -> list[float] | None:
 
 def _in_flight(results: Any, settings: Mapping[str, Scalar], **limits: float) -> list[str]:
     per_s, mean_s = _known(results, "requests_per_s", "e2e_mean") or (None, None)
+    parts = _known(results, "requests_per_s", "ttft_mean", "tpot_mean", "output_length_mean")
+    if per_s is None and parts is not None:  # as long as a whole answer takes, where that isn't told
+        per_s, first, each, length = parts
+        mean_s = first + each * max(0.0, length - 1)
     allowed = settings.get("concurrency")
     return plausible.in_flight(per_s=per_s, mean_s=mean_s, allowed=allowed, name="concurrency", **limits)
 

@@ -211,6 +211,7 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"max_concurrency": 512}, "17.82 requests were in flight, the mean, and concurrency is 512"),
         ({"mean_tpot_ms": 16.0}, r"takes 0\.9 s, the mean, and by ttft and tpot its tokens take 1\.64 s"),
         ({"max_concurrency": -2}, "the setting concurrency is -2, which is no number of requests"),
+        ({"request_rate": 50}, r"19\.8 requests/s were answered where 50 were asked for: it isn't at that load"),
         ({"request_rate": 0}, "the setting request_rate is 0, which is no rate"),
         ({"duration": 20.0}, "output_tokens_per_s is 1,980, and output_tokens by the duration are 990"),
     ],
@@ -221,6 +222,15 @@ def test_what_makes_a_number_doubtful_is_said(
     write(tmp_path, "a.json", {**POINT, **change})
     (entry,) = parsed(tmp_path)
     assert any(re.search(doubt, each) for each in entry.warnings)
+
+
+def test_a_whole_answer_that_isnt_told_takes_as_long_as_its_tokens(tmp_path: Path, parsed: Parse) -> None:
+    in_seconds = {name: value / 1000 if name.endswith("_ms") else value for name, value in POINT.items()}
+    for name, point in (("a.json", POINT), ("b.json", in_seconds)):
+        write(tmp_path, name, {key: value for key, value in point.items() if "e2el" not in key})
+    right, wrong = parsed(tmp_path)
+    assert not any("in flight" in said for said in right.warnings)
+    assert any("requests were in flight, the mean, and concurrency is 16" in said for said in wrong.warnings)
 
 
 def test_values_that_cannot_be_are_not_believed(tmp_path: Path, parsed: Parse) -> None:
