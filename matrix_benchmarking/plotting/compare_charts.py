@@ -141,23 +141,27 @@ def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:
             figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
 
 
+def means_joined(pair: Pair, blocks: RunBlocks) -> list[list[float]]:
+    """The means of the old and of the new side in each block that has runs of both, as they are shown."""
+    kpi = pair.series.kpi
+    together: dict[object, tuple[list[float], list[float]]] = {}
+    for at, runs in enumerate(pair.sides):
+        for run in runs:
+            block = blocks.of(run)
+            key = ("campaign", block.campaign) if block.round is None else ("round", block.round)
+            together.setdefault(key, ([], []))[at].append(run.kpis[kpi.name] / kpi.divisor)
+    return [[sum(values) / len(values) for values in of] for of in together.values() if all(of)]
+
+
 def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tuple[str, str]) -> go.Figure:
     """The runs of both *sides* as dots, the means of those of one block joined."""
     import plotly.graph_objects as go
 
     figure, kpi = go.Figure(), verdict.kpi
     both = pair.sides
-    together: dict[object, tuple[list[float], list[float]]] = {}
-    for at, runs in enumerate(both):
-        for run in runs:
-            block = blocks.of(run)
-            key = ("campaign", block.campaign) if block.round is None else ("round", block.round)
-            together.setdefault(key, ([], []))[at].append(run.kpis[kpi.name] / kpi.divisor)
-    for of in together.values():
-        if all(of):
-            means = [sum(values) / len(values) for values in of]
-            line = {"color": GREY, "width": 1}
-            figure.add_scatter(x=[0, 1], y=means, mode="lines", line=line, hoverinfo="skip")
+    for means in means_joined(pair, blocks):
+        line = {"color": GREY, "width": 1}
+        figure.add_scatter(x=[0, 1], y=means, mode="lines", line=line, hoverinfo="skip")
     new_colour = _LOOKS[KINDS[verdict.outcome][0]][0] if verdict.outcome is not Outcome.NO_CHANGE else NEW_COLOUR
     for at, (runs, colour) in enumerate(zip(both, (GREY, new_colour), strict=True)):
         figure.add_scatter(

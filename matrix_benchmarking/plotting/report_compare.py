@@ -337,8 +337,10 @@ class CompareReport(Report):
             figure = compare_charts.forest_figure(drawn, pairs)
             parts.append(graph(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
             parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
-            parts.append(html.P("The runs of both sides; lines join those measured together.", className="note"))
             shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
+            joined = any(compare_charts.means_joined(pairs[one.kpi.name, one.id], self.study.blocks) for one in shown)
+            lines = "; lines join those measured together" if joined else ""
+            parts.append(html.P(f"The runs of both sides{lines}.", className="note"))
             parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})

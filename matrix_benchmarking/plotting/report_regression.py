@@ -180,6 +180,8 @@ def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
     )
     lines.append(html.P(counted, className=None if said else "lead"))
+    # What may explain all of it isn't folded away.
+    lines += [html.P(analysis.beside, className="warning")] if failing and analysis.beside else []
     behind: list[Node] = [bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED])] if failing else []
     if len(failing) > FAILING_NAMED:
         behind.append(html.P(f"And {len(failing) - FAILING_NAMED} more, in the table below."))
