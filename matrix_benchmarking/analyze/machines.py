@@ -75,10 +75,11 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
 
 def among_points(good: Rows, workload: Workload) -> Iterator[tuple[bool, str]]:
     """That points which are compared are of other machines than the rest, and whether as versions, or in a ranking."""
-    whole = _whole({host for host in of_each(good) if host})
+    hosts = of_each(good)
+    whole = _whole({host for host in hosts if host})
     if len(whole) < 2:
         return
-    hosts = [host if host in whole else None for host in of_each(good)]
+    hosts = [host if host in whole else None for host in hosts]
     regression, names = workload.regression, [*good.names()]
     left_out = {*regression.comparison_keys, *regression.ignored_keys}
     named = [name for name in names if _NAMES_ONE.fullmatch(name)]

@@ -69,8 +69,9 @@ def command(
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
         study, analysis = _of_trees(run.opened(configuration(), both), asked)
-    elif found := [name for name in (old, new) if Path(name).is_file()]:
-        raise ConfigError(f"'{found[0]}' is a file; give the results directory that it is in")
+    elif all(Path(name).exists() for name in (old, new)):
+        file = old if not is_directory[0] else new
+        raise ConfigError(f"'{file}' is a file; give the results directory that it is in")
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")

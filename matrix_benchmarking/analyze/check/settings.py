@@ -276,21 +276,24 @@ def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         return
     versions = good.setting(axis)[1]
     names = [name for name in good.names() if name not in (*regression.comparison_keys, *regression.ignored_keys)]
-    if _most_versions(good, names, versions) > 1:
+    if _some_have(2, good, names, versions):
         return
     for name in names:
-        if _most_versions(good, [each for each in names if each != name], versions) >= FEWEST_VERSIONS:
+        if _some_have(FEWEST_VERSIONS, good, [each for each in names if each != name], versions):
             what = f"'{name}' has other values at each {axis}, so no series has two of them and nothing can be judged"
             way = f"leave it out ('ignored_keys' of the workload, or 'matbench compare … --ignored-keys={name}')"
             yield Finding("splits-series", f"{what}: {way}.", ANALYSES)
 
 
-def _most_versions(good: Rows, names: Sequence[str], versions: Sequence[int]) -> int:
-    """How many of the *versions* the runs have at most that are alike in *names*."""
+def _some_have(least: int, good: Rows, names: Sequence[str], versions: Sequence[int]) -> bool:
+    """Whether some of the runs that are alike in *names* have so many of the *versions*."""
     found: dict[tuple[int, ...], set[int]] = {}
     for key, version in zip(keys(good, names), versions, strict=True):
-        found.setdefault(key, set()).add(version)
-    return max(map(len, found.values()), default=0)
+        of_key = found.setdefault(key, set())
+        of_key.add(version)
+        if len(of_key) >= least:
+            return True
+    return False
 
 
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
