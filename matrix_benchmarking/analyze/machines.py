@@ -17,7 +17,7 @@ from ..workload import Workload
 from .points import keys
 from .words import count_of
 
-Machines = collections.Counter[str]
+Machines = Mapping[str, int]
 """How many runs each machine measured."""
 Sides = tuple[Sequence[Entry], Sequence[Entry]]
 """Runs that are compared: the old ones and the new ones."""
@@ -38,13 +38,17 @@ def of_each(rows: Rows) -> Sequence[str | None]:
     return list(map(host_of_entry, rows)) if rows.table.has_facts else rows.values("host")
 
 
-def distance(some: Machines, others: Machines) -> float:
-    """The share of either that the other one has on other machines (the total variation distance); 0 where unknown."""
-    if not some or not others:
+def distance(some: Machines, others: Machines, *, is_among: bool = False) -> float:
+    """The share of either that the other one has on other machines (the total variation distance); 0 where unknown.
+
+    Where *some* are among the others, these are the rest of them.
+    """
+    own = sum(some.values())
+    rest = sum(others.values()) - (own if is_among else 0)
+    if not own or not rest:
         return 0.0
-    shares = ({name: count / each.total() for name, count in each.items()} for each in (some, others))
-    one, other = shares
-    return sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {*one, *other}) / 2
+    counts = ((count, others.get(name, 0) - (count if is_among else 0)) for name, count in some.items())
+    return 1.0 - sum(min(count / own, other / rest) for count, other in counts)
 
 
 def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = None) -> str:
@@ -97,17 +101,20 @@ def _unequal(
     groups: Sequence[tuple[int, ...]], points: Sequence[tuple[int, ...]], hosts: Sequence[str | None]
 ) -> tuple[int, int]:
     """How many points are of other machines than the rest of their group, and how many there are."""
-    of_groups: dict[tuple[int, ...], dict[tuple[int, ...], Machines]] = {}
+    of_groups: dict[tuple[int, ...], dict[tuple[int, ...], dict[str, int]]] = {}
     for group, point, host in zip(groups, points, hosts, strict=True):
         if host:
-            of_groups.setdefault(group, {}).setdefault(point, collections.Counter())[host] += 1
+            machines = of_groups.setdefault(group, {}).setdefault(point, {})
+            machines[host] = machines.get(host, 0) + 1
     count = unequal = 0
     for of_points in of_groups.values():
         together = collections.Counter[str]()
         for machines in of_points.values():
-            together.update(machines)
+            for host, runs in machines.items():
+                together[host] += runs
         count += len(of_points)
-        unequal += sum(distance(machines, together - machines) > UNEQUAL - ROUNDING for machines in of_points.values())
+        apart = (distance(machines, together, is_among=True) for machines in of_points.values())
+        unequal += sum(each > UNEQUAL - ROUNDING for each in apart)
     return unequal, count
 
 
@@ -118,10 +125,10 @@ def _whole(hosts: set[str]) -> frozenset[str]:
 
 
 def _known(machines: Machines, whole: frozenset[str]) -> Machines:
-    return collections.Counter({host: count for host, count in machines.items() if host in whole})
+    return {host: count for host, count in machines.items() if host in whole}
 
 
-def _named(machines: Mapping[str, int]) -> str:
+def _named(machines: Machines) -> str:
     """``'AMD EPYC 7763, Linux 6.1': 6 runs, 'Intel Xeon, Linux 6.1': 1 run``."""
     ordered = sorted(machines.items(), key=lambda each: (-each[1], each[0]))
     more = f" and {len(ordered) - _NAMED} more" if len(ordered) > _NAMED else ""
