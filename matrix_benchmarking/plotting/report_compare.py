@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.check import AnswerKind
-from ..analyze.points import ExclusionCause, joined_warnings
+from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import Selection, select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
@@ -308,23 +308,9 @@ class CompareReport(Report):
 
     def _doubts(self, switch: Switch) -> list[tuple[Node, bool]]:
         """What makes the numbers of its runs doubtful, and on which side; and whether one side has much more of it."""
-        pairs = [one for effect in switch.effects for one in effect.pairs]
-        old, new = _by_name(pairs)
-        said: list[tuple[Node, bool]] = []
-        for doubt, having in joined_warnings([*old.values(), *new.values()]):
-            counts = [sum(run.name in side for run in having) for side in (old, new)]
-            shares = [count / len(side) for count, side in zip(counts, (old, new), strict=True)]
-            named = ", ".join(
-                f"{count} of {len(side)} with {_side(switch, value)}"
-                for count, side, value in zip(counts, (old, new), (switch.old, switch.new), strict=True)
-            )
-            said.append(
-                (
-                    html.P(f"Doubtful: {doubt} (runs: {named}).", className="warning"),
-                    abs(shares[1] - shares[0]) >= ONE_SIDED,
-                )
-            )
-        return said
+        sides = _side(switch, switch.old), _side(switch, switch.new)
+        said = [(wording.doubt(one, sides), one.difference >= ONE_SIDED) for one in switch.analysis.doubts]
+        return [(html.P(sentence, className="warning"), is_one_sided) for sentence, is_one_sided in said]
 
     def _section(self, switch: Switch) -> list[Node]:
         pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
 
 ROWS = 20
-REASONS = 5
+REASONS, DOUBTS_SAID = 5, 3
 UNKNOWN = "unknown"  # as KPIs show what isn't known
 RUNS_NAMED = 3
 _CELL = 200
@@ -119,6 +119,7 @@ class AnalysisAnswer(Printable):
             yield from self._rest(shown[ROWS:])
             yield from self._behind(shown[:ROWS])
         lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
+        lines += map(verdict_wording.doubt, analysis.doubts[:DOUBTS_SAID])
         lines += [check.line(analysis.check)] if analysis.check else []
         lines += [f"* {sentence}" for sentence in analysis.odd[: check.SAID]]
         # One line: a service that reads the output obeys lines that begin in its own way.

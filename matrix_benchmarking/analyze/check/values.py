@@ -62,7 +62,7 @@ FILES_DIFFER = 1.5
 
 
 def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
-    """Repeats out of several files of which each has values of its own: of two builds, say, that no setting tells."""
+    """Repeats out of files side by side of which each has values of its own: of two builds, that no setting tells."""
     kpi, parts = workload.headline, good.values("part")
     if kpi is None or not any(parts):
         return
@@ -76,7 +76,8 @@ def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Fi
                 of_files.setdefault(good[place].location, []).append(value)
         several += len(of_files) > 1
         in_order = sorted(of_files, key=lambda file: statistics.median(of_files[file]))
-        apart = [pair for pair in itertools.pairwise(in_order) if _is_apart(*(of_files[file] for file in pair))]
+        beside = (pair for pair in itertools.pairwise(in_order) if pair[0].parent == pair[1].parent)
+        apart = [pair for pair in beside if _is_apart(*(of_files[file] for file in pair))]
         differing += [places] if apart else []
         names |= dict.fromkeys(file.name for pair in apart for file in pair)
     if differing:

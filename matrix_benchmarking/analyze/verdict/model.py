@@ -135,6 +135,20 @@ class SeriesVerdict:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Doubt:
+    """What makes the numbers of compared runs doubtful, and how many of how many runs of each side have it."""
+
+    said: str
+    old: tuple[int, int]
+    new: tuple[int, int]
+
+    @property
+    def difference(self) -> float:
+        """By how much the shares of both sides differ: one that one side alone has may be the difference itself."""
+        return abs(self.new[0] / self.new[1] - self.old[0] / self.old[1])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Analysis:
     workload: str
     data: str  # where the runs came from, in words
@@ -150,6 +164,7 @@ class Analysis:
     made_at: dt.datetime  # UTC
     check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
     odd: Sequence[str] = ()  # those of them that change this answer, in sentences
+    doubts: Sequence[Doubt] = ()  # of a comparison of two sides, those that one side has more of first
     order: str = ""  # where the order of the versions is from, as a sentence
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
 

@@ -14,6 +14,7 @@ from ...workload import RegressionKeys, Workload
 from ..blocks import Block
 from ..machines import between_sides
 from ..pair import NEW, OLD
+from ..points import joined_warnings
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
@@ -21,7 +22,7 @@ from ..select.series import NotAnalysed, Series
 from ..select.versions import in_words
 from ..words import is_or_are, named, variant_label
 from .lifecycle import Known
-from .model import Analysis, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
+from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .sides import Pair, Question, by_series, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
@@ -175,6 +176,7 @@ def analysis_of(
         kpis=selection.kpis,
         false_discovery_rate=question.rate,
         made_at=question.now,
+        doubts=doubts_of(pairs),
         beside=" ".join(
             filter(
                 None,
@@ -187,6 +189,20 @@ def analysis_of(
             )
         ),
     )
+
+
+def doubts_of(pairs: Sequence[Pair]) -> list[Doubt]:
+    """What makes the runs of *pairs* doubtful."""
+    old, new = ({run.name: run for one in pairs for run in one.sides[at]} for at in (0, 1))
+    found = [
+        Doubt(
+            said,
+            (sum(run.name in old for run in having), len(old)),
+            (sum(run.name in new for run in having), len(new)),
+        )
+        for said, having in joined_warnings([*old.values(), *new.values()])
+    ]
+    return sorted(found, key=lambda one: -one.difference)
 
 
 def unequal_shares(pairs: Sequence[Pair], ignored: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import Alarm, Analysis, Doubt, Outcome, SeriesVerdict, Status
 from ..verdict.sides import Judged
 from ..words import count_of, difference, is_or_are, percent, plural, series_label
 
@@ -99,6 +99,12 @@ def lead(analysis: Analysis) -> list[str]:
         *_two_newest(analysis),
         *filter(None, (analysis.beside, left_out, analysis.order)),
     ]
+
+
+def doubt(one: Doubt, sides: Sequence[str] = ("the old", "the new")) -> str:
+    """``Doubtful: k6 was late (runs: 3 of 5 with 1.2, 0 of 5 with 1.3).``; *sides* are the names of both."""
+    counts = ", ".join(f"{n} of {of} with {name}" for (n, of), name in zip((one.old, one.new), sides, strict=True))
+    return f"Doubtful: {one.said} (runs: {counts})."
 
 
 def _of_a_unit(analysis: Analysis) -> list[str]:

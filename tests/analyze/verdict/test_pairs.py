@@ -128,6 +128,18 @@ def test_unequal_shares_of_what_may_differ_are_said() -> None:
     assert "shares" not in compare(*alone, ignored=["image"]).beside  # which is what was asked
 
 
+def test_the_doubts_of_both_sides_are_counted_those_of_one_side_first() -> None:
+    old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
+    for place, run in enumerate([*old.entries, *new.entries]):
+        run.warnings = ["k6 was late", *(["the client was the limit"] if place in (5, 6, 7) else [])]
+    first, second = compare(old, new).doubts
+    assert (first.said, first.old, first.new, first.difference) == ("the client was the limit", (0, 5), (3, 5), 0.6)
+    assert (second.said, second.old, second.new) == ("k6 was late", (5, 5), (5, 5))
+    assert verdicts.doubt(first) == (
+        "Doubtful: the client was the limit (runs: 0 of 5 with the old, 3 of 5 with the new)."
+    )
+
+
 def test_labels_that_nobody_has_are_refused_or_noted() -> None:
     old, new = build("torch", {"torch": 100}), build("onnx", {"onnx": 80}, seed=2)
     with pytest.raises(ConfigError, match="no run has a label or setting to ignore 'imag': did you mean 'image'"):

@@ -378,10 +378,10 @@ def test_the_machine_of_pytest_benchmark_is_its_processor_where_that_is_told(sam
 
 def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path) -> None:
     def said(**times: list[float]) -> list[str]:
-        tree = tmp_path / "_".join(times)
-        tree.mkdir()
+        tree = tmp_path / "_".join(times).replace("/", "_")
         for name, values in times.items():
             rows = [{"name": "BM_x", "iterations": 5, "real_time": time, "time_unit": "us"} for time in values]
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
             written(tree, f"{name}.json", {"benchmarks": rows})
         matrix = parse(tree)
         return [one.sentence for one in findings(matrix, load(WORKLOAD)) if one.kind == "files-differ"]
@@ -393,3 +393,4 @@ def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path
     assert "in one file as in another (gcc.json, clang.json): are they of two builds?" in sentence
     assert said(first=[1.0, 1.1], second=[1.1, 1.2]) == []
     assert said(noisy=[1.0, 3.5], other=[3.0, 3.1]) == said(one=[1.0]) == []
+    assert said(**{"a/run": [1.0, 1.1], "b/run": [3.0, 3.1]}) == []  # test directories, say
