@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from . import workload_file
-from .errors import MatbenchError, WorkloadError, did_you_mean
+from .errors import ConfigError, MatbenchError, WorkloadError, did_you_mean
 from .filters import Scalar
 from .kpi import KPIDefinition
 
@@ -234,7 +234,14 @@ class Workload:
         return next((kpi for kpi in self.kpis.values() if kpi.lower_better is not None), None)
 
     def ranked_by(self, name: str) -> Workload:
-        """The same with another headline KPI. Raises WorkloadError: there is none of that name that can be better."""
+        """The same with another headline KPI.
+
+        Raises:
+            ConfigError: there is no KPI of that name.
+            WorkloadError: neither direction of it is better.
+        """
+        if name not in self.kpis:
+            raise ConfigError(f"`headline`: no KPI '{name}': {did_you_mean(name, self.kpis)}")
         other = dataclasses.replace(self, headline_kpi=name, headline_fallbacks=())
         other.check()
         return other

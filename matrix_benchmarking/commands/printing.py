@@ -30,7 +30,19 @@ REFRESH_S = 0.1
 SPOOL_BYTES = 16 * 2**20
 STDOUT = Path("-")
 _NAMED_ALIKE = (
-    *("filters", "force", "format", "in_checkout", "jobs", "keep_going", "max_bytes", "max_usd", "mode", "order"),
+    *(
+        "filters",
+        "force",
+        "format",
+        "headline",
+        "in_checkout",
+        "jobs",
+        "keep_going",
+        "max_bytes",
+        "max_usd",
+        "mode",
+        "order",
+    ),
     *("replace", "results_dirname", "save_to_artifacts", "until"),
 )
 _FLAGS = {"ignoring": "ignored_keys", "kpis": "kpi_filter", "others": "against", "prices": "price"}

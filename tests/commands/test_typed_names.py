@@ -56,6 +56,7 @@ TREE = "--results-dirname=runs"
         (["compare", "1.0", "1.1", HISTORY, "--ignored-keys=hw_typ"], "to ignore 'hw_typ': did you mean 'hw_type'?"),
         (["analyze_lts", HISTORY, "--baseline=1.7"], "no run of version '1.7': did you mean '1."),
         (["parse", TREE, "--price=cpu-2=1.5"], "--price: no run is on hardware 'cpu-2': did you mean 'cpu-1'?"),
+        (["parse", TREE, "--headline=raet"], "--headline: no KPI 'raet': did you mean 'rate'?"),
         (["parse", TREE, "--workload-option=warm=3"], "workload 'named' has no option 'warm': it has none"),
     ],
 )
