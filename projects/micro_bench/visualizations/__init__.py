@@ -61,11 +61,17 @@ def implausible(lts_payload: Payload) -> list[str]:
     return below or plausible.latencies(mean=known.get("time"), p99=known.get("p99"), unit="s", rounding=0, what="time")
 
 
+def warnings(lts_payload: Payload) -> list[str]:
+    """What a tool says that makes its numbers doubtful."""
+    return list(getattr(lts_payload.results, "doubts", ()))
+
+
 workload = Workload(
     name="micro_bench",
     store=reader_store(READERS, models_kpis=kpi.collect(KPIS)),
     variant_keys=["command"],
     group_keys=["tool", "benchmark", "aggregate"],
     implausible=implausible,
+    warnings=warnings,
     regression=RegressionKeys(comparison_keys=["version"], sorting_keys=["tool", "benchmark"]),
 )

@@ -394,3 +394,16 @@ def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path
     assert said(first=[1.0, 1.1], second=[1.1, 1.2]) == []
     assert said(noisy=[1.0, 3.5], other=[3.0, 3.1]) == said(one=[1.0]) == []
     assert said(**{"a/run": [1.0, 1.1], "b/run": [3.0, 3.1]}) == []  # test directories, say
+
+
+def test_what_google_benchmark_warns_of_is_a_doubt(tmp_path: Path) -> None:
+    rows = [{"name": "BM_x", "iterations": 5, "real_time": 1.0, "time_unit": "us"}]
+    context = {"library_build_type": "debug", "cpu_scaling_enabled": True}
+    (run,) = parse(written(tmp_path, "gb.json", {"benchmarks": rows, "context": context}))
+    assert [said.partition(":")[0] for said in run.warnings] == [
+        "the benchmark library was built for debugging", "the processor scaled its clock meanwhile"
+    ]  # fmt: skip
+    (tmp_path / "gb.json").unlink()
+    released = {"library_build_type": "release", "cpu_scaling_enabled": False}
+    (run,) = parse(written(tmp_path, "gb2.json", {"benchmarks": rows, "context": released}))
+    assert not run.warnings

@@ -10,6 +10,8 @@ from matrix_benchmarking.store import ArtifactPath, Part, read_json
 from . import SECONDS, number, scalar
 
 _AGGREGATES = {"mean", "median", "stddev", "cv", "BigO", "RMS"}
+_DEBUG = ("library_build_type", "debug"), "the benchmark library was built for debugging: times may be too long"
+_SCALING = ("cpu_scaling_enabled", True), "the processor scaled its clock meanwhile"
 _FLAGS = {"real_time", "process_time", "manual_time"}
 
 
@@ -19,7 +21,9 @@ def recognises(head: bytes, name: str) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)
-    host = (content.get("context") or {}).get("host_name")
+    context = content.get("context") or {}
+    host = context.get("host_name")
+    doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
     rows = [row for row in content["benchmarks"] if "real_time" in row or "error_occurred" in row]
     rows = [row for row in rows if not row.get("skipped")]  # its times are 0
     _tell_aggregates(rows)
@@ -34,7 +38,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings = {"tool": "google-benchmark", **_named(run_name), "repeat": repeat}
         settings |= {"aggregate": "mean"} if row.get("run_type") == "aggregate" else {}
         settings |= {"machine": host} if host else {}
-        yield f"{run_name}/{repeat}", settings, _results(row)
+        yield f"{run_name}/{repeat}", settings, _results(row) | ({"doubts": doubts} if doubts else {})
 
 
 def _tell_aggregates(rows: list[dict[str, Any]]) -> None:
