@@ -22,6 +22,7 @@ from ..plotting.app.writing import Writing
 from ..runs.dealing import deal
 from ..runs.opening import names_of
 from .options import configuration
+from .printing import warn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,6 +49,8 @@ def serve(opening: Opening, report_dest: Path, host: str, port: int | None, writ
     for directory in here:
         if not directory.exists():
             raise MatbenchError(f"the directory '{directory}' does not exist")
+        if directory.is_dir() and not any(directory.iterdir()):
+            warn([f"'{directory}' is empty: the pages show runs as they come"])
     if opening.directories:
         names_of(opening.directories)
 

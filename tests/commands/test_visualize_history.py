@@ -145,3 +145,12 @@ def test_the_application_reads_the_history_in_a_thread_of_its_own(
     assert (read[0].progress.is_reading, read[0].progress.problem) == (False, None)
     assert read[0].snapshot is not None
     assert read[0].snapshot.problem == ""
+
+
+def test_of_an_empty_directory_the_terminal_says_that_runs_are_shown_as_they_come(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setattr(server, "serve", lambda app, listener: None)
+    (directory / "nothing").mkdir()
+    assert main(["visualize", "--results-dirname=nothing", "--workload=encoder_bench"]) == 0
+    assert "warning: 'nothing' is empty: the pages show runs as they come" in capsys.readouterr().err
