@@ -259,11 +259,12 @@ def value_cells(standing: Standing, group: Group, href: Href, *, is_alone: bool 
     point, kpi = standing.point, group.kpi
     is_best = point is group.best and not is_alone
     difference = ranking.difference_label(standing.difference, group.scale, kpi)
+    no = "no" if group.is_in_turn else "not by its runs"
     return [
         kpi_cell(kpi, point.value, mark=is_best),
         interval_cell(point, kpi),
         Cell("best" if is_best else difference, sort=standing.difference),
-        "" if is_best else {True: "no", False: "yes", None: "unknown"}[standing.apart],
+        "" if is_best else {True: no, False: "yes", None: "unknown"}[standing.apart],
         runs_cell(point.runs, href),
     ]
 
