@@ -193,13 +193,12 @@ def analysis_of(
 
 def doubts_of(pairs: Sequence[Pair]) -> list[Doubt]:
     """What makes the runs of *pairs* doubtful."""
-    old, new = ({run.name: run for one in pairs for run in one.sides[at]} for at in (0, 1))
+    old, new = dict[int, Entry](), dict[int, Entry]()
+    for before, after in (one.sides for one in pairs):
+        old |= {id(run): run for run in before}
+        new |= {id(run): run for run in after}
     found = [
-        Doubt(
-            said,
-            (sum(run.name in old for run in having), len(old)),
-            (sum(run.name in new for run in having), len(new)),
-        )
+        Doubt(said, *((sum(id(run) in side for run in having), len(side)) for side in (old, new)))
         for said, having in joined_warnings([*old.values(), *new.values()])
     ]
     return sorted(found, key=lambda one: -one.difference)

@@ -131,6 +131,7 @@ def test_unequal_shares_of_what_may_differ_are_said() -> None:
 def test_the_doubts_of_both_sides_are_counted_those_of_one_side_first() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
     for place, run in enumerate([*old.entries, *new.entries]):
+        run.name = f"run {place % 5}"  # two trees may have the same names
         run.warnings = ["k6 was late", *(["the client was the limit"] if place in (5, 6, 7) else [])]
     first, second = compare(old, new).doubts
     assert (first.said, first.old, first.new, first.difference) == ("the client was the limit", (0, 5), (3, 5), 0.6)
