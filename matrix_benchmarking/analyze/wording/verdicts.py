@@ -264,8 +264,11 @@ def is_told(verdict: SeriesVerdict) -> bool:
 
 
 def verdict_text(verdict: SeriesVerdict) -> str:
-    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``suspected: worse``."""
-    outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
+    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``suspected: worse``.
+
+    What two sides show is neither new nor old.
+    """
+    outcome, new = verdict.outcome, ", new" if verdict.is_new and not verdict.stands_on else ""
     label = outcome_label(outcome, verdict.looks_worse)
     if outcome is Outcome.REGRESSION:
         return f"{label}{new}{'' if verdict.fails or not verdict.alarms else f', {verdict.alarms[-1].status.value}'}"

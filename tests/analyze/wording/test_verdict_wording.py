@@ -269,6 +269,7 @@ def test_series_kpis_and_runs_that_were_not_analysed_are_counted_apart(
     [
         (regression(), "worse"),
         (regression(is_new=True), "worse, new"),
+        (dataclasses.replace(regression(is_new=True), stands_on="in 3 common rounds"), "worse"),
         (regression(Status.ACKNOWLEDGED), "worse, acknowledged"),
         (verdict(Outcome.REGRESSION), "worse"),
         (dataclasses.replace(regression(), outcome=Outcome.IMPROVEMENT), "better, with an open alarm"),
