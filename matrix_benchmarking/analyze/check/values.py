@@ -97,8 +97,8 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
     starts = [start for start, _ in good.values("span_us")]
     same: list[int] = []
     for places in points:
-        if len(places) < 2:
-            continue
+        if any(len({column[place] for place in places}) == len(places) for column in columns):
+            continue  # of single runs, too
         # What is the same in all repeats was measured once for all of them, unless everything is the same.
         own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
         alike: dict[tuple[float | None, ...], list[int]] = {}
