@@ -264,3 +264,13 @@ def test_the_newest_five_thousand_points_say_where_a_level_lies() -> None:
     assert (split.before, split.after, split.shift) == (5_000.0, 5_000.0, pytest.approx(3.0))
     stepped = np.concatenate([np.full(12_000, 100.0), np.full(40, 120.0)]) + noise[:12_040]
     assert change_points(stepped) == [12_000]
+
+
+@pytest.mark.parametrize(("shift", "reach"), [(8.0, 7.9), (-3.0, 2.9), (9.0, 4.0), (-3.5, 2.0)])
+def test_a_ratio_holds_no_change_only_where_the_difference_does(shift: float, reach: float) -> None:
+    """By the smaller level alone the interval of a ratio of three would, of a difference that is two errors from 0."""
+    effect, difference = estimates(shift, 4.0, reach, 1.0, is_found=True)
+    assert effect is not None and difference.low * difference.high > 0.0
+    assert effect.low * effect.high > 0.0 and effect.low < effect.value < effect.high
+    unsure, difference = estimates(shift, 4.0, abs(shift) + 0.1, 1.0, is_found=True)
+    assert unsure is not None and unsure.low < 0.0 < unsure.high and difference.low < 0.0 < difference.high

@@ -236,20 +236,25 @@ def reach(weight: Weight) -> Floats:
     return np.asarray(special.stdtrit(np.maximum(weight.degrees, 1.0), 0.5 + CONFIDENCE / 2.0) * weight.error)
 
 
-def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Estimate | None, Estimate]:
+def estimates(
+    shift: float, old: float, reach: float, scale: float, *, is_found: bool = False
+) -> tuple[Estimate | None, Estimate]:
     """The effect relative to the old level, None if that isn't positive, and the difference, each within its *reach*.
 
-    The interval of a ratio is symmetric on the logarithmic scale, by the delta method.
+    The interval of a ratio is symmetric on the logarithmic scale, by the delta method. Of a large step that
+    *is_found* it holds no change where the difference's doesn't: its nearer end is then as far on the way there.
     """
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
     if old <= 0.0 or new <= 0.0:
         relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
         return relative, difference
-    factor = reach / min(old, new)
-    ratio = new / old
-    high = ratio * math.exp(factor) - 1.0 if factor < 500.0 else math.inf
-    return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
+    step, factor = math.log(new / old), reach / min(old, new)
+    low, high = step - factor, step + factor
+    if is_found and reach < abs(shift) and low <= 0.0 <= high:
+        nearer = step * (1.0 - reach / abs(shift))
+        low, high = (nearer, high) if step > 0.0 else (low, nearer)
+    return Estimate(new / old - 1.0, math.expm1(low), math.expm1(high) if high < 500.0 else math.inf), difference
 
 
 VERSIONS = 5  # so many ago the step began that is asked for; longer ago where fewer blocks are behind these

@@ -218,7 +218,7 @@ def _suspicion(
     new = old + shift
     if not limit.reached(old, new):
         return None
-    effect, difference = estimates(shift, old, float(reach(weight)), scale)
+    effect, difference = estimates(shift, old, float(reach(weight)), scale, is_found=True)
     return Judgement(
         kind=_OF_WORSE[None if lower_is_better is None else (new > old) == lower_is_better],
         effect=effect,
@@ -236,7 +236,9 @@ def _changed(watched: Watched, found: list[Move], lower_is_better: bool | None) 
     series, move = watched.series, found[-1]
     changes = _changes(series.points, watched.index, watched.scale, found, lower_is_better)
     split, weight, p_value = _weighed(series, move, len(series.points))
-    effect, difference = estimates(float(split.shift), move.old_level, float(reach(weight)), watched.scale)
+    effect, difference = estimates(
+        float(split.shift), move.old_level, float(reach(weight)), watched.scale, is_found=True
+    )
     return Judgement(
         kind=_OF_WORSE[changes[-1].is_worse],
         effect=effect,

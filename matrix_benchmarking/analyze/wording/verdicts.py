@@ -222,7 +222,7 @@ def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
 
 def sentence(verdict: SeriesVerdict) -> str:
     """The verdict on one series, with all that stands behind it."""
-    kpi, name = verdict.kpi, series_label(verdict.kpi.name, verdict.name)
+    kpi, name, measure = verdict.kpi, series_label(verdict.kpi.name, verdict.name), verdict.effect or verdict.difference
     if verdict.outcome is Outcome.CANT_TELL:
         return f"{name} can't be told: {untold(verdict)}."
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
@@ -242,6 +242,8 @@ def sentence(verdict: SeriesVerdict) -> str:
     more = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
     if verdict.outcome is Outcome.SUSPECTED:
         more = "; one block of runs alone says so"
+    elif measure is not None and measure.low <= 0.0 <= measure.high:
+        more += "; that interval holds 0, since what came later is less sure: measuring once more would tell"
     return f"{name} is {what}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{more}."
 
 

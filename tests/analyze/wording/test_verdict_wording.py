@@ -207,6 +207,13 @@ def test_a_regression_is_a_sentence_with_its_levels_and_drift() -> None:
     assert verdicts.levels(LATENCY, alarm(verdict(of=LATENCY), old_level=1.0, new_level=2.0)) == "1.00 → 2.00 ms"
 
 
+def test_an_interval_that_holds_0_is_said_of_what_changed() -> None:
+    unsure = dataclasses.replace(regression(labels={}), effect=Estimate(-0.103, -0.21, 0.01))
+    assert verdicts.sentence(unsure).endswith(
+        "20 and 10 runs; that interval holds 0, since what came later is less sure: measuring once more would tell."
+    )
+
+
 def test_each_outcome_has_its_sentence() -> None:
     better = verdict(Outcome.IMPROVEMENT, of=LATENCY, labels={})
     assert verdicts.sentence(better) == (
