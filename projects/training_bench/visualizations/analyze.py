@@ -37,7 +37,8 @@ class Case:
         io_speed_mb_s: infinite where unlimited.
         epoch_s: the epoch's mean duration over the runs.
         gpu_load, cpu_load: fractions; None where unknown.
-        read_s, decode_s, wait_s: parts of an epoch; None where the loop did not record them.
+        data_wait: the share of an epoch that it waited for data, as the KPI has it.
+        read_s, decode_s: parts of an epoch; all three None where the loop did not record them.
         on_gpu: True where a GPU computed, as far as is known.
     """
 
@@ -47,7 +48,7 @@ class Case:
     cpu_load: float | None = None
     read_s: float | None = None
     decode_s: float | None = None
-    wait_s: float | None = None
+    data_wait: float | None = None
     on_gpu: bool = False
 
 
@@ -68,8 +69,8 @@ def conclude(case: Case, others: Sequence[Case], longer: Longer) -> Conclusion:
     computing = Limit.GPU if case.on_gpu or case.gpu_load is not None else Limit.COMPUTE
     if case.gpu_load is not None and case.gpu_load >= SATURATED:
         return Conclusion(Limit.GPU, f"the GPU was busy {as_percent(case.gpu_load)} of the time")
-    if case.wait_s is not None:
-        share = case.wait_s / case.epoch_s
+    share = case.data_wait
+    if share is not None:
         if share < WAITING:
             return Conclusion(computing, f"it waited for its data only {as_percent(share)} of an epoch")
         return _of_data(case, f"it waited {as_percent(share)} of an epoch")

@@ -70,7 +70,7 @@ def test_and_without_it_where_a_faster_storage_was_tried(matrix, workload, monke
     monkeypatch.setattr(
         verdicts,
         "measured",
-        lambda case: dataclasses.replace(measured(case), wait_s=None, read_s=None, decode_s=None),
+        lambda case: dataclasses.replace(measured(case), data_wait=None, read_s=None, decode_s=None),
     )
     for (strategy, speed), limit in limits(matrix, workload).items():
         if speed == 400 or strategy == "ring-buffer":

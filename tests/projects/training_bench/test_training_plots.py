@@ -252,6 +252,17 @@ def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):
     assert dict(zip(frame["part"], frame["seconds"], strict=True)) == {"computing": 1.0, "waiting for data": 3.0}
 
 
+def test_the_share_of_waiting_is_that_of_the_kpi_on_every_page(tmp_path, workload):
+    """Half and a tenth are .3 in the mean of the KPI, and not the .26 of all seconds together."""
+    for run, (epoch, waited) in enumerate(((10.0, 1.0), (6.0, 3.0))):
+        written = epochs([epoch] * 4, wait_s=[waited] * 4)
+        write_native(tmp_path / f"run_{run}", {"strategy": "plain", "repeat": run}, written, log(50))
+    (case,) = cases.cases_of(store.parse_tree(workload, tmp_path), ["strategy"])
+    waiting = bars.parts_frame([case]).set_index("part")["seconds"]
+    assert waiting["waiting for data"] / waiting.sum() == pytest.approx(0.3)
+    assert verdicts.measured(case).data_wait == pytest.approx(0.3)
+
+
 @pytest.mark.parametrize("empty", [True, False])
 def test_a_matrix_without_anything_to_draw_says_so(tmp_path, workload, empty):
     write_native(tmp_path / "a", {"strategy": "plain"}, epochs([1.0] * (1 if empty else 4)), {"time": []})

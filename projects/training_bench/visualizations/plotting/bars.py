@@ -17,6 +17,7 @@ from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .cases import (
     DURATION,
+    WAIT,
     TrainingCase,
     cases_in,
     having,
@@ -67,7 +68,7 @@ class EpochParts(Plot):
     """Bars of computing and waiting."""
 
     name: ClassVar[str] = "What an epoch's time goes to"
-    kpis = ("data_wait", DURATION)
+    kpis = (WAIT, DURATION)
     how_to_read: ClassVar[str] = (
         "Each bar is a mean epoch, as the loop recorded it: the time in which it computed, and that in which it waited "
         "for the next batch. What is read ahead while it computes is no waiting."
@@ -79,7 +80,7 @@ class EpochParts(Plot):
         frame = parts_frame(cases)
         if frame.empty:
             return None, "No loop recorded how long it waited for its data."
-        said = [parts_conclusion(frame), *left_out(runs, having(cases, "data_wait"), "data_wait")]
+        said = [parts_conclusion(frame), *left_out(runs, having(cases, WAIT), WAIT)]
         return parts_figure(frame, strategy_order(cases)), said
 
 
@@ -140,11 +141,11 @@ def parts_frame(cases: Sequence[TrainingCase]) -> pandas.DataFrame:
 
     rows = []
     for case in cases:
-        known = [run for run in case.runs if "data_wait" in run.kpis]
+        known = [run for run in case.runs if WAIT in run.kpis]
         if not known:
             continue
-        waited = sum(run.kpis["data_wait"] * run.kpis[DURATION] for run in known) / len(known)
         whole = sum(run.kpis[DURATION] for run in known) / len(known)
+        waited = whole * sum(run.kpis[WAIT] for run in known) / len(known)  # the share is the KPI's mean everywhere
         names = (template.text(case.label), template.text(case.speed))
         for part, seconds in ((COMPUTING, whole - waited), (WAITING, waited)):
             said = hover(case, f"{part} {seconds:.2f} s of {whole:.2f} s ({as_percent(seconds / whole)})")

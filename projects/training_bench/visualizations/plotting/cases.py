@@ -20,7 +20,7 @@ from matrix_benchmarking.plotting import clicks, template
 from ..analyze import speed_of
 
 STRATEGY, IO_SPEED = "strategy", "io_speed"
-DURATION = "epoch_duration"
+DURATION, WAIT = "epoch_duration", "data_wait"
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 

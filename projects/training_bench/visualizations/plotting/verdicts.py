@@ -21,7 +21,7 @@ from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, tab
 from matrix_benchmarking.workload import Workload
 
 from ..analyze import Case, Conclusion, Limit, conclude, speed_of
-from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_in, left_out, on_cpu, speed_label
+from .cases import DURATION, IO_SPEED, STRATEGY, WAIT, TrainingCase, cases_in, left_out, on_cpu, speed_label
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
@@ -114,6 +114,7 @@ def measured(case: TrainingCase) -> Case:
         return sum(values) / len(values) if values else None
 
     speed = speed_of(case.settings.get(IO_SPEED))
+    waits = [run.kpis[WAIT] for run in case.runs if WAIT in run.kpis]
     return Case(
         io_speed_mb_s=speed or 0.0,
         epoch_s=case.duration.mean,
@@ -121,7 +122,7 @@ def measured(case: TrainingCase) -> Case:
         cpu_load=mean("cpu_load"),
         read_s=mean("read_s"),
         decode_s=mean("decode_s"),
-        wait_s=mean("wait_s"),
+        data_wait=sum(waits) / len(waits) if waits else None,
         on_gpu=any(getattr(each, "device", None) not in (None, "cpu") for each in results),
     )
 
