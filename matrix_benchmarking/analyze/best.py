@@ -21,7 +21,7 @@ from ..workload import Workload
 from . import intervals
 from .blocks import Block, blocks_of
 from .intervals import Interval, Scale
-from .points import Bounded, Excluded, Key, Point, key, keys, part, ranks, select, sharing, varying
+from .points import Bounded, Excluded, ExclusionCause, Key, Point, key, keys, part, ranks, select, sharing, varying
 from .select.newest import Newest, of_newest
 from .words import count_of
 
@@ -196,6 +196,11 @@ class Best:
         """Short: a ranking has many points, and they their runs."""
         groups = ", ".join(map(repr, self.groups[:3]))
         return f"<{type(self).__name__} of {count_of(len(self.groups), 'group')}: {groups}>"
+
+    def failed_at(self, point: Point) -> int:
+        """How many runs failed at the settings of *point*; what results tell isn't known of them."""
+        runs = (one.entry.settings for one in self.excluded if one.cause is ExclusionCause.FAILED)
+        return sum(key(settings, settings) == key(point.settings, settings) for settings in runs)
 
     @property
     def alone(self) -> tuple[Group, ...]:

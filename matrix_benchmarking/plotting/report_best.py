@@ -43,7 +43,7 @@ class BestReport(Report):
         for place, group in enumerate(best.compared):
             parts += _heading_of(group)
             parts.append(pictures(self.catalogue, group, is_first=not place))
-            parts.append(variants_table(group, self.catalogue.href))
+            parts.append(variants_table(best, group, self.catalogue.href))
             parts += repeat_section(group.best.runs, self.catalogue.href, _heading("Repeat the best", group))
         parts += [
             part for group in self._beyond() for part in (*_heading_of(group), limit_picture(self.catalogue, group))
@@ -165,7 +165,7 @@ def verdict_box(
     return html.Div([*lines, *more], className="verdict brief" if is_brief else "verdict")
 
 
-def variants_table(group: Group, href: Href) -> Node:
+def variants_table(best: Best, group: Group, href: Href) -> Node:
     kpi, tuning = group.kpi, group.tuning_names
     at = [Column("At", setting=True)] if tuning else []
     columns: Columns = [*setting_columns(group.variant_names, group.tried), *at, *value_columns(kpi), "Warnings"]
@@ -173,16 +173,16 @@ def variants_table(group: Group, href: Href) -> Node:
     for one in group.variants:
         settings = setting_cells(one.point.settings, group.variant_names)
         settings += [tuning_label(one.point.settings, tuning)] if tuning else []
-        rows.append([*settings, *value_cells(one, group, href), _kinds(one.point.warnings)])
+        rows.append([*settings, *value_cells(one, group, href), _warnings(best, one.point)])
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
 def alone_tables(best: Best, href: Href) -> list[Node]:
     """A table for each KPI of the groups of one point."""
-    return [_alone_table(groups, href) for groups in best.alone_by_kpi]
+    return [_alone_table(best, groups, href) for groups in best.alone_by_kpi]
 
 
-def _alone_table(groups: Sequence[Group], href: Href) -> Node:
+def _alone_table(best: Best, groups: Sequence[Group], href: Href) -> Node:
     kpi = groups[0].kpi
     names = list(dict.fromkeys(name for group in groups for name in group.settings))
     value, interval, *_, runs = value_columns(kpi)
@@ -190,10 +190,14 @@ def _alone_table(groups: Sequence[Group], href: Href) -> Node:
     for group in groups:
         of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
         rows.append(
-            [*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.best.warnings)]
+            [*setting_cells(group.settings, names), of_value, of_interval, of_runs, _warnings(best, group.best)]
         )
     columns: Columns = [*names, value, interval, runs, "Warnings"]
     return table(columns, rows, caption=f"{kpi.name} of the groups of one point, {kpi.direction}")
+
+
+def _warnings(best: Best, point: Point) -> str:
+    return _kinds([*filter(None, [ranking.failed_runs(best, point)]), *point.warnings])
 
 
 def _kinds(warnings: Sequence[str]) -> str:

@@ -151,7 +151,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         *_what_changed(catalogue),  # before anything else
         verdict_box(study, [tags.P(failed)], compare=catalogue.address_of(CompareReport.name)),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
-        *(variants_table(group, catalogue.href) for group in compared),
+        *(variants_table(study.best, group, catalogue.href) for group in compared),
         *alone_tables(study.best, catalogue.href),
         tags.H2("Reports"),
         tags.Div(cards, className="cards"),

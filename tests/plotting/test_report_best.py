@@ -204,6 +204,14 @@ def test_a_table_says_of_how_many_runs_a_warning_is(warning: str, said: str) -> 
     assert _kinds([warning]) == said
 
 
+def test_the_table_of_variants_says_where_runs_failed(toy: Workload) -> None:
+    lost = [dataclasses.replace(entry("b", 4, 1.0, None, repeat), exit_code=1, kpis={}) for repeat in (1, 2)]
+    page = text(toy, *POINTS, *lost)
+    assert page.count("2 of its 3 runs failed") == 2  # of the best, as a doubt, and in its row
+    others = [dataclasses.replace(one, settings={"image": "a", "vus": 2}) for one in lost]
+    assert text(toy, *POINTS, *others).count("2 of its 3 runs failed") == 1  # of another one, in its row
+
+
 def test_of_many_runs_the_first_ten_are_linked_and_the_others_counted(toy: Workload) -> None:
     entries = [entry("a", 1, 40.0 + 0.1 * repeat, None, repeat) for repeat in range(12)]
     page = text(toy, *entries, entry("b", 1, 90.0, None))

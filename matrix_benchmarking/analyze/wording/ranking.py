@@ -14,7 +14,7 @@ from .. import further
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, ExclusionCause, Point, among_others, key, varying
+from ..points import Bounded, Point, among_others, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 
@@ -133,12 +133,9 @@ def scope(group: Group) -> str:
 def doubts(best: Best) -> list[str]:
     """What makes the best points doubtful, each doubt once, with the groups whose best it is about."""
     found: dict[str, list[str]] = {}
-    failed = [one.entry for one in best.excluded if one.cause is ExclusionCause.FAILED]
     for group in best.groups:
-        # Of a failed run the settings that results tell aren't known.
-        if lost := sum(key(run.settings, run.settings) == key(group.best.settings, run.settings) for run in failed):
-            survived = f"{lost} of its {lost + len(group.best.runs)} runs failed, and the others speak for it alone"
-            found.setdefault(survived, []).append(scope(group))
+        if lost := failed_runs(best, group.best):
+            found.setdefault(f"{lost}, and the others speak for it alone", []).append(scope(group))
         others = [run for one in group.standings if one.point is not group.best for run in one.point.runs]
         for warning in among_others(group.best, others) if others else group.best.warnings:
             found.setdefault(warning, []).append(scope(group))
@@ -148,6 +145,12 @@ def doubts(best: Best) -> list[str]:
         of = f" for {'; '.join(scopes[:_NAMED])}{more}" if any(scopes) else ""
         said.append(f"Doubtful{of}: {warning}")
     return said
+
+
+def failed_runs(best: Best, point: Point) -> str:
+    """``2 of its 4 runs failed``; empty where none of *point*'s did."""
+    failed = best.failed_at(point)
+    return f"{failed} of its {failed + len(point.runs)} runs failed" if failed else ""
 
 
 def instead(wanted: KPIDefinition | None, runs: Iterable[Entry]) -> list[str]:
