@@ -246,6 +246,12 @@ class Workload:
         other.check()
         return other
 
+    def ignoring(self, names: Sequence[str]) -> Workload:
+        """The same, whose series the labels *names* don't tell apart."""
+        keys = self.regression
+        ignored = list(dict.fromkeys([*keys.ignored_keys, *names]))
+        return dataclasses.replace(self, regression=dataclasses.replace(keys, ignored_keys=ignored))
+
     def headline_known_of(self, known: Collection[str]) -> Workload:
         """The same, ranked by the first of the headline and its fallbacks that is among the *known* KPIs."""
         if self.headline_kpi is None or not self.headline_fallbacks:

@@ -12,7 +12,16 @@ from ..errors import ConfigError
 from . import run
 from .options import Command, configuration, flag, is_typed, option
 from .printing import warn
-from .shared_options import kpi_filter, lts_results, order_option, place, reports, selection, since_option
+from .shared_options import (
+    ignored_option,
+    kpi_filter,
+    lts_results,
+    order_option,
+    place,
+    reports,
+    selection,
+    since_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 @lts_results
 @place
 @order_option
+@ignored_option
 @kpi_filter
 @since_option
 @option(

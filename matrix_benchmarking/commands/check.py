@@ -13,7 +13,7 @@ from ..errors import VerdictError
 from . import run
 from .options import Command, configuration, flag
 from .printing import answer_console, printable, progress_bar, say
-from .shared_options import lts_results, order_option, place, selection
+from .shared_options import ignored_option, lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
     from .shared_options import Locate, RunOptions
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @lts_results
 @place
 @order_option
+@ignored_option
 @flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
 def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     """Look for what is odd about runs before you trust an answer about them.

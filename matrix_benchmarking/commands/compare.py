@@ -12,8 +12,8 @@ from ..analyze import check
 from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
-from .options import Command, configuration, is_typed, option
-from .shared_options import NAMES, headline_option, kpi_filter, order_option, place, reports, selection
+from .options import Command, configuration, is_typed
+from .shared_options import headline_option, ignored_option, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 @order_option
 @headline_option
 @kpi_filter
-@option(
-    "--ignored-keys",
-    type=NAMES,
-    default=(),
-    metavar="NAMES",
-    help="Settings in which A and B may differ, beside the workload's own: image,engine.",
-)
+@ignored_option
 @reports
 def command(
     old: str,
@@ -46,7 +40,6 @@ def command(
     selection: RunOptions,
     locate: Locate,
     kpi_filter: Sequence[str],
-    ignored_keys: Sequence[str],
     output: AnalysisOutput,
 ) -> None:
     """Compare two results trees, or two versions: is B worse than A?
@@ -58,9 +51,10 @@ def command(
     from ..runs.judging import compare
     from . import publishing
 
+    ignored, selection = selection.ignored_keys, dataclasses.replace(selection, ignored_keys=())  # both sides', later
     is_directory = [Path(name).is_dir() for name in (old, new)]
     is_tolerant = not is_typed("ignored_keys")
-    asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored_keys, "is_tolerant": is_tolerant}
+    asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
     if all(is_directory):
         if is_typed("order"):

@@ -20,7 +20,7 @@ from ..history import delivery, horreum
 from . import outcome, run
 from .options import DIR, FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
-from .shared_options import AnalysisOutput, RunOptions, headline_option, located, lts_results, selection
+from .shared_options import AnalysisOutput, RunOptions, headline_option, ignored_option, located, lts_results, selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @selection
 @lts_results
 @headline_option
+@ignored_option
 @flag("--lts", help="Read LTS payloads instead of artifacts, from --lts-results-dirname, else --results-dirname.")
 @option("--output-matrix", **FILE_OR_STDOUT, help="Write all entries as JSON.")
 @option("--output-lts", **FILE_OR_STDOUT, help="Write the LTS payloads as a JSON array; strict.")

@@ -79,7 +79,8 @@ def opened(
         jobs=selection.jobs,
         cluster=selection.cluster,
         headline=selection.headline,
-        is_strict=is_typed("filters"),
+        ignored=selection.ignored_keys,
+        tolerated={name for name in ("filters", "ignored_keys") if not is_typed(name)},
         priced=tuple(prices) if is_typed("price") else (),
         warn=warn,
     )

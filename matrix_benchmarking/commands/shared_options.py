@@ -108,6 +108,7 @@ class RunOptions:
     against: Sequence[Path] = ()
     order: str | None = None
     headline: str | None = None
+    ignored_keys: Sequence[str] = ()
     settings_from: str | None = None
 
 
@@ -145,6 +146,13 @@ order_option = option(
 )
 headline_option = option(
     "--headline", config_key="", metavar="KPI", help="Rank by this KPI, in the place of the workload's own headline."
+)
+ignored_option = option(
+    "--ignored-keys",
+    type=NAMES,
+    default=(),
+    metavar="NAMES",
+    help="Settings in which runs may differ that are compared, beside the workload's own: image,engine.",
 )
 since_option = option(
     "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
@@ -202,7 +210,7 @@ selection = gathered(
         help="Processes that parse; automatic unless given, 1 for none.",
     ),
     cluster_option,
-    also=("lts_results_dirname", "against", "order", "headline"),
+    also=("lts_results_dirname", "against", "order", "headline", "ignored_keys"),
 )
 """The options that select tests; the command gets them, and the others about it, as one argument ``selection``."""
 

@@ -13,7 +13,17 @@ from ..errors import ConfigError
 from ..plotting.plots_file import DEFAULT_FILE, EVERYTHING
 from . import run
 from .options import DIR, FILE, Command, configuration, flag, option
-from .shared_options import Read, against, headline_option, lts_results, named, order_option, place, selection
+from .shared_options import (
+    Read,
+    against,
+    headline_option,
+    ignored_option,
+    lts_results,
+    named,
+    order_option,
+    place,
+    selection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +51,7 @@ def size(text: str) -> tuple[int, int]:
 @place
 @order_option
 @headline_option
+@ignored_option
 @option(
     "--generate",
     type=REPORT_NAME,

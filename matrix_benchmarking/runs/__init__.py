@@ -11,7 +11,7 @@ Commands and notebooks call it; it knows no command line.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +37,7 @@ def open(
     jobs: int | None = None,
     cluster: str | None = None,
     headline: str | None = None,
+    ignoring: Sequence[str] = (),
 ) -> Runs:
     """The runs at *place*.
 
@@ -56,6 +57,7 @@ def open(
         jobs: processes that parse; automatic unless given.
         cluster: machines that parse instead: ``tcp://host:8786``, ``{local: 3}``.
         headline: the KPI by which points are ranked; the workload's unless given.
+        ignoring: settings that don't tell series apart, beside the workload's own, such as the name of a runner.
 
     Raises:
         MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
@@ -83,6 +85,7 @@ def open(
         jobs=jobs,
         cluster=None if cluster is None else read(cluster),
         headline=headline,
+        ignored=ignoring,
         priced=tuple(prices or ()),
     )
     return Runs(opening.study())

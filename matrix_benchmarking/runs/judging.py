@@ -22,7 +22,6 @@ from ..analyze.verdict.pairs import (
     Build,
     compare_builds,
     compare_versions,
-    ignoring,
     unknown_labels,
     version_pairs,
 )
@@ -105,7 +104,7 @@ def compare(
 ) -> Analysis:
     """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*."""
     own = study.workload
-    study = study.of_workload(ignoring(own, ignored))  # compare_builds ignores by itself: it gets the workload's own
+    study = study.of_workload(own.ignoring(ignored))  # compare_builds ignores by itself: it gets the workload's own
     workload, order = study.workload, study.order
     axis = order.axis or next(iter(workload.regression.comparison_keys), None)
     if axis is None:

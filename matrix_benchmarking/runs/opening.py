@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,9 @@ import pydantic
 from .. import filters as filtering
 from .. import lts, store
 from .. import workload as workloads
+from ..analyze.select.labelled import labelled
 from ..analyze.study import Given, Study
+from ..analyze.verdict.pairs import unknown_labels
 from ..bucket import BucketPath
 from ..errors import ClusterError, ConfigError, MatbenchError, did_you_mean, os_reason
 from ..history import SQLiteLocation, location, open_history
@@ -75,13 +77,15 @@ class Opening:
     jobs: int | None = None
     cluster: NamedCluster | None = None
     headline: str | None = None
-    is_strict: bool = True  # a filter that nothing has is an error, and no warning
+    ignored: Sequence[str] = ()
+    tolerated: Collection[str] = ()  # filters, ignored_keys: names in them that nothing has are no error, but a warning
     priced: Sequence[str] = ()  # hardware that has to be there, since somebody gave a price for it
     warn: Callable[[Sequence[str]], None] = warn
 
     @functools.cached_property
     def workload(self) -> Workload:
         found = workloads.load(self.of) if isinstance(self.of, str) else self.of
+        found = found.ignoring(self.ignored) if self.ignored else found
         return found if self.headline is None else found.ranked_by(self.headline)
 
     @functools.cached_property
@@ -229,13 +233,18 @@ class Opening:
         return histories.with_past(read, past)
 
     def check_names(self, whole: Matrix) -> None:
-        """Raise ConfigError for a value of a filter, or hardware with a price, that no run of *whole* has."""
+        """Raise ConfigError for what was named, and no run of *whole* has: values of filters, settings, hardware."""
         try:
             whole.check_values(self.parsed_filters)
         except ConfigError as error:
-            if self.is_strict:
+            if "filters" not in self.tolerated:
                 raise
             self.warn([str(error)])
+        others = [name for name in self.ignored if name not in whole.settings]  # which are labels, or nothing
+        unknown = unknown_labels(others, self.workload, labelled(whole.entries, self.workload)) if others else []
+        if unknown and "ignored_keys" not in self.tolerated:
+            raise ConfigError("; ".join(unknown))
+        self.warn(unknown)
         check_prices([entry.settings for entry in whole], self.priced)
 
     def _read_directory(self, place: Path, progress: Progress | None) -> Matrix:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from builders import rate_workload, write_test
 
+import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.errors import did_you_mean, sentence
 
@@ -54,6 +56,8 @@ TREE = "--results-dirname=runs"
         (["compare", "1.0", "1.1", HISTORY, "--filters=hw_type=cpu-1:cpu-9"], "no test has hw_type=cpu-9"),
         (["download_lts", HISTORY, "--lts-results-dirname=d", "--filters=version=1.1:1.9"], "has version=1.9"),
         (["compare", "1.0", "1.1", HISTORY, "--ignored-keys=hw_typ"], "to ignore 'hw_typ': did you mean 'hw_type'?"),
+        (["analyze_lts", HISTORY, "--ignored-keys=hw_typ"], "to ignore 'hw_typ': did you mean 'hw_type'?"),
+        (["check", TREE, "--ignored-keys=hw_type,runner"], "no run has a label or setting to ignore 'runner'"),
         (["analyze_lts", HISTORY, "--baseline=1.7"], "no run of version '1.7': did you mean '1."),
         (["parse", TREE, "--price=cpu-2=1.5"], "--price: no run is on hardware 'cpu-2': did you mean 'cpu-1'?"),
         (["parse", TREE, "--headline=raet"], "--headline: no KPI 'raet': did you mean 'rate'?"),
@@ -69,6 +73,22 @@ def test_a_price_of_hardware_that_runs_name_is_fine(price: str) -> None:
     assert main(["parse", "--workload=named.py", TREE, f"--price={price}"]) == 0
 
 
+def test_runs_of_hosts_of_other_names_each_time_are_one_series_without_them(capsys: Capture) -> None:
+    for number in range(14):
+        known = {"version": f"1.{number}", "runner": f"fv-az{number}"}
+        write_test(Path("hosted", str(number)), known, files={"rate.json": str(100.0 + number % 3 - 20 * (number > 9))})
+    words = ["--workload=named.py", "--results-dirname=hosted"]
+    assert main(["analyze_lts", *words]) == 0 and main(["check", *words]) == 1
+    assert "leave it out with --ignored-keys=runner" in capsys.readouterr().out
+    assert main(["analyze_lts", *words, "--ignored-keys=runner"]) == 1
+    assert "1 of 1 series of 1 KPI is worse: 1.13 against its history" in capsys.readouterr().out
+    assert main(["check", *words, "--ignored-keys=runner"]) == 0
+    runs = mb.open("hosted", workload="named.py", ignoring=["runner"])
+    assert "1 of 1 series of 1 KPI is worse: 1.13 against its history" in str(runs.history("rate"))
+    with pytest.raises(mb.MatbenchError, match=re.escape("no run has a label or setting to ignore 'runer'")):
+        mb.open("hosted", workload="named.py", ignoring=["runer"])
+
+
 def test_a_filter_may_name_what_only_the_history_has(capsys: Capture) -> None:
     write_runs("more", 1, version="1.9")
     words = ["--workload=named.py", "--results-dirname=more", HISTORY]
@@ -80,6 +100,7 @@ def test_a_filter_may_name_what_only_the_history_has(capsys: Capture) -> None:
     [
         ("analyze_lts: {kpi_filter: 'rate,raet'}", ["analyze_lts", HISTORY], "no KPI 'raet': did you mean 'rate'?"),
         ("parse: {filters: 'hw_type=cpu-1:cpu-9'}", ["parse", TREE], "warning: no test has hw_type=cpu-9"),
+        ("analyze_lts: {ignored_keys: hw_typ}", ["analyze_lts", HISTORY], "did you mean 'hw_type'?"),
         ("compare: {ignored_keys: hw_typ}", ["compare", "1.0", "1.1", HISTORY], "did you mean 'hw_type'?"),
         ("minimum_effects: {raet: 0.1}", ["analyze_lts", HISTORY], "has no KPI 'raet': did you mean 'rate'?"),
         ("prices: {cpu-2: 1.5}", ["parse", TREE], ""),

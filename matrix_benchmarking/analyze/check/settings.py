@@ -281,7 +281,7 @@ def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
     for name in names:
         if _some_have(FEWEST_VERSIONS, good, [each for each in names if each != name], versions):
             what = f"'{name}' has other values at each {axis}, so no series has two of them and nothing can be judged"
-            way = f"leave it out ('ignored_keys' of the workload, or 'matbench compare … --ignored-keys={name}')"
+            way = f"leave it out with `ignoring`={name}"
             yield Finding("splits-series", f"{what}: {way}.", ANALYSES)
 
 

@@ -34,13 +34,6 @@ class Build:
     entries: Sequence[Entry]
 
 
-def ignoring(workload: Workload, ignored: Sequence[str]) -> Workload:
-    """*workload*, whose series the labels *ignored* don't tell apart."""
-    keys = workload.regression
-    more = dataclasses.replace(keys, ignored_keys=[*keys.ignored_keys, *ignored])
-    return dataclasses.replace(workload, regression=more)
-
-
 def unknown_labels(ignored: Sequence[str], workload: Workload, runs: Sequence[LabelledRun]) -> list[str]:
     return [f"no run has a label or setting to ignore {unknown}" for unknown in unknown_names(ignored, workload, runs)]
 
@@ -61,7 +54,7 @@ def compare_builds(
         ConfigError: no run has a label of *ignored*; noted where it *is_tolerant*.
         WorkloadError: a comparison key looks like a name that a run has, misspelt.
     """
-    paired = ignoring(workload, ignored)
+    paired = workload.ignoring(ignored)
     runs = [*_on_side(labelled(old.entries, paired), OLD), *_on_side(labelled(new.entries, paired), NEW)]
     check_keys(workload, runs, are_needed=False)
     nothing = unknown_labels(ignored, workload, runs)
