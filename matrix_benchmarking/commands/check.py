@@ -36,7 +36,7 @@ def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     from ..runs.answers import CheckAnswer
 
     with progress_bar("parsing") as progress:
-        study = run.opened(configuration(), selection, locate, needs_some=True).study(progress)
+        study = run.studied(run.opened(configuration(), selection, locate, needs_some=True), progress)
     answer = CheckAnswer(study)
     if as_json:
         findings = [

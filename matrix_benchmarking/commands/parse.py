@@ -16,14 +16,15 @@ from .. import lts as long_term_storage
 from ..analyze import check
 from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, VerdictError
-from ..history import delivery, horreum
+from ..history import delivery
 from . import outcome, run
 from .options import DIR, FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
 from .shared_options import AnalysisOutput, RunOptions, headline_option, ignored_option, located, lts_results, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import IO
 
     from ..analyze.study import Study
     from ..history import Location
@@ -74,18 +75,20 @@ def command(
         raise ConfigError(f"--output-report: workload '{selection.workload}' has no format that other tools read")
     study = run.start(selection)
     workload, matrix = study.workload, study.matrix
-    if output_lts is not None:
-        write(output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty))
-    if output_matrix is not None:
-        write(output_matrix, lambda stream: long_term_storage.write_matrix(matrix, stream, pretty=pretty))
-    if output_openmetrics is not None:
-        write(output_openmetrics, lambda stream: warn(long_term_storage.write_openmetrics(workload, matrix, stream)))
-    if output_table is not None:
-        table = output_table
-        write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
+    outputs: list[tuple[Path | None, Callable[[IO[bytes]], object]]] = [
+        (output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty)),
+        (output_matrix, lambda stream: long_term_storage.write_matrix(matrix, stream, pretty=pretty)),
+        (output_openmetrics, lambda stream: warn(long_term_storage.write_openmetrics(workload, matrix, stream))),
+        (output_table, lambda stream: long_term_storage.write_table(matrix, stream, output_table or STDOUT)),
+    ]
+    for file, content in outputs:
+        if file is not None:
+            write(file, content)
+    if written := [str(file) for file in files if file not in (None, STDOUT)]:
+        say(f"Written: {', '.join(written)}.", err=True)
     if output_report is not None:
-        written, left_out = long_term_storage.write_reports(workload, matrix, output_report)
-        say(f"{output_report}: {count_of(written, 'report')}.", err=True)
+        reports, left_out = long_term_storage.write_reports(workload, matrix, output_report)
+        say(f"{output_report}: {count_of(reports, 'report')}.", err=True)
         warn(left_out)
     if STDOUT not in files:
         from ..runs.runs import Runs
@@ -164,6 +167,8 @@ def _good_runs(study: Study) -> long_term_storage.GoodRuns:
 
 
 def _post(study: Study, test_name: str) -> None:
+    from ..history import horreum  # urllib3: 20 ms of every parse
+
     to, good = horreum.server(os.environ), _good_runs(study)
     with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)

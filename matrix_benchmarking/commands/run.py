@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import workload
-from ..errors import ConfigError
+from ..errors import ConfigError, MissingHistoryError
 from ..history import delivery
 from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, once, strength
 from .printing import progress_bar, warn
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
     from ..config import Config
     from ..matrix import Matrix
-    from ..runs.opening import Opening
+    from ..runs.opening import Opening, Progress
     from ..workload import Workload
     from .shared_options import Locate, RunOptions
 
@@ -28,9 +28,19 @@ def start(selection: RunOptions, locate: Locate | None = None) -> Study:
 def read(opening: Opening) -> Study:
     """The runs; what is wrong with single ones goes to stderr."""
     with progress_bar("parsing") as progress:
-        study = opening.study(progress)
+        study = studied(opening, progress)
     warn(warnings_of(study.matrix))
     return study
+
+
+def studied(opening: Opening, progress: Progress | None) -> Study:
+    """Its study. Raises ConfigError: nobody named a history, and the one that is meant then isn't there."""
+    try:
+        return opening.study(progress)
+    except MissingHistoryError as error:
+        if strength("history") or strength("opensearch_host"):
+            raise
+        raise ConfigError(f"{no_results()}; and {error}") from error
 
 
 def opened(

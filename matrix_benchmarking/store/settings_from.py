@@ -48,10 +48,11 @@ def settings_from(pattern: str, root: Path, test: Path, *, is_file: bool) -> dic
     """The settings in the path of *test* below the results directory *root*; None if it doesn't match.
 
     The pattern may begin at any directory, the first that fits counts, and at the root's own name where none does; a
-    file goes without its suffix. Values have the types of ``key=value`` lines.
+    file goes without its suffix, or else with it. Values have the types of ``key=value`` lines.
     """
-    names = [root.name, *test.relative_to(root).parts]
-    return next(matches(pattern, [*names[:-1], PurePath(names[-1]).stem] if is_file else names), None)
+    *above, last = [root.name, *test.relative_to(root).parts]
+    ways = [PurePath(last).stem, last] if is_file else [last]
+    return next((found for way in ways for found in matches(pattern, [*above, way])), None)
 
 
 def matches(pattern: str, names: Sequence[str]) -> Iterator[dict[str, Scalar]]:

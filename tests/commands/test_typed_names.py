@@ -151,3 +151,13 @@ def test_known_names_are_listed_by_their_numbers() -> None:
         "known: a.",
         "It is.",
     ]
+
+
+@pytest.mark.parametrize("command", [["check"], ["analyze_lts"], ["compare", "1.0", "1.1"]])
+def test_where_neither_a_directory_nor_a_history_is_named_both_ways_are_said(
+    command: list[str], capsys: Capture
+) -> None:
+    said = refused(capsys, *command)
+    assert said.startswith("matbench: no results directory given: use --results-dirname DIR")
+    assert "and there is no history 'matbench.db' yet: 'matbench upload_lts' makes it" in said
+    assert "results" not in refused(capsys, *command, "--history=sqlite:///matbench.db")

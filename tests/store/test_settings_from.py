@@ -23,6 +23,8 @@ ROOT = Path("/somewhere/results")
         ("{hw}_{count}", "run/l4_2.json", {"hw": "l4", "count": 2}),
         ("{}-{rate}qps", "vllm-10.5qps.json", {"rate": 10.5}),
         ("./{image}/batch-{batch_size}", "onnx/batch-32/a", {"image": "onnx", "batch_size": 32}),
+        ("{engine}-{batch}.json", "run/onnx-8.json", {"engine": "onnx", "batch": 8}),
+        ("{engine}-{batch}.json", "run/onnx-8.csv.json", {"engine": "onnx", "batch": "8.csv"}),
         ("elsewhere/{hw}", "h100/a.json", None),
         ("{a}/{b}/{c}/{d}", "h100/a.json", None),
     ],
