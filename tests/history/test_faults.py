@@ -37,16 +37,19 @@ def test_a_server_killed_in_the_middle_of_a_bulk_gets_the_rest_later(opensearch,
 
     def kill_in_the_middle():
         under_way.wait(60)
-        time.sleep(0.05)
+        time.sleep(0.12)
         opensearch.kill()
+
+    def slowly(done: int, total: int) -> None:
+        if done > 500:
+            under_way.set()
+            time.sleep(0.1)  # else all may be there before a busy machine has killed the server
 
     killer = threading.Thread(target=kill_in_the_middle)
     killer.start()
     try:
         with pytest.raises(delivery.UndeliveredError, match="the next upload or 'matbench history flush' delivers"):
-            delivery.upload(
-                writer(*range(count)), location, outboxes, progress=lambda done, total: done > 500 and under_way.set()
-            )
+            delivery.upload(writer(*range(count)), location, outboxes, progress=slowly)
     finally:
         under_way.set()
         killer.join()
