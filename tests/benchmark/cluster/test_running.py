@@ -20,26 +20,39 @@ def write(command: str, **content: object) -> None:
     Path("b.yaml").write_text(yaml.safe_dump({"expe": {"a": {"n": [1, 2]}}, "script_tpl": script, **content}))
 
 
+def words(cluster: str) -> list[str]:
+    return ["benchmark", "b.yaml", "--results-dirname=r", f"--cluster={cluster}"]
+
+
 def test_the_plan_says_what_goes_where_and_a_failed_point_comes_back_with_its_log(
     machines: Machines, place: Path, capsys: Capture
 ):
     machines.worker("small")
     machines.worker("big", resources="gpu:l4=1")
     write("echo on $MATBENCH_HOST; echo broken >&2; exit $(({n} - 1))", requires={"gpu": "l4"})
-    words = ["benchmark", "b.yaml", "--results-dirname=r"]
-    words.append(f"--cluster={{scheduler: {machines.address!r}, results: return}}")
-    assert main(words) == 0
+    planned_for = words(f"{{scheduler: {machines.address!r}, results: return}}")
+    assert main(planned_for) == 0
     planned = capsys.readouterr().out
     assert f"On {machines.address}, one point at a time on a host; runs go back to this machine:" in planned
     assert "small: 0 points\n" in planned
     assert "big: 2 points of round 1 for its gpu:l4\n" in planned
     assert not Path("r").exists() or not list(Path("r").glob("*"))
-    assert main([*words, "--run"]) == 1
+    assert main([*planned_for, "--run"]) == 1
     assert "[2/2] a/n_2__repeat_0 on big: " in capsys.readouterr().err
     logs = [Path("r", "a", f"n_{n}__repeat_0", "000__script") for n in (1, 2)]
     assert [(log / "stdout.log").read_text() for log in logs] == ["on big\n", "on big\n"]
     assert (logs[1] / "stderr.log").read_text() == "broken\n"
     assert not list(Path("r", ".matbench").glob("jobs/*"))
+
+
+def test_two_workers_that_are_one_host_measure_one_point_at_a_time(machines: Machines, place: Path, capsys: Capture):
+    machines.worker("a")
+    machines.worker("second", environment={"MATBENCH_HOST": "a"})
+    write(f"mkdir {place}/point && sleep 0.5 && rmdir {place}/point", unused_settings=["n"])
+    assert main([*words(machines.address), "--run"]) == 0
+    said = capsys.readouterr()
+    assert "r: 2 points measured" in said.out
+    assert "a has 2 workers, of which 1 will have nothing to do, as points don't share a host" in said.err
 
 
 def test_everything_goes_through_tls_with_the_certificates_of_dasks_configuration(place: Path, capsys: Capture):
@@ -53,10 +66,10 @@ def test_everything_goes_through_tls_with_the_certificates_of_dasks_configuratio
     with Machines(place / "logs", "tls") as machines:
         machines.scheduler(tls)
         machines.worker("a", environment=tls)
-        words = ["benchmark", "b.yaml", "--results-dirname=r", "--run", f"--cluster={machines.address}"]
-        assert main(words) == 2
+        run = [*words(machines.address), "--run"]
+        assert main(run) == 2
         assert " wants certificates: name them in Dask's configuration" in capsys.readouterr().err
-        with starter(*words, directory=place, environment=tls) as process:
+        with starter(*run, directory=place, environment=tls) as process:
             said, _ = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert "r: 2 points measured" in said
