@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -53,6 +54,16 @@ def test_two_workers_that_are_one_host_measure_one_point_at_a_time(machines: Mac
     said = capsys.readouterr()
     assert "r: 2 points measured" in said.out
     assert "a has 2 workers, of which 1 will have nothing to do, as points don't share a host" in said.err
+
+
+def test_a_host_that_is_slower_than_its_equal_is_named_in_the_end(machines: Machines, capsys: Capture):
+    machines.worker("quick", "slow")
+    command = "[ $MATBENCH_HOST = quick ] || sleep 0.4"
+    script = {"shell": True, "command": command, "duration_s": 3}  # by which a host is dealt a whole round
+    write("", expe={"a": {"n": [*range(8)], "repeat": 2}}, script_tpl=script, unused_settings=["n"])
+    assert main([*words(machines.address), "--run"]) == 0
+    named = re.findall(r"(\w+) was slower than its equals at [78] of 8 points, by \d\d% in", capsys.readouterr().err)
+    assert named == ["slow"]
 
 
 def test_everything_goes_through_tls_with_the_certificates_of_dasks_configuration(place: Path, capsys: Capture):
