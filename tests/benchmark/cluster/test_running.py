@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from benchmark_support import little_server
 from benchmark_support.machines import Machines, starter
 
 from matrix_benchmarking.cli import main
@@ -64,6 +67,29 @@ def test_a_host_that_is_slower_than_its_equal_is_named_in_the_end(machines: Mach
     assert main([*words(machines.address), "--run"]) == 0
     named = re.findall(r"(\w+) was slower than its equals at [78] of 8 points, by \d\d% in", capsys.readouterr().err)
     assert named == ["slow"]
+
+
+LOAD = """
+import os, sys, time, urllib.request
+ends = time.time() + 1
+while time.time() < ends:
+    urllib.request.urlopen(sys.argv[1] + "/health")
+print(os.environ["MATBENCH_HOST"])
+"""
+
+
+def test_target_load_and_monitor_of_a_point_are_on_its_host_and_what_they_leave_comes_back(machines: Machines):
+    machines.worker("a")
+    target = {"process": {"command": [sys.executable, little_server.__file__, "{port}"]}}
+    load = {"command": [sys.executable, "-c", LOAD, "{url}"]}
+    write("", expe={"a": {"n": 1}}, script_tpl=None, target=target, load=load)
+    assert main([*words(f"{{scheduler: {machines.address!r}, results: return}}"), "--run"]) == 0
+    run = Path("r", "a", "repeat_0")
+    assert "little server on " in (run / "000__server" / "server.log").read_text()
+    assert (run / "000__script" / "stdout.log").read_text() == "a\n"
+    seen = json.loads((run / "001__monitor" / "utilization.json").read_text())
+    assert seen["processes"].keys() == {"script", "server"}
+    assert len(seen["time"]) == len(seen["cpus_load"]) > 4
 
 
 def test_everything_goes_through_tls_with_the_certificates_of_dasks_configuration(place: Path, capsys: Capture):
