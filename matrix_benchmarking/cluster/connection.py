@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
@@ -122,6 +123,9 @@ def connected(named: NamedCluster, logs: Path) -> Iterator[Cluster]:
         import distributed
     with contextlib.ExitStack() as stack:
         started = None
+        if named.local is not None:  # Dask leaves its locks where it works
+            of_dask = tempfile.TemporaryDirectory(prefix="matbench-dask-", ignore_cleanup_errors=True)
+            stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(of_dask)}))
         if named.scheduler is None:
             started = _start(named, logs)
             stack.callback(_quietly, started.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
-from benchmark_support.machines import started_on, starter, wait_until
+from benchmark_support.machines import Machines, started_on, starter, wait_until
 from benchmark_support.sshd import ssh_hosts
 
 from matrix_benchmarking.recorded import read_block
@@ -56,12 +57,28 @@ def test_workers_on_this_machine_measure_beside_each_other_as_far_as_points_per_
 
 
 def test_workers_on_this_machine_end_with_the_one_who_started_them(place: Path):
-    with starter(*words("{local: 2}", "touch $T/begun; sleep 60"), directory=place) as process:
+    run = words("{local: 2}", "touch $T/begun; sleep 60")
+    with starter(*run, directory=place, environment={"TMPDIR": str(place)}) as process:
         wait_until((place / "begun").exists, "a point begins")
         ours = psutil.Process(process.pid).children(recursive=True)
         process.kill()
         wait_until(lambda: not any(each.is_running() for each in ours), "all that it started ends")
     assert not finished()
+
+
+@pytest.mark.parametrize("cluster", ["{{local: 1}}", "{{scheduler: '{address}', results: return}}"])
+def test_nothing_that_dask_pickled_is_kept(machines: Machines, place: Path, cluster: str):
+    (place / "temporary").mkdir()
+    environment = {"TMPDIR": str(place / "temporary")}
+    machines.worker("a", environment=environment)
+    run = [*words(cluster.format(address=machines.address), "echo {n}"), "--filters=n=1"]
+    with starter(*run, directory=place, environment=environment) as process:
+        said, _ = process.communicate(timeout=120)
+    assert "r: 1 point measured" in said
+    files = [path for path in place.rglob("*") if path.is_file()]
+    assert not [path for path in files if re.search(rb"\x80[\x02-\x05][\x95(c}\]]", path.read_bytes())]
+    kept = [path for path in place.rglob("dask*") if path.parent != place / "logs"]
+    assert not kept, "nothing but where a worker that others started works"
 
 
 def test_by_ssh_each_host_is_a_block_and_nothing_stays_there(account: dict[str, str], place: Path):
