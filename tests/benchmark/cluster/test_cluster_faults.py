@@ -56,20 +56,22 @@ def ends(process: subprocess.Popen[str], status: int = 0) -> str:
     return said
 
 
-def test_a_worker_that_is_killed_in_a_point_takes_nothing_else_with_it(machines, place):
+def test_workers_that_are_killed_in_turn_each_in_a_point_take_nothing_else_with_them(machines, place):
     """A worker is killed in a point."""
-    machines.worker("a", "b", "c")
-    write(WAITS_FOR_GO)
+    machines.worker("a", "b", "c", "d")
+    write(WAITS_FOR_GO, expe={"a": {"n": [1, 2]}})
     with starter(*words(machines), directory=place) as process:
-        wait_until(lambda: len(at()) == 3, "three points begin")
-        lost = at("b")[0].name.split("-")[1]
-        machines.kill_worker("b")
-        wait_until(lambda: not started_on("b"), "what the worker started ends with it")
+        wait_until(lambda: len(at()) == 2, "two points begin")
+        for host, begun in (("a", 3), ("b", 4), ("c", 4)):  # d is at the other point when c is killed
+            machines.kill_worker(host)
+            wait_until(lambda host=host: not started_on(host), "what the worker started ends with it")
+            wait_until(lambda begun=begun: len(at()) == begun, "its point begins on a host that is free")
         (place / "go").touch()
         said = ends(process)
-    assert f"its worker is gone; n_{lost}__repeat_0 is measured again" in said or f"n_{lost}" in said
-    assert measured() == [1, 2, 3, 4]
-    assert len(list(place.glob(f"at-{lost}-*"))) == 2
+    assert [path.name for path in at()] == ["at-1-a", "at-1-c", "at-1-d", "at-2-b", "at-2-d"]
+    for host, lost in (("a", 1), ("b", 2), ("c", 1)):
+        assert f"{host}: its worker is gone; a/n_{lost}__repeat_0 is measured again" in said
+    assert measured() == [1, 2]
 
 
 def test_a_machine_that_is_gone_for_good_leaves_its_points_to_the_others(machines, place):
