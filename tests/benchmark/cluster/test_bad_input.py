@@ -26,19 +26,20 @@ workload = Workload(name="mine", store=BaseStore(parse_once=lambda results, test
 """
 
 
-def refused(address: str, capsys: Capture, **content: object) -> str:
-    """What is said of a benchmark that doesn't begin on the cluster at *address*."""
+def refused(address: str, capsys: Capture, **content: object) -> list[str]:
+    """What is said, a sentence a line, of a benchmark that doesn't begin on the cluster at *address*."""
     script = {"expe": {"a": {"n": [1, 2]}}, "script_tpl": "true {n}", **content}
     Path("b.yaml").write_text(yaml.safe_dump(script))
     assert main(["benchmark", "b.yaml", "--results-dirname=r", f"--cluster={address}", "--run"]) == 2
     left = {path.name for path in Path("r").glob("**/*")} - {".matbench", "lock", "jobs", "workers"}
     assert not left, "something was begun"
-    return capsys.readouterr().err
+    return capsys.readouterr().err.splitlines()
 
 
 def test_a_scheduler_that_nobody_reaches(place: Path, capsys: Capture):
     """No scheduler answers."""
-    assert "no Dask scheduler answers at tcp://127.0.0.1:1 (" in refused("tcp://127.0.0.1:1", capsys)
+    (said,) = refused("tcp://127.0.0.1:1", capsys)
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1 (" in said
 
 
 def test_something_else_than_a_scheduler(place: Path, capsys: Capture, monkeypatch):
@@ -46,7 +47,7 @@ def test_something_else_than_a_scheduler(place: Path, capsys: Capture, monkeypat
     monkeypatch.setattr(connection, "ANSWER_S", 1.0)
     with directory_server(place) as web:
         address = f"tcp://{web.url.removeprefix('http://').strip('/')}"
-        said = refused(address, capsys)
+        (said,) = refused(address, capsys)
     assert f"at {address}" in said
     assert "Dask scheduler" in said
 
@@ -57,7 +58,7 @@ def test_a_scheduler_of_another_version(place: Path, capsys: Capture):
         machines.scheduler(
             code="import distributed.versions; distributed.versions.version = lambda package: '2024.1.0'"
         )
-        said = refused(machines.address, capsys)
+        (said,) = refused(machines.address, capsys)
     assert f"the scheduler {machines.address} has distributed 2024.1.0, and this machine 20" in said
 
 
@@ -72,7 +73,7 @@ def test_workers_are_refused_by_name_each_for_its_own_reason(
     machines.worker("lacks")
     machines.worker("other", environment={"PYTHONPATH": f"{place}/v2:{REPOSITORY}"})
     machines.worker("fit", environment={"PYTHONPATH": f"{place}/v1:{REPOSITORY}"})
-    lines = refused(machines.address, capsys, workload="mine").splitlines()
+    lines = refused(machines.address, capsys, workload="mine")
     assert len(lines) == 2
     assert any("lacks hasn't the workload" in line for line in lines)
     assert any("other has another version of the workload 'mine': its source has the digest" in line for line in lines)
@@ -92,7 +93,7 @@ def bare(place: Path) -> dict[str, str]:
 def test_a_worker_without_matbench_is_named_and_lives_on(machines: Machines, bare: dict[str, str], capsys: Capture):
     """A worker has no matbench, or another."""
     machines.worker("a", environment=bare, options=("-S", "-P"))
-    said = refused(machines.address, capsys)
+    (said,) = refused(machines.address, capsys)
     assert "has no matbench" in said
     assert "pip install 'matrix-benchmarking[cluster,benchmark]==" in said
     assert machines.address, "the worker is there no more"
@@ -103,14 +104,14 @@ def test_a_scheduler_without_matbench(place: Path, bare: dict[str, str], capsys:
     with Machines(place / "logs") as machines:
         machines.scheduler(bare, options=("-S", "-P"))
         machines.worker("a")
-        said = refused(machines.address, capsys)
+        (said,) = refused(machines.address, capsys)
     assert f"the scheduler {machines.address} has no matbench" in said
 
 
 def test_what_points_require_and_no_worker_has(machines: Machines, capsys: Capture):
     """Nobody has what points require."""
     machines.worker("a", resources="gpu:a10=1")
-    said = refused(machines.address, capsys, requires={"gpu": "l4"})
+    (said,) = refused(machines.address, capsys, requires={"gpu": "l4"})
     assert "points require gpu:l4=1, and no worker has it: start one with --resources gpu:l4=1" in said
 
 
@@ -121,7 +122,7 @@ def test_a_results_directory_that_is_not_shared(machines: Machines, place: Path,
     (place / "r").mkdir()
     mount = ("unshare", "--mount", "sh", "-c", f'mount -t tmpfs tmpfs {place}/r && exec "$@"', "sh")
     machines.worker("far", before=mount)
-    said = refused(machines.address, capsys)
+    (said,) = refused(machines.address, capsys)
     assert "the directory is not shared with far: " in said
     assert "cluster: {results: return}" in said
 
@@ -131,5 +132,5 @@ def test_a_clock_that_differs(machines: Machines, capsys: Capture):
     if shutil.which("faketime") is None:
         missing("faketime")
     machines.worker("a", before=("faketime", "-f", "+90s"), environment={"FAKETIME_DONT_FAKE_MONOTONIC": "1"})
-    said = refused(machines.address, capsys)
+    (said,) = refused(machines.address, capsys)
     assert "the clock of a is 90 s ahead of this machine's" in said
