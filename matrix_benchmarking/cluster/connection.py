@@ -175,10 +175,14 @@ def _check_scheduler(address: str) -> None:
             f"what answers at {address} is no Dask scheduler that this one can talk to: {_said(error)}"
         ) from error
     if theirs != distributed.__version__:
-        raise ClusterError(
-            f"the scheduler {address} has distributed {theirs}, and this machine {distributed.__version__}: install "
-            "the same on all of them"
-        )
+        raise ClusterError(another_dask(f"the scheduler {address}", theirs))
+
+
+def another_dask(who: str, theirs: object) -> str:
+    import distributed
+
+    ours = distributed.__version__
+    return f"{who} has distributed {theirs}, and this machine {ours}: install the same on all of them"
 
 
 def _start(named: NamedCluster, logs: Path) -> DaskCluster:

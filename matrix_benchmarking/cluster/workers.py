@@ -11,12 +11,15 @@ import socket
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError, os_reason
 from ..files import atomic_write
 from ..version import __version__
-from .connection import ANSWER_S, Cluster
+from .connection import ANSWER_S, Cluster, another_dask
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 FURTHEST_CLOCK_S = 2.0
 """By how much clocks may differ: blocks and the load's window go by them."""
@@ -24,6 +27,7 @@ LOOK_S = 60.0
 """How long a worker may take to look; one that is busy with somebody else's work takes longer."""
 HOST_VARIABLES = ("MATBENCH_HOST", "SLURMD_NODENAME")
 _VERSION = (pkgutil.resolve_name, "matrix_benchmarking.version:__version__")
+_DASK = (pkgutil.resolve_name, "distributed:__version__")
 """Asked in words of Python alone: one that can't import what it is asked by ends."""
 
 
@@ -119,12 +123,12 @@ def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tup
         return [], []
     if said := _another_matbench(f"the scheduler {cluster.address}", _asked(cluster)):
         raise ClusterError(said)
-    versions = client.run(*_VERSION, workers=there, on_error="return")
-    refused = [said for each, found in versions.items() if (said := _another_matbench(f"the worker {each}", found))]
+    unlike = _unlike(client, there)
+    refused = list(unlike.values())
     asked = {
         address: client.submit(look, question, workers=[address], pure=False, priority=100, retries=0)
-        for address, found in versions.items()
-        if found == __version__
+        for address in there
+        if address not in unlike
     }
     fit: list[Host] = []
     deadline = time.monotonic() + LOOK_S
@@ -136,10 +140,12 @@ def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tup
             now = client.submit(look, Question(), workers=[address], pure=False, priority=100).result(ANSWER_S)
             apart_s = _apart_s(now.time_s, before, time.time())
         except TimeoutError:
-            refused.append(f"the worker {address} doesn't answer in {LOOK_S:.0f} s: it may be busy with other work")
+            refused.append(
+                f"{_named(client, address)} doesn't answer in {LOOK_S:.0f} s: it may be busy with other work"
+            )
             continue
         except Exception as error:  # noqa: BLE001 - whatever importing there raises
-            refused.append(f"the worker {address} can't be asked: {type(error).__name__}: {error}")
+            refused.append(f"{_named(client, address)} can't be asked: {type(error).__name__}: {error}")
             continue
         if (problem := _problem(found, apart_s, question)) is not None:
             refused.append(problem)
@@ -156,6 +162,27 @@ def _asked(cluster: Cluster) -> Any:
         raise cluster.gone() from error
     except Exception as error:  # noqa: BLE001 - whatever importing there raises
         return error
+
+
+def _unlike(client: Client, addresses: Sequence[str]) -> dict[str, str]:
+    """By address, a sentence on each worker that has another matbench or Dask than this machine."""
+    import distributed
+
+    matbench, dask = (client.run(*words, workers=addresses, on_error="return") for words in (_VERSION, _DASK))
+    found = {}
+    for each in addresses:
+        if (matbench[each], dask[each]) != (__version__, distributed.__version__):
+            who = _named(client, each)
+            found[each] = _another_matbench(who, matbench[each]) or another_dask(who, dask[each])
+    return found
+
+
+def _named(client: Client, address: str) -> str:
+    """The worker at *address*, with what its host is called, if it says so."""
+    for words in (*((os.getenv, name) for name in HOST_VARIABLES), (socket.gethostname,)):
+        if isinstance(said := client.run(*words, workers=[address], on_error="return")[address], str) and said:
+            return f"the worker on {said} ({address})"
+    return f"the worker {address}"
 
 
 def _another_matbench(who: str, found: Any) -> str | None:

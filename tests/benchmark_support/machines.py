@@ -59,13 +59,14 @@ class Machines:
         resources: str = "",
         before: tuple[str, ...] = (),
         options: tuple[str, ...] = (),
+        code: str = "",
     ) -> None:
-        """Start a worker on each of the *hosts*."""
+        """Start a worker on each of the *hosts*; *code* is run before it."""
         for host in hosts:
             words = [self._address, "--nthreads=1", "--no-nanny", "--no-dashboard", "--memory-limit=0"]
             words += [f"--local-directory={self._place}", *([f"--resources={resources}"] if resources else [])]
             mine = {"MATBENCH_HOST": host, **(environment or {})}
-            self._start(host, "distributed.cli.dask_worker", words, mine, options, before=before)
+            self._start(host, "distributed.cli.dask_worker", words, mine, options, code, before)
 
     def kill_worker(self, host: str) -> None:
         """The worker alone: what it started finds out by itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sysconfig
 from pathlib import Path
@@ -94,9 +95,22 @@ def test_a_worker_without_matbench_is_named_and_lives_on(machines: Machines, bar
     """A worker has no matbench, or another."""
     machines.worker("a", environment=bare, options=("-S", "-P"))
     (said,) = refused(machines.address, capsys)
-    assert "has no matbench" in said
+    assert "the worker on a (tcp://127.0.0.1:" in said
+    assert ") has no matbench: " in said
     assert "pip install 'matrix-benchmarking[cluster,benchmark]==" in said
     assert machines.address, "the worker is there no more"
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("matbench", "matrix_benchmarking.version"), ("distributed", "distributed")]
+)
+def test_a_worker_of_another_version_is_named_and_none_that_is_alike(
+    machines: Machines, capsys: Capture, name: str, module: str
+):
+    machines.worker("alike")
+    machines.worker("other", code=f"import {module} as module; module.__version__ = '2024.1.0'")
+    (said,) = refused(machines.address, capsys)
+    assert re.search(rf"the worker on other \(tcp://\S+\) has {name} 2024.1.0, and this machine \d", said)
 
 
 def test_a_scheduler_without_matbench(place: Path, bare: dict[str, str], capsys: Capture):
