@@ -22,6 +22,7 @@ from pydantic import Field
 
 from . import yaml_file
 from .errors import ConfigError, did_you_mean
+from .named_cluster import PATTERNS as CLUSTER_PATTERNS
 from .named_cluster import Named
 from .validation import Kind, Mismatch, dotted, mismatches
 from .validation import Section as Section
@@ -34,7 +35,7 @@ Model = type[pydantic.BaseModel]
 DownloadMode = Literal["cache_only", "prefer_cache", "important", "all"]
 
 PRICE_NAME = "^(?:[^/]+/)?[^/].*$"
-PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type"}
+PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type", **CLUSTER_PATTERNS}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -372,11 +373,20 @@ def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
 
 
 def _fields_below(model: Model, parent: str) -> list[str]:
-    """The keys of an entry of a mapping by name, such as ``views.NAME``; empty for any other *parent*."""
-    field = model.model_fields.get(parent.partition(".")[0]) if "." in parent else None
-    values = typing.get_args(field.annotation)[1:] if field is not None else ()
-    sections = [each for value in values for each in (value, *typing.get_args(value)) if _section(each)]
+    """The keys of an entry of a mapping by name, such as ``views.NAME``, and of a section that may be missing, such as
+    ``cluster.slurm``; empty for any other *parent*."""
+    first, *names = parent.split(".")
+    field = model.model_fields.get(first)
+    sections = [] if field is None or _section(field.annotation) else _sections_in(field.annotation)
+    for name in names:
+        below = [field.annotation for each in sections if (field := each.model_fields.get(name)) is not None]
+        sections = [section for each in below for section in _sections_in(each)] if below else sections
     return [name for section in sections for name in section.model_fields]
+
+
+def _sections_in(annotation: Any) -> list[Model]:
+    own = _section(annotation)
+    return [own] if own else [section for each in typing.get_args(annotation) for section in _sections_in(each)]
 
 
 def _close(name: str, candidates: Iterable[str], cutoff: float) -> list[str]:

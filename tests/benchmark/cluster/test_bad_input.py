@@ -43,6 +43,13 @@ def test_a_scheduler_that_nobody_reaches(place: Path, capsys: Capture):
     assert "no Dask scheduler answers at tcp://127.0.0.1:1 (" in said
 
 
+def test_a_cluster_of_the_configuration_is_the_one_that_is_asked(place: Path, capsys: Capture):
+    Path("config.yaml").write_text("matbench: {cluster: 'tcp://127.0.0.1:2'}")
+    Path("b.yaml").write_text("expe: {a: {n: 1}}\nscript_tpl: 'true {n}'")
+    assert main(["benchmark", "b.yaml", "--results-dirname=r", "--run"]) == 2
+    assert "no Dask scheduler answers at tcp://127.0.0.1:2 (" in capsys.readouterr().err
+
+
 def test_something_else_than_a_scheduler(place: Path, capsys: Capture, monkeypatch):
     """Something else answers."""
     monkeypatch.setattr(connection, "ANSWER_S", 1.0)
