@@ -61,7 +61,7 @@ def test_something_else_than_a_scheduler(place: Path, capsys: Capture, monkeypat
 
 
 def test_a_scheduler_of_another_version(place: Path, capsys: Capture):
-    """The scheduler has another version of Dask."""
+    """The scheduler, or a worker, has another Dask."""
     with Machines(place / "logs") as machines:
         machines.scheduler(
             code="import distributed.versions; distributed.versions.version = lambda package: '2024.1.0'"
