@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import datetime as dt
 import itertools
+import os
 import sqlite3
 import sys
 import tempfile
@@ -36,8 +37,8 @@ KPIS, ROUNDS, MOST = 10, 3, 3.0
 NOW = dt.datetime(2400, 1, 1, tzinfo=dt.UTC)
 WORKLOAD = dataclasses.replace(speed_workload(), regression=RegressionKeys(comparison_keys=["version"]))
 
-Place = tuple[history.Location, Callable[[], object], Callable[[list[dict[str, Any]]], object]]
-"""A location, what reads its rows by the driver alone, and what writes documents by the driver alone."""
+Place = tuple[history.Location, Callable[[], object], Callable[[list[dict[str, Any]]], object], Callable[[], int]]
+"""A location, what reads its rows and what writes documents by the driver alone, and how many bytes it takes."""
 
 
 def main() -> None:
@@ -59,10 +60,11 @@ def main() -> None:
 
 
 def _measure(name: str, place: Place, runs: int, series: int) -> None:
-    at, bare_read, bare_write = place
+    at, bare_read, bare_write, size = place
     with history.open_history(at, writable=True) as kept:
         pushed = _timed(lambda: kept.push(map(history.record, _payloads(runs, series))))
         made = _timed(lambda: [history.record(each) for each in _payloads(runs, series)])
+    kept_bytes = size() / runs
     few = list(_payloads(min(runs, 5000), series))
     written = _timed(lambda: bare_write(few)) * runs / len(few)
     bare = min(_timed(bare_read) for _ in range(ROUNDS))
@@ -74,7 +76,9 @@ def _measure(name: str, place: Place, runs: int, series: int) -> None:
 
     own = min(_timed(ours) for _ in range(ROUNDS))
     as_matrix = min(_timed(lambda: read.read_matrix(WORKLOAD, at)) for _ in range(ROUNDS))
+    before = _memory()
     matrix = read.read_matrix(WORKLOAD, at)
+    as_entries = (_memory() - before) / runs
     judged = _timed(lambda: analyse_runs(matrix, WORKLOAD, data="speed", now=NOW))
     missed = "" if max(own, as_matrix) <= MOST * bare else "  MISSED"
     print(name)
@@ -82,7 +86,13 @@ def _measure(name: str, place: Place, runs: int, series: int) -> None:
     print(f"  the driver  {written:7.2f} s for documents that were made beforehand: {pushed / written:.2f} ×")
     print(f"  read        {own:7.2f} s; the driver's own read of the same rows {bare:.2f} s: {own / bare:.2f} ×")
     print(f"  as a matrix {as_matrix:7.2f} s: {as_matrix / bare:.2f} ×{missed}")
-    print(f"  judged      {judged:7.2f} s", flush=True)
+    print(f"  judged      {judged:7.2f} s")
+    print(f"  a run takes {kept_bytes:7,.0f} bytes there, {as_entries:,.0f} of memory as an entry", flush=True)
+
+
+def _memory() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _payloads(runs: int, series: int) -> Iterator[dict[str, Any]]:
@@ -111,7 +121,7 @@ def _sqlite() -> Iterator[Place]:
                 with contextlib.closing(sqlite3.connect(path)) as connection:
                     return connection.execute(f"{text} ORDER BY time_us DESC NULLS LAST, id").fetchall()
 
-            yield history.SQLiteLocation(path), fetch, write
+            yield history.SQLiteLocation(path), fetch, write, lambda: path.stat().st_size
 
 
 @contextlib.contextmanager
@@ -135,7 +145,13 @@ def _postgresql() -> Iterator[Place]:
                     order = "FROM matbench.runs ORDER BY time_us DESC NULLS LAST, id"
                     return connection.execute((text + order).encode()).fetchall()
 
-            yield at, fetch, write
+            def size() -> int:
+                whole = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND relnamespace = "
+                with psycopg.connect(server.url) as connection:
+                    found = connection.execute(f"{whole}'matbench'::regnamespace".encode()).fetchone()
+                return int(found[0]) if found else 0
+
+            yield at, fetch, write, size
     finally:
         server.stop()
 
@@ -164,7 +180,13 @@ def _opensearch() -> Iterator[Place]:
                 def fetch() -> list[Any]:
                     return list(helpers.scan(client, index="runs", size=5000, query={"_source": ["matbench"]}))
 
-                yield history.OpenSearchLocation(server.url, "runs", Credentials()), fetch, write
+                at = history.OpenSearchLocation(server.url, "runs", Credentials())
+
+                def size() -> int:
+                    found = client.indices.stats(index=f"{at.index},{at.kpi_index}", metric="store")
+                    return int(found["_all"]["primaries"]["store"]["size_in_bytes"])
+
+                yield at, fetch, write, size
         finally:
             server.stop()
 

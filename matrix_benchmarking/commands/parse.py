@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,7 +85,8 @@ def command(
     for file, content in outputs:
         if file is not None:
             write(file, content)
-    if written := [str(file) for file in files if file not in (None, STDOUT)]:
+    written = [str(file) for file in files if file not in (None, STDOUT)]
+    if written and sys.stderr.isatty():
         say(f"Written: {', '.join(written)}.", err=True)
     if output_report is not None:
         reports, left_out = long_term_storage.write_reports(workload, matrix, output_report)

@@ -145,7 +145,14 @@ def test_failed_tests_are_warnings_of_a_lenient_parse(
         new_test(directory / f"results/bad_{number:02}", batch_size=4, rate=1.0, exit_code="3")
     assert parse("--output-matrix=m.json") == 0
     said = capsys.readouterr().err.splitlines()
-    assert said[10:] == ["warning: … and 10 more", "Written: m.json."]
+    assert len(said) == 11
+    assert said[-1] == "warning: … and 10 more"
+
+
+def test_a_person_is_told_what_was_written(parse: Parse, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert parse("--output-matrix=m.json", "--output-table=t.csv") == 0
+    assert "Written: m.json, t.csv." in capsys.readouterr().err
 
 
 def test_control_characters_of_a_strange_tree_do_not_reach_the_terminal(
