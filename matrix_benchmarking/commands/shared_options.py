@@ -152,7 +152,7 @@ ignored_option = option(
     type=NAMES,
     default=(),
     metavar="NAMES",
-    help="Settings in which runs may differ that are compared, beside the workload's own: image,engine.",
+    help="Settings that divide no series, beside the workload's own: image,engine.",
 )
 since_option = option(
     "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
