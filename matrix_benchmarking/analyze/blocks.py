@@ -64,6 +64,23 @@ def blocks_of(runs: Iterable[Entry]) -> list[Block]:
     return [blocks[place] for place in range(len(rows))]
 
 
+def apart(runs: Iterable[Entry]) -> tuple[int, int]:
+    """How many recorded campaigns without rounds *runs* are of, and how many of these lie apart.
+
+    Those of one host with no pause of more than :data:`LONGEST_PAUSE_S` between them, or of unknown times, don't.
+    """
+    rows = Rows.of(runs)
+    hosts, spans = _hosts_and_times(rows)
+    of_hosts: dict[str | None, dict[str, _Run]] = {}
+    for place, campaign in enumerate(rows.values("campaign")):
+        if campaign is not None and rows[place].round is None:
+            start, end = spans[place]
+            one = of_hosts.setdefault(hosts[place], {}).setdefault(campaign, _Run(place, 0, start, end, None))
+            one.start, one.end = min(one.start, start), max(one.end, end)
+    in_order = [sorted(found.values(), key=lambda one: one.start) for found in of_hosts.values()]
+    return sum(map(len, in_order)), sum(len(list(_between_pauses(found))) for found in in_order)
+
+
 def _campaigns(rows: Rows) -> Iterator[tuple[bool, list[_Run]]]:
     """The runs of each campaign in the order of their times, and whether it was recorded."""
     together: dict[tuple[bool, str | None], list[_Run]] = {}

@@ -14,6 +14,7 @@ from ..lts.read import host_of_entry
 from ..matrix import Entry
 from ..rows import Rows
 from ..workload import Workload
+from .blocks import LONGEST_PAUSE_S, apart
 from .points import keys
 from .words import count_of
 
@@ -75,6 +76,19 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
     is_apart = all(not old.keys() & new.keys() for old, new in unequal)
     what = "different machines or kernels" if is_apart else "machines or kernels in unequal shares"
     return f"{of} were measured on {what} ({' | '.join(map(_named, unequal[0]))}): {MAY_BE_THE_REASON}."
+
+
+def campaigns_together(sides: Sequence[Sides]) -> str:
+    """That campaigns of one side, which are taken as independent, were measured one after the other; else empty."""
+    counts = {tuple(map(id, side)): apart(side) for pair in sides for side in pair}
+    close = [(count, left) for count, left in counts.values() if left < count]
+    if not close:
+        return ""
+    count, left = max(close)
+    minutes = f"{LONGEST_PAUSE_S // 60} minutes"
+    times = f"no {minutes} lie between them, or nobody knows their times"
+    most = "one campaign" if left == 1 else f"{left} campaigns"
+    return f"{count} campaigns of one side may be {most}: {times}. If they share a mood of the machine, less is sure."
 
 
 def among_points(good: Rows, workload: Workload) -> Iterator[tuple[bool, str]]:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import toy_runs
 from builders import speed_files, speed_workload, write_test
 
@@ -128,3 +129,14 @@ def test_the_machine_of_a_run_is_kept_in_the_payload_of_any_workload(tmp_path: P
     with written.open("wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
     assert [host_of_entry(entry) for entry in lts.read_matrix(workload, written.parent)] == [OLD, None]
+
+
+@pytest.mark.parametrize(("pause_days", "said"), [(1, ""), (0, "3 campaigns of one side may be one campaign: ")])
+def test_campaigns_of_one_side_that_follow_each_other_are_said(pause_days: int, said: str) -> None:
+    runs = [{"version": f"1.{at // 6}", "rate": 100.0 + at % 3, "day": at // 2 * pause_days} for at in range(12)]
+    for campaigns in ([f"file {at // 2}" for at in range(12)], [None] * 12):
+        files = [dataclasses.replace(one, campaign=each) for one, each in zip(entries(*runs), campaigns, strict=True)]
+        beside = compare(Study(Matrix(files), toy_runs.workload()), "1.0", "1.1").beside
+        assert beside.startswith(said) if campaigns[0] else "campaigns of one side" not in beside
+    rounds = [dataclasses.replace(one, campaign=f"c{at % 3}", round=at % 2) for at, one in enumerate(entries(*runs))]
+    assert "campaigns of one side" not in compare(Study(Matrix(rounds), toy_runs.workload()), "1.0", "1.1").beside

@@ -31,6 +31,9 @@ ONE_BLOCK = (
     "measure the newest version once more"
 )
 
+BLIND = 1.0  # what would have shown, as a share of the level, from which on nothing is said to be no worse
+NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
+
 
 def analyse_runs(
     entries: Iterable[Entry],
@@ -204,8 +207,12 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
     step, versions = judgement.would_show
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
     size = step if verdict.effect is None else step / abs(level) if level else None
-    if verdict.effect is not None and size is not None and size >= 1.0 and not verdict.kpi.lower_better:
-        return verdict  # no fall, not even to nothing
+    if verdict.effect is not None and size is not None:
+        no_fall = size >= BLIND and not verdict.kpi.lower_better  # not even one to nothing
+        if (no_fall or size > BLIND) and not verdict.reruns and not verdict.changes:
+            return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=NOT_EVEN_A_DOUBLING)
+        if no_fall:
+            return verdict
     return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
 
 

@@ -12,7 +12,7 @@ from ...lts.read import times_of_entry
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
-from ..machines import between_sides
+from ..machines import between_sides, campaigns_together
 from ..pair import NEW, OLD
 from ..points import joined_warnings
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
@@ -176,6 +176,7 @@ def analysis_of(
                 (
                     unequal_shares(judged, question.ignored),
                     between_sides([one.sides for one in judged]),
+                    campaigns_together([one.sides for one in judged]),
                     of_history(judged, verdicts, {**question.raised, **question.known}),
                     one_first(judged, question),
                 ),

@@ -49,6 +49,26 @@ def test_runs_that_failed_or_did_not_finish_change_nothing_and_are_told() -> Non
     assert [one.kind for one in found if one.changes] == ["no-good-run"]
 
 
+def test_a_point_of_which_all_runs_fail_at_one_version_is_said_beside_the_answer() -> None:
+    def said(*bad: dict[str, Any], **keys: Any) -> list[str]:
+        good = ({"version": version, "size": size} for version in "123" for size in (1, 2) for _ in range(2))
+        runs = [{**one, "exit_code": 0} for one in good]
+        for one in runs:
+            one["exit_code"] = int(any(of.items() <= one.items() for of in bad))
+        found = findings(Matrix(entries(*runs)), toy_runs.workload(**keys))
+        assert all(one.changes == {AnswerKind.HISTORY, AnswerKind.PAIR} for one in found if one.kind == "fails-now")
+        return [one.sentence for one in found if one.kind == "fails-now"]
+
+    assert (
+        said() == said({"version": "3"}) == said({"size": 1}) == []
+    )  # the version, or the point, has no good run at all
+    assert said({"version": "3", "size": 1}) == [
+        "All runs of 1 point failed that have good ones at other versions, such as 'run 8': failed runs have no value, "
+        "so that no series is worse by it."
+    ]
+    assert said({"version": "3", "size": 1}, ignored_keys=["size"]) == []
+
+
 def test_a_failed_run_that_lacks_what_results_tell_is_of_a_point_with_good_runs() -> None:
     runs = [{"version": "1", "length": 512}] * 4
     for failed, lost in (({"version": "1"}, ""), ({"version": "2"}, "; 1 point has no good run")):

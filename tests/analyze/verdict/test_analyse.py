@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.handling import chosen
 from matrix_benchmarking.analyze.handling import events as events_of
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
-from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.analyse import NOT_EVEN_A_DOUBLING, analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
 from matrix_benchmarking.analyze.wording import verdicts
@@ -197,13 +197,17 @@ def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
     assert 0.01 <= verdict.would_show < 0.04
 
 
-def test_a_fall_that_could_not_have_been_seen_is_not_said() -> None:
-    (rate,) = analyse(history(40, noise=80.0, level=250.0, kpi="rate")).verdicts
-    (cost,) = analyse(history(40, noise=80.0, level=250.0)).verdicts
-    assert cost.would_show is not None
-    assert cost.would_show > 1.0
-    assert rate.would_show is None
-    assert "would have shown" not in verdicts.sentence(rate)
+@pytest.mark.parametrize("kpi", ["cost", "rate"])
+def test_where_not_even_a_doubling_would_have_shown_it_cannot_be_told(kpi: str) -> None:
+    noisy = history(40, noise=80.0, level=250.0, kpi=kpi)
+    drifting = [
+        dataclasses.replace(one, kpis={kpi: 100.0 * 1.01**at}) for at, one in enumerate(history(40, noise=0.0, kpi=kpi))
+    ]
+    for runs in (noisy, drifting):
+        analysis = analyse(runs)
+        (verdict,) = analysis.verdicts
+        assert (verdict.outcome, verdict.why) == (Outcome.CANT_TELL, NOT_EVEN_A_DOUBLING)
+        assert "Nothing is worse" not in " ".join(verdicts.lead(analysis))
 
 
 def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> None:
