@@ -126,7 +126,7 @@ class AnalysisAnswer(Printable):
         yield from (one_line(line, 500) for line in lines)
 
     def _behind(self, shown: Sequence[SeriesVerdict]) -> Iterator[str]:
-        if any(one.effect is not None for one in shown):
+        if any(one.effect is not None and one.stands_on for one in shown):
             yield "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`."
         if alarm := next((one.alarm.id for one in worse(self.analysis) if one.alarm.id), None):
             yield one_line(f"What is meant is accepted by '{ACCEPT.format(id=alarm)}'.", 500)

@@ -63,8 +63,12 @@ def test_the_verdict_comes_first_and_then_the_worst() -> None:
 
 
 def test_what_comes_next_and_which_mean_it_is_stand_below_the_table() -> None:
-    said, _ = shown(analyses.mixed())
-    assert "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`.\n" in said
+    of_history = analyses.mixed()
+    of_sides = [dataclasses.replace(one, stands_on="in 3 common rounds") for one in of_history.verdicts]
+    which = "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`.\n"
+    assert which in shown(dataclasses.replace(of_history, verdicts=tuple(of_sides)))[0]
+    said, _ = shown(of_history)
+    assert which not in said  # whose levels are plain ones
     assert re.search(r"^What is meant is accepted by 'matbench alarms ack \w{12} --reason …'\.$", said, re.MULTILINE)
 
 

@@ -22,8 +22,8 @@ OF_A_UNIT, FEWEST_POINTS = 100, 5
 """A few of so many points are of another unit if so many times lies between them and the next."""
 OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
-DIGITS = 9  # significant ones that chance doesn't repeat
 FEWEST = 3  # runs of which one can be far from the others
+DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
 """What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
@@ -211,14 +211,18 @@ def _point_of(good: Rows, places: Sequence[int]) -> str:
 
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
-    """Those of the *places* of one point whose values are far from all others, which agree; and the others' median."""
-    known = [value for value in values if value is not None and value > 0]
-    if len(known) < FEWEST or max(known) <= FAR_OFF * min(known):
+    """The fewer of the *places* of one point whose values are far from the others', which agree; and their median."""
+    known = sorted(
+        (value, place) for place, value in zip(places, values, strict=True) if value is not None and value > 0
+    )
+    if len(known) < FEWEST or known[-1][0] <= FAR_OFF * known[0][0]:
         return
-    positive = [(place, value) for place, value in zip(places, values, strict=True) if value is not None and value > 0]
-    for place, value in positive:
-        rest = [other for one, other in positive if one != place]
-        if max(rest) < AGREE * min(rest):
-            median = statistics.median(rest)
-            if not median / FAR_OFF <= value <= median * FAR_OFF:
-                yield place, median
+    steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
+    at = max(range(len(steps)), key=steps.__getitem__) + 1
+    far, rest = sorted((known[at:], known[:at]), key=len)
+    if len(far) == len(rest) or rest[-1][0] >= AGREE * rest[0][0]:
+        return
+    median = statistics.median(value for value, _ in rest)
+    for value, place in far:
+        if not median / FAR_OFF <= value <= median * FAR_OFF:
+            yield place, median

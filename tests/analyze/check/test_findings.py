@@ -240,6 +240,9 @@ def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> No
     assert far.sentence.startswith("cost is 424.4 USD where the other repeats have 42.3 USD:")
     assert found(10.0, 1.9, 10.0)[0].runs == ["run 1"]
     assert found(0.1, 0.9, 0.1, None)[0].runs == ["run 1"]
+    (far,) = found(1000.0, *[100.0 + at for at in range(6)], 990.0)
+    assert sorted(far.runs) == ["run 0", "run 7"]
+    assert found(1.0, 1.0, 9.0, 9.0) == found(1.0, 1.0, 9.0, 9.1, 200.0) == []  # two ways that runs take
     for ordinary in ([10.0, 50.0, 10.0], [10.0, 2.0, 10.0], [10.0, 100.0], [10.0, 100.0, 20.0], [None, 10.0, 100.0]):
         assert found(*ordinary) == []
 
