@@ -68,7 +68,7 @@ def publish(
     # Old versions of a tree may never have worked.
     missing = not_judged if is_beside_a_history else newest_not_judged
     without = [] if is_pair else missing(study.runs.entries, study.workload)
-    failed = analysis.failed or (output.fail_on == SUSPECTED and bool(analysis.suspected))
+    failed = analysis.failed or (output.fail_on == SUSPECTED and analysis.is_suspicious)
     if (failed or without) and not output.exit_zero:
         lines = [headline(analysis)] if failed else []
         raise VerdictError(

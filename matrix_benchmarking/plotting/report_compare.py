@@ -13,9 +13,10 @@ from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import Selection, select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.over_all import Effect
 from ..analyze.verdict.pairs import version_pairs
 from ..analyze.verdict.sides import Pair, Question
-from ..analyze.verdict.switch import Effect, Switch, pairs_of, switch, switch_versions
+from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
 from ..analyze.wording import ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (

@@ -149,6 +149,17 @@ class Doubt:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class OverAll:
+    """What a KPI does over so many *series* together between two sides."""
+
+    kpi: KPIDefinition
+    series: int
+    outcome: Outcome
+    effect: Estimate | None
+    difference: Estimate
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Analysis:
     workload: str
     data: str  # where the runs came from, in words
@@ -166,6 +177,7 @@ class Analysis:
     odd: Sequence[str] = ()  # those of them that change this answer, in sentences
     doubts: Sequence[Doubt] = ()  # of a comparison of two sides, those that one side has more of first
     order: str = ""  # where the order of the versions is from, as a sentence
+    over_all: Sequence[OverAll] = ()  # of two sides, what KPIs do over all series, and none shows by itself
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
 
     def __repr__(self) -> str:
@@ -190,6 +202,11 @@ class Analysis:
     def suspected(self) -> list[SeriesVerdict]:
         """The series that may be worse: one block of runs alone says so."""
         return [one for one in self.having(Outcome.SUSPECTED) if one.looks_worse]
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a series may be worse, or a KPI is over all its series together."""
+        return bool(self.suspected) or any(one.outcome is Outcome.REGRESSION for one in self.over_all)
 
     @property
     def failed(self) -> bool:

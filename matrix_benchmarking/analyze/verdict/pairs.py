@@ -23,6 +23,7 @@ from ..select.versions import in_words
 from ..words import is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
+from .over_all import effects_of, hidden_in_series
 from .sides import Pair, Question, by_series, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
@@ -170,6 +171,7 @@ def analysis_of(
         false_discovery_rate=question.rate,
         made_at=question.now,
         doubts=doubts_of(pairs),
+        over_all=tuple(hidden_in_series(effects_of(judged, verdicts, question))),
         beside=" ".join(
             filter(
                 None,

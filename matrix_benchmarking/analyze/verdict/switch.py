@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Sequence
 
 from ...filters import Scalar, show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
-from ...workload import MinimumEffect, Workload
-from .. import pair
-from ..detect import q_values
-from ..intervals import Scale, summarise
+from ...workload import Workload
+from ..intervals import summarise
 from ..points import Key, key, sorting_key
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
 from ..words import EVERYWHERE, tuning_label
-from .model import Analysis, Outcome, SeriesVerdict
+from .model import Analysis
+from .over_all import Effect, effects_of
 from .pairs import analysis_of, version_pairs
-from .sides import Judged, Pair, Question, judge, judged
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Effect:
-    """What a KPI does over all pairs of points that differ in the setting only."""
-
-    kpi: KPIDefinition
-    pairs: tuple[Pair, ...]
-    judged: Judged  # the mean over the pairs, from the blocks in which they were measured
-    outcome: Outcome | None  # the verdict on that mean; None where the KPI isn't judged
-    verdicts: tuple[SeriesVerdict, ...]  # on the pairs, the largest difference first; empty likewise
-    minimum: MinimumEffect
-
-    def count(self, outcome: Outcome) -> int:
-        return sum(one.outcome is outcome for one in self.verdicts)
+from .sides import Pair, Question
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +41,7 @@ def switch(
     nothing = Selection(workload.name, None, kpis, (), (), (), 0)
     judged = [one for one in pairs if not one.series.kpi.ignored_for_regression]
     analysis = analysis_of(nothing, judged, (), question, asked)
-    return Switch(setting, old, new, analysis, _effects(pairs, analysis, question))
+    return Switch(setting, old, new, analysis, effects_of(pairs, analysis.verdicts, question))
 
 
 def pairs_of(entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar) -> list[Pair]:
@@ -75,7 +58,7 @@ def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, q
     if not pairs:
         return None
     analysis = analysis_of(selection, pairs, others, question, f"{names[1]} against {names[0]}")
-    return Switch(axis, old, new, analysis, _effects(pairs, analysis, question))
+    return Switch(axis, old, new, analysis, effects_of(pairs, analysis.verdicts, question))
 
 
 BothSides = tuple[list[Entry], list[Entry]]
@@ -124,42 +107,3 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
 def _point(runs: Sequence[Entry], kpi: KPIDefinition, setting: str) -> SeriesPoint:
     values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
     return SeriesPoint(at, None, summarise(values), min(values), max(values), tuple(runs))
-
-
-def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> tuple[Effect, ...]:
-    """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted."""
-    verdicts = {(one.kpi.name, one.id): one for one in analysis.verdicts}
-    by_kpi: dict[str, list[Pair]] = {}
-    for one in pairs:
-        by_kpi.setdefault(one.series.kpi.name, []).append(one)
-    means = [_mean(of, question) for of in by_kpi.values()]
-    judged_pairs = [[verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
-                    for name, of in by_kpi.items()]  # fmt: skip
-    q = q_values([mean.p_value if found else None for mean, found in zip(means, judged_pairs, strict=True)])
-    effects = []
-    for of, mean, found, q_value in zip(by_kpi.values(), means, judged_pairs, q, strict=True):
-        kpi, outcome = of[0].series.kpi, None
-        minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
-        if found and kpi.lower_better is not None:
-            over_all = mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
-            outcome = found[0].outcome if len(found) == 1 else over_all
-        largest_first = tuple(sorted(found, key=_size, reverse=True))
-        effects.append(Effect(kpi, tuple(of), mean, outcome, largest_first, minimum))
-    return tuple(effects)
-
-
-def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
-    """The mean over *pairs* of one KPI; of a single pair what is said of it."""
-    found = judge(pairs, question.blocks, question.lenders if len(pairs) == 1 else ())
-    if len(found) == 1:
-        return found[0]
-    scale = Scale.RATIO if all(one.runs.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
-    runs = [one.runs if one.runs.scale is scale else one.runs.as_differences() for one in found]
-    over_all = pair.pooled(runs)
-    return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
-
-
-def _size(verdict: SeriesVerdict) -> float:
-    if verdict.effect is not None:
-        return abs(math.log1p(verdict.effect.value)) if verdict.effect.value > -1.0 else math.inf
-    return 0.0 if verdict.difference is None else abs(verdict.difference.value)

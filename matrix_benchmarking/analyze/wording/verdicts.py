@@ -17,7 +17,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import Alarm, Analysis, Doubt, Outcome, SeriesVerdict, Status
+from ..verdict.model import Alarm, Analysis, Doubt, Outcome, OverAll, SeriesVerdict, Status
 from ..verdict.sides import Judged
 from ..words import count_of, difference, is_or_are, percent, plural, series_label
 
@@ -35,6 +35,8 @@ def headline(analysis: Analysis) -> str:
         said = f"{failing} of {where} {is_or_are(failing)} worse"
     elif known:
         said = f"{known} of {where} {is_or_are(known)} worse, and dealt with"
+    elif together := sum(one.outcome is Outcome.REGRESSION for one in analysis.over_all):
+        said = f"None of {where} is worse by itself, and over all {count_of(together, 'KPI')} {is_or_are(together)}"
     elif suspected:
         said = f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected"
     elif is_untold(analysis):
@@ -77,6 +79,7 @@ def lead(analysis: Analysis) -> list[str]:
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
     said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
+    said += map(_over_all, analysis.over_all)
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -147,6 +150,13 @@ def cause_text(cause: Cause) -> str:
     count, good = len(cause.alarms), {alarm.last_good for alarm in cause.alarms}
     since = f"{cause.first_bad}{f' (last good {good.pop()})' if len(good) == 1 else ''}"
     return f"{count_of(count, 'alarm')} since {since} {is_or_are(count)} one cause, {cause.id}."
+
+
+def _over_all(one: OverAll) -> str:
+    measure = one.effect or one.difference
+    moved = f"{_amount(one, one.kpi, measure.value)} ({_ends(one, one.kpi, measure)})"
+    way = f"{one.outcome.value}, which none of them shows by itself"
+    return f"Over its {one.series} series together {one.kpi.name} is {way}: {moved}."
 
 
 def _suspected(analysis: Analysis) -> list[str]:
@@ -380,11 +390,11 @@ def interval_label(judged: Judged, kpi: KPIDefinition) -> str:
     return UNKNOWN if math.isinf(judged.measure.high) else _ends(judged, kpi, judged.measure)
 
 
-def _ends(of: SeriesVerdict | Judged, kpi: KPIDefinition, measure: Estimate) -> str:
+def _ends(of: SeriesVerdict | Judged | OverAll, kpi: KPIDefinition, measure: Estimate) -> str:
     return f"{_amount(of, kpi, measure.low).removesuffix(' %')} to {_amount(of, kpi, measure.high)}"
 
 
-def _amount(of: SeriesVerdict | Judged, kpi: KPIDefinition, value: float) -> str:
+def _amount(of: SeriesVerdict | Judged | OverAll, kpi: KPIDefinition, value: float) -> str:
     return difference(kpi, value) if of.effect is None else percent(value)
 
 

@@ -1,0 +1,76 @@
+"""What a KPI does over all its series between two sides: from the blocks in which they were measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+from ...kpi import KPIDefinition
+from ...workload import MinimumEffect
+from .. import pair
+from ..detect import q_values
+from ..intervals import Scale
+from .model import Outcome, OverAll, SeriesVerdict
+from .sides import Judged, Pair, Question, judge, judged
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Effect:
+    """What a KPI does over all pairs of points that differ in the setting only."""
+
+    kpi: KPIDefinition
+    pairs: tuple[Pair, ...]
+    judged: Judged  # the mean over the pairs, from the blocks in which they were measured
+    outcome: Outcome | None  # the verdict on that mean; None where the KPI isn't judged
+    verdicts: tuple[SeriesVerdict, ...]  # on the pairs, the largest difference first; empty likewise
+    minimum: MinimumEffect
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(one.outcome is outcome for one in self.verdicts)
+
+
+def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], question: Question) -> tuple[Effect, ...]:
+    """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted."""
+    verdicts = {(one.kpi.name, one.id): one for one in of_series}
+    by_kpi: dict[str, list[Pair]] = {}
+    for one in pairs:
+        by_kpi.setdefault(one.series.kpi.name, []).append(one)
+    means = [_mean(of, question) for of in by_kpi.values()]
+    judged_pairs = [[verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
+                    for name, of in by_kpi.items()]  # fmt: skip
+    q = q_values([mean.p_value if found else None for mean, found in zip(means, judged_pairs, strict=True)])
+    effects = []
+    for of, mean, found, q_value in zip(by_kpi.values(), means, judged_pairs, q, strict=True):
+        kpi, outcome = of[0].series.kpi, None
+        minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
+        if found and kpi.lower_better is not None:
+            over_all = mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
+            outcome = found[0].outcome if len(found) == 1 else over_all
+        largest_first = tuple(sorted(found, key=_size, reverse=True))
+        effects.append(Effect(kpi, tuple(of), mean, outcome, largest_first, minimum))
+    return tuple(effects)
+
+
+def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
+    """The mean over *pairs* of one KPI; of a single pair what is said of it."""
+    found = judge(pairs, question.blocks, question.lenders if len(pairs) == 1 else ())
+    if len(found) == 1:
+        return found[0]
+    scale = Scale.RATIO if all(one.runs.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
+    runs = [one.runs if one.runs.scale is scale else one.runs.as_differences() for one in found]
+    over_all = pair.pooled(runs)
+    return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
+
+
+def _size(verdict: SeriesVerdict) -> float:
+    if verdict.effect is not None:
+        return abs(math.log1p(verdict.effect.value)) if verdict.effect.value > -1.0 else math.inf
+    return 0.0 if verdict.difference is None else abs(verdict.difference.value)
+
+
+def hidden_in_series(effects: Sequence[Effect]) -> Iterator[OverAll]:
+    """What shows over all series of a KPI, and in none of them by itself."""
+    for one in effects:
+        if one.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) and not one.count(one.outcome):
+            yield OverAll(one.kpi, len(one.pairs), one.outcome, one.judged.effect, one.judged.difference)

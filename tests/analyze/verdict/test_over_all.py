@@ -1,0 +1,51 @@
+"""What a KPI does over all its series is said beside a verdict by which none of them is worse."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import toy_runs
+
+from matrix_benchmarking.analyze.report.json_report import as_json
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
+from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.runs.judging import compare
+
+
+def compared(change: float, series: int = 12, noise: float = 0.05) -> Analysis:
+    """Two versions in three common rounds, in which every series changes alike, by less than its own noise shows."""
+    random = np.random.default_rng(12).normal(0.0, noise, (series, 3, 2))
+    runs = []
+    for size in range(series):
+        for number in range(3):
+            for side, version in enumerate(("1.0", "1.1")):
+                cost = 100.0 * (1.0 + change * side) * float(np.exp(random[size, number, side]))
+                run: dict[str, Any] = {"version": version, "size": size, "cost": cost}
+                found = toy_runs.entry(run, len(runs))
+                runs.append(dataclasses.replace(found, campaign="night", round=number))
+    return compare(Study(Matrix(runs), toy_runs.workload()), "1.0", "1.1")
+
+
+def test_what_no_series_shows_by_itself_is_said_over_all_of_them() -> None:
+    analysis = compared(0.05)
+    assert not analysis.having(Outcome.REGRESSION)
+    (one,) = analysis.over_all
+    assert (one.kpi.name, one.series, one.outcome) == ("cost", 12, Outcome.REGRESSION)
+    assert verdicts.headline(analysis) == (
+        "None of 12 series of 1 KPI is worse by itself, and over all 1 KPI is: 1.1 against 1.0."
+    )
+    said = next(
+        each for each in verdicts.lead(analysis) if each.startswith("Over its 12 series together cost is worse")
+    )
+    assert said in as_json(analysis)["verdict"]  # type: ignore[operator]
+    assert analysis.is_suspicious and not analysis.failed
+
+
+def test_where_series_show_it_or_nothing_changed_no_more_is_said() -> None:
+    for analysis in (compared(0.5), compared(0.0), compared(0.05, series=1)):
+        assert analysis.over_all == ()
+    assert compared(0.5).failed
