@@ -185,7 +185,8 @@ def _parse_parts(
     notes.extend(whole.notes)
     layout = context.layout(file)
     assert isinstance(layout, ReaderLayout)
-    above = {"repeat": 0, **context.from_path(file, notes), **whole.settings}
+    of_path, said_of = context.from_path(file, notes), set[str]()
+    above = {"repeat": 0, **of_path, **whole.settings}
     above["repeat"] = whole.repeat or above["repeat"]
     parts = getattr(results, "parts", [])
     for problem in whole.problems if first is None else ():
@@ -204,6 +205,9 @@ def _parse_parts(
         except SettingsError as error:
             yield candidate, error
             continue
+        overruled = {name for name, value in of_path.items() if settings.get(name, value) != value} - said_of
+        notes += [f"'{name}' is what the file says, and not what --settings-from does" for name in sorted(overruled)]
+        said_of |= overruled
         digest = fingerprint.digest("".join(identity or [f"{name}\0"]).encode("utf-8", "replace") + packed)
         source = fingerprint.Source(f"{file.path.name}#{name}", len(packed), 0, digest)
         cached = msgspec.structs.replace(

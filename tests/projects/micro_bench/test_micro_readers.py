@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import matrix_benchmarking as mb
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.check import findings
@@ -407,3 +408,15 @@ def test_what_google_benchmark_warns_of_is_a_doubt(tmp_path: Path) -> None:
     released = {"library_build_type": "release", "cpu_scaling_enabled": False}
     (run,) = parse(written(tmp_path, "gb2.json", {"benchmarks": rows, "context": released}))
     assert not run.warnings
+
+
+def test_a_pattern_that_a_file_overrules_is_said_once_a_file(tmp_path: Path) -> None:
+    for name in ("1.0", "1.1"):
+        (tmp_path / name).mkdir()
+        lines = [f"Benchmark{each}-8 100 {at}00 ns/op\n" for each in "AB" for at in (10, 11)]
+        (tmp_path / name / "bench.txt").write_text("".join(lines))
+    runs = mb.open(tmp_path, workload="micro_bench", settings_from="{benchmark}/{file}")
+    assert {run.settings["benchmark"] for run in runs.study.runs} == {"A", "B"}
+    (note,) = [each for each in runs.study.read.notes if "--settings-from" in each]
+    assert note.endswith(": 'benchmark' is what the file says, and not what --settings-from does")
+    assert note.count("bench.txt#") == 2
