@@ -72,8 +72,8 @@ def apart(runs: Iterable[Entry]) -> tuple[int, int]:
     rows = Rows.of(runs)
     hosts, spans = _hosts_and_times(rows)
     of_hosts: dict[str | None, dict[str, _Run]] = {}
-    for place, campaign in enumerate(rows.values("campaign")):
-        if campaign is not None and rows[place].round is None:
+    for place, (campaign, number) in enumerate(zip(rows.values("campaign"), rows.values("round"), strict=True)):
+        if campaign is not None and number is None:
             start, end = spans[place]
             one = of_hosts.setdefault(hosts[place], {}).setdefault(campaign, _Run(place, 0, start, end, None))
             one.start, one.end = min(one.start, start), max(one.end, end)

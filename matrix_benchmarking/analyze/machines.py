@@ -80,8 +80,8 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
 
 def campaigns_together(sides: Sequence[Sides]) -> str:
     """That campaigns of one side, which are taken as independent, were measured one after the other; else empty."""
-    counts = {tuple(map(id, side)): apart(side) for pair in sides for side in pair}
-    close = [(count, left) for count, left in counts.values() if left < count]
+    of_runs = {tuple(map(id, side)): side for pair in sides for side in pair}  # the KPIs of the same runs share them
+    close = [(count, left) for count, left in map(apart, of_runs.values()) if left < count]
     if not close:
         return ""
     count, left = max(close)

@@ -274,3 +274,12 @@ def test_a_ratio_holds_no_change_only_where_the_difference_does(shift: float, re
     assert effect.low * effect.high > 0.0 and effect.low < effect.value < effect.high
     unsure, difference = estimates(shift, 4.0, abs(shift) + 0.1, 1.0, is_found=True)
     assert unsure is not None and unsure.low < 0.0 < unsure.high and difference.low < 0.0 < difference.high
+
+
+def test_a_fall_to_nearly_nothing_is_no_error() -> None:
+    effect, _ = estimates(-1e10, 1e10 + 5e-324, 1.0, 1.0, is_found=True)
+    tiny, _ = estimates(-1.5, 1.5 + 5e-324, 0.1, 1.0, is_found=True)
+    for found in (effect, tiny):
+        assert found is not None and found.value == pytest.approx(-1.0)
+    almost, _ = estimates(5e-324 - 4.0, 4.0, 0.1, 1.0, is_found=True)
+    assert almost is not None and almost.value == -1.0

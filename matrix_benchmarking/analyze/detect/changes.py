@@ -249,7 +249,7 @@ def estimates(
     if old <= 0.0 or new <= 0.0:
         relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
         return relative, difference
-    step, factor = math.log(new / old), reach / min(old, new)
+    step, factor = math.log(new) - math.log(old), reach / min(old, new)
     low, high = step - factor, step + factor
     if is_found and reach < abs(shift) and low <= 0.0 <= high:
         nearer = step * (1.0 - reach / abs(shift))
