@@ -12,7 +12,7 @@ from .. import pair
 from ..detect import q_values
 from ..intervals import Scale
 from .model import Outcome, OverAll, SeriesVerdict
-from .sides import Judged, Pair, Question, judge, judged
+from .sides import Judged, Pair, Question, judge, judged, runs_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,12 +54,11 @@ def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], questi
 
 def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
     """The mean over *pairs* of one KPI; of a single pair what is said of it."""
-    found = judge(pairs, question.blocks, question.lenders if len(pairs) == 1 else ())
-    if len(found) == 1:
-        return found[0]
-    scale = Scale.RATIO if all(one.runs.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
-    runs = [one.runs if one.runs.scale is scale else one.runs.as_differences() for one in found]
-    over_all = pair.pooled(runs)
+    if len(pairs) == 1:
+        return judge(pairs, question.blocks, question.lenders)[0]
+    found = [runs_of(one, question.blocks) for one in pairs]
+    scale = Scale.RATIO if all(one.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
+    over_all = pair.pooled([one if one.scale is scale else one.as_differences() for one in found])
     return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
 
 

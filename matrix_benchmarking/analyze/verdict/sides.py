@@ -198,20 +198,21 @@ def judge(pairs: Sequence[Pair], blocks: RunBlocks, lenders: Sequence[Pair] = ()
     """
     own = {_identity(one) for one in pairs} if lenders else set[object]()
     everything = [*pairs, *(one for one in lenders if _identity(one) not in own)]
-    runs = []
-    for one in everything:
-        name, sides = one.series.kpi.name, {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
-        runs.append(
-            _runs_of(
-                [
-                    (entry, entry.kpis[name], sides.get(place, OTHER + place))
-                    for place, point in enumerate(one.series.points)
-                    for entry in point.entries
-                ],
-                blocks,
-            )
-        )
+    runs = [runs_of(one, blocks) for one in everything]
     return _lending(runs, [one.series.kpi.name for one in everything])[: len(pairs)]
+
+
+def runs_of(one: Pair, blocks: RunBlocks) -> Runs:
+    """The runs of a series, which of them is of which side, and what each was measured together with."""
+    name, sides = one.series.kpi.name, {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
+    return _runs_of(
+        [
+            (entry, entry.kpis[name], sides.get(place, OTHER + place))
+            for place, point in enumerate(one.series.points)
+            for entry in point.entries
+        ],
+        blocks,
+    )
 
 
 def _identity(one: Pair) -> object:
