@@ -90,7 +90,7 @@ class Weighed:
 class Evidence:
     ground: Ground
     weighed: Weighed  # of `Ground.NONE` without degrees
-    old: float  # middle of the old side, on the scale that is compared
+    old: float  # middle of the old side, on the scale that is compared, a block that is far from the others held back
     blocks: tuple[int, int]  # how many each side has; the same ones where they share them
     deviations: Mapping[tuple[int, int], float]  # how far each block lies from the middle, by side and number
     others: tuple[tuple[float, float], ...] = ()  # variance and degrees of other sides' differences in the same rounds
@@ -241,7 +241,8 @@ def evidence(runs: Runs) -> Evidence:
             deviations = dict(
                 zip([(NEW, int(one)) for one in shared], after - before - weighed.difference, strict=True)
             )
-            middle = float(before.mean())
+            far = hold_spikes(after - before) != after - before
+            middle = float(np.where(far, hold_spikes(before), before).mean())
             others = tuple(_other_sides(runs, shared, 2.0 * least)) if ground is Ground.ROUNDS else ()
             return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others)
     return _by_campaigns(runs, least)
@@ -270,6 +271,7 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
     counts = len(means[OLD]), len(means[NEW])
     middle = float(means[OLD].mean())
     if sum(counts) > 2:
+        middle = float(hold_spikes(means[OLD]).mean())
         weighed = _at_least(weigh_apart(means[OLD], means[NEW]), least)
         deviations = {
             (side, int(number)): float(mean - means[side].mean())

@@ -200,6 +200,23 @@ def test_one_block_far_from_all_others_of_its_side_is_held_back() -> None:
     assert of_four[1] == pytest.approx(1.0 + stats.t.ppf(1 - 0.002 / 4, 2) * 0.1)
 
 
+@pytest.mark.parametrize("has_rounds", [True, False])
+@pytest.mark.parametrize("side", [OLD, NEW])
+def test_the_levels_are_those_of_the_runs_but_for_a_block_that_is_held_back(side: int, has_rounds: bool) -> None:
+    """The new level is not outside of all new runs because an old one was three times as slow."""
+    values = {OLD: [10.0, 10.1, 9.9, 10.0, 10.05], NEW: [11.0, 11.1, 10.9, 11.0, 11.05]}
+    values[side][2] *= 3.0
+    found = said(
+        *(
+            (value, each, 0 if has_rounds else 5 * each + number, number if has_rounds else NO_ROUND)
+            for each, several in values.items()
+            for number, value in enumerate(several)
+        )
+    )
+    assert math.exp(found.old) == pytest.approx(10.0, rel=0.02)
+    assert math.exp(found.old + float(found.weighed.difference)) == pytest.approx(11.0, rel=0.02)
+
+
 @pytest.mark.parametrize("values", [[1.0, 1.1, 50.0], [1.0, 1.1, 0.9, 1.2, 1.6], [1.0, 1.0, 1.0, 1.0, 9.0]])
 def test_a_block_is_not_held_where_three_or_equal_ones_can_not_tell(values: list[float]) -> None:
     assert pair.hold_spikes(np.array(values)).tolist() == values
