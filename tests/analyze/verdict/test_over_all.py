@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import Any
 
 import toy_runs
 
-from matrix_benchmarking.analyze.report.json_report import as_json
+from matrix_benchmarking.analyze.report.json_report import json_report
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.wording import verdicts
@@ -41,7 +42,7 @@ def test_what_no_series_shows_by_itself_is_said_over_all_of_them() -> None:
     said = next(
         each for each in verdicts.lead(analysis) if each.startswith("Over its 12 series together cost is worse")
     )
-    assert said in as_json(analysis)["verdict"]  # type: ignore[operator]
+    assert json.loads(json_report(analysis))["verdict"].count(said) == 1
     assert analysis.is_suspicious and not analysis.failed
 
 
