@@ -42,7 +42,8 @@ class Said:
 class Case:
     """What is drawn: as many *blocks* a side of so many *series*; *noise* of a run; *mood* of what blocks share.
 
-    The new side may have another number of blocks, and be so many times as noisy.
+    The new side may have another number of blocks, and be so many times as noisy. Of all runs a share may take another
+    *path*, which is slower by so much.
     """
 
     series: int
@@ -53,6 +54,7 @@ class Case:
     change: float = 0.0
     new_blocks: int | None = None
     louder: float = 1.0
+    path: tuple[float, float] = (0.0, 0.0)
 
     def draw(self, random: np.random.Generator, replications: int) -> tuple[Floats, Floats]:
         """Logarithms of both sides, of which the first series changed."""
@@ -69,6 +71,9 @@ class Case:
             for count, louder in zip(counts, (1.0, self.louder), strict=True)
         )
         new[:, 0] += math.log1p(self.change)
+        if self.path[0]:
+            for side in (old, new):
+                side += (random.uniform(size=side.shape) < self.path[0]) * math.log1p(self.path[1])
         sides = counts[:1] if self.is_round else counts
         moods = [_lognormal(random, (replications, 1, count), self.mood) for count in sides]
         return old + moods[0], new + moods[-1]
@@ -110,6 +115,7 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
     yield from _false_alarms(random, replications)
     yield from _shared_moods(random, replications)
     yield from _odd_series(random, replications)
+    yield from _two_paths(np.random.default_rng([seed, 18]), replications)
     yield from _unequal_sides(random, replications)
     yield from _one_block(random, min(replications, 300))
     yield from _power(random, 4 * replications)
@@ -177,6 +183,25 @@ def _odd_series(random: np.random.Generator, replications: int) -> Iterator[Row]
         to_reach="≤ .055",
         reached=all(one.any_worse <= 0.055 for one in found),
     )
+
+
+def _two_paths(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    """Each run takes one of two paths, by chance: that all of a side but one took the same is no change."""
+    for share, size in ((0.2, 0.075), (0.5, 0.1)):
+        for is_round in (False, True):
+            counts = (3, 5, 10)
+            cases = [Case(10, n, 0.003, is_round, path=(share, size)) for n in counts]
+            found = [case.ask(random, replications).any_worse for case in cases]
+            noise = (
+                f".3 %, {share:.0%} of the runs {size:.1%} slower, {'in rounds' if is_round else 'each its own block'}"
+            )
+            yield Row(
+                "pair",
+                f"any worse without a change; {noise}, 10 series, n = 3, 5, 10",
+                ", ".join(f"{each:.3f}" for each in found),
+                to_reach="≤ .055",
+                reached=all(each <= 0.055 for each in found),
+            )
 
 
 def _unequal_sides(random: np.random.Generator, replications: int) -> Iterator[Row]:

@@ -21,6 +21,7 @@ from .noise import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 # The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway.
 OLD, NEW, OTHER = 0, 1, 2
 NO_ROUND = -1
@@ -112,7 +113,7 @@ class Told:
 
 def weigh_shared(differences: Floats) -> Weighed:
     """Of the *differences* within blocks that both sides share, at least two along the last axis."""
-    held = hold_spikes(differences)
+    held = _held(differences)
     blocks = held.shape[-1]
     size = np.full(held.shape[:-1], 1.0 / blocks)
     degrees = np.full(held.shape[:-1], blocks - 1.0)
@@ -124,7 +125,7 @@ def weigh_apart(old: Floats, new: Floats) -> Weighed:
 
     Nothing cancels where one side has fewer blocks: their skew, and that they spread more, both widen its error.
     """
-    sides = [hold_spikes(side) for side in (old, new)]
+    sides = _sides_held(old, new)
     counts = [side.shape[-1] for side in sides]
     shape = old.shape[:-1]
     squares = sum(side.var(axis=-1) * count for side, count in zip(sides, counts, strict=True))
@@ -184,23 +185,48 @@ def lend_to(weighed: Weighed, correlation: Floats, more: tuple[Floats, Floats] |
     return dataclasses.replace(weighed, variance=variance, degrees=degrees, size=size)
 
 
-def hold_spikes(values: Floats) -> Floats:
+def _held(differences: Floats) -> Floats:
+    """Those within blocks that both sides share, without spikes; to their middle each of the sides may have spiked."""
+    return hold_spikes(differences, 2.0 * np.abs(_but_for_farthest(differences).middle[..., 0]))
+
+
+def _sides_held(old: Floats, new: Floats) -> tuple[Floats, Floats]:
+    before, after = (_but_for_farthest(side).middle[..., 0] for side in (old, new))
+    between = np.abs(after - before)
+    return hold_spikes(old, between), hold_spikes(new, between)
+
+
+def hold_spikes(values: Floats, between: Floats | float = 0.0) -> Floats:
     """The blocks along the last axis, of which one that lies far from all others counts as if it lay nearer.
 
-    As far as Student's quantile of the others' spread has it; four are needed to tell, and equal ones don't.
+    As far as Student's quantile of the others' spread has it; four are needed to tell, and equal ones don't. One that
+    is off by no more than what is *between* both sides stays as it is: by chance it may be so with all of a side.
     """
+    rest = _but_for_farthest(values)
+    is_spike = rest.is_left_out & (np.abs(values - rest.middle) > np.expand_dims(between, -1) + rest.room)
+    return np.asarray(np.where(is_spike, np.clip(values, rest.middle - rest.room, rest.middle + rest.room), values))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Rest:
+    middle: Floats  # of the blocks but for the farthest, with a last axis of one
+    room: Floats  # how far from it one may lie, likewise; infinite where that can't be told
+    is_left_out: Flags  # a block that lies farther off than all others
+
+
+def _but_for_farthest(values: Floats) -> _Rest:
     count = values.shape[-1]
     if count < _FEWEST_WITH_A_SPIKE:
-        return values
+        middle = values.mean(axis=-1, keepdims=True)
+        return _Rest(middle, np.full(middle.shape, np.inf), np.zeros(values.shape, dtype=bool))
     rest = (values.sum(axis=-1, keepdims=True) - values) / (count - 1)
     farthest = np.abs(values - rest).argmax(axis=-1)[..., None]
-    others = np.ones(values.shape, dtype=bool)
-    np.put_along_axis(others, farthest, False, axis=-1)
+    is_left_out = np.zeros(values.shape, dtype=bool)
+    np.put_along_axis(is_left_out, farthest, True, axis=-1)
     middle = np.take_along_axis(rest, farthest, axis=-1)
-    squares = np.where(others, (values - middle) ** 2, 0.0).sum(axis=-1, keepdims=True) / (count - 2)
+    squares = np.where(is_left_out, 0.0, (values - middle) ** 2).sum(axis=-1, keepdims=True) / (count - 2)
     quantile = float(special.stdtrit(count - 2, 1.0 - _SPIKE_CHANCE / count))
-    room = np.where(squares > 0.0, quantile * np.sqrt(squares), np.inf)
-    return np.asarray(np.where(others, values, np.clip(values, middle - room, middle + room)))
+    return _Rest(middle, np.where(squares > 0.0, quantile * np.sqrt(squares), np.inf), is_left_out)
 
 
 def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, rounds: Integers) -> Runs:
@@ -241,7 +267,7 @@ def evidence(runs: Runs) -> Evidence:
             deviations = dict(
                 zip([(NEW, int(one)) for one in shared], after - before - weighed.difference, strict=True)
             )
-            far = hold_spikes(after - before) != after - before
+            far = _held(after - before) != after - before
             middle = float(np.where(far, hold_spikes(before), before).mean())
             others = tuple(_other_sides(runs, shared, 2.0 * least)) if ground is Ground.ROUNDS else ()
             return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others)
@@ -271,7 +297,7 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
     counts = len(means[OLD]), len(means[NEW])
     middle = float(means[OLD].mean())
     if sum(counts) > 2:
-        middle = float(hold_spikes(means[OLD]).mean())
+        middle = float(_sides_held(means[OLD], means[NEW])[OLD].mean())
         weighed = _at_least(weigh_apart(means[OLD], means[NEW]), least)
         deviations = {
             (side, int(number)): float(mean - means[side].mean())

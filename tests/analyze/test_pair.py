@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze.detect import q_values
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs
 
@@ -215,6 +216,32 @@ def test_the_levels_are_those_of_the_runs_but_for_a_block_that_is_held_back(side
     )
     assert math.exp(found.old) == pytest.approx(10.0, rel=0.02)
     assert math.exp(found.old + float(found.weighed.difference)) == pytest.approx(11.0, rel=0.02)
+
+
+def test_a_block_off_by_no_more_than_both_sides_differ_is_no_accident() -> None:
+    """Of runs that take one of two paths, all but one of a side may take the same by chance."""
+    low, high = np.array([1.0, 1.001, 0.999, 1.0, 1.1]), np.array([1.1, 1.101, 1.099, 1.1, 1.0])
+    assert pair.hold_spikes(low, between=0.1).tolist() == low.tolist()
+    held = pair.hold_spikes(low, between=0.01)
+    assert held[-1] < 1.1
+    assert held[:-1].tolist() == low[:-1].tolist()
+    apart = pair.weigh_apart(low, high)
+    assert float(apart.difference) == pytest.approx(high.mean() - low.mean())
+    shared = pair.weigh_shared(high - low)
+    assert float(shared.difference) == pytest.approx(high.mean() - low.mean())
+    far = low.copy()
+    far[-1] = 3.0
+    assert float(pair.weigh_apart(far, high).variance) < float(pair.weigh_apart(low, high).variance) * 10
+
+
+def test_runs_of_two_paths_are_not_worse_by_chance() -> None:
+    random = np.random.default_rng(270)
+    slow = math.log(1.1) * (random.uniform(size=(2, 400, 10, 5)) < 0.5)
+    old, new = slow + 0.003 * random.normal(size=slow.shape)
+    for weighed in (pair.weigh_apart(old, new), pair.weigh_shared(new - old)):
+        p_values = pair.tell(pair.lend_to(weighed, np.zeros(len(old)))).p_value
+        worse = [max(np.array(q_values(row)) <= 0.05) for row in p_values.tolist()]
+        assert np.mean(worse) < 0.12  # both ways; nearly half of them if such blocks were held back
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.1, 50.0], [1.0, 1.1, 0.9, 1.2, 1.6], [1.0, 1.0, 1.0, 1.0, 9.0]])
