@@ -95,6 +95,7 @@ class Evidence:
     blocks: tuple[int, int]  # how many each side has; the same ones where they share them
     deviations: Mapping[tuple[int, int], float]  # how far each block lies from the middle, by side and number
     others: tuple[tuple[float, float], ...] = ()  # variance and degrees of other sides' differences in the same rounds
+    held: int = 0  # how many blocks count as if they lay nearer to the others
 
     @property
     def is_confirmed(self) -> bool:
@@ -270,7 +271,7 @@ def evidence(runs: Runs) -> Evidence:
             far = _held(after - before) != after - before
             middle = float(np.where(far, hold_spikes(before), before).mean())
             others = tuple(_other_sides(runs, shared, 2.0 * least)) if ground is Ground.ROUNDS else ()
-            return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others)
+            return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others, int(far.sum()))
     return _by_campaigns(runs, least)
 
 
@@ -297,14 +298,15 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
     counts = len(means[OLD]), len(means[NEW])
     middle = float(means[OLD].mean())
     if sum(counts) > 2:
-        middle = float(_sides_held(means[OLD], means[NEW])[OLD].mean())
+        held = _sides_held(means[OLD], means[NEW])
+        middle, far = float(held[OLD].mean()), [held[side] != means[side] for side in (OLD, NEW)]
         weighed = _at_least(weigh_apart(means[OLD], means[NEW]), least)
         deviations = {
             (side, int(number)): float(mean - means[side].mean())
             for side in (OLD, NEW)
             for number, mean in zip(numbers[side], means[side], strict=True)
         }
-        return Evidence(Ground.CAMPAIGNS, weighed, middle, counts, deviations)
+        return Evidence(Ground.CAMPAIGNS, weighed, middle, counts, deviations, held=int(np.concatenate(far).sum()))
     known = between_campaigns(np.diff(means[OTHER]))
     variance, degrees = (math.nan, 0.0) if known is None else known
     difference = float(means[NEW].mean()) - middle

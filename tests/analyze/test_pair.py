@@ -214,6 +214,7 @@ def test_the_levels_are_those_of_the_runs_but_for_a_block_that_is_held_back(side
             for number, value in enumerate(several)
         )
     )
+    assert found.held == 1
     assert math.exp(found.old) == pytest.approx(10.0, rel=0.02)
     assert math.exp(found.old + float(found.weighed.difference)) == pytest.approx(11.0, rel=0.02)
 

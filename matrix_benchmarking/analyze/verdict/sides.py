@@ -137,14 +137,16 @@ class Judged:
 
     @property
     def stands_on(self) -> str:
-        old, new = self.evidence.blocks
-        return {
+        (old, new), held = self.evidence.blocks, self.evidence.held
+        less = f", {'one' if held == 1 else held} of them far off and held back" if held else ""
+        where = {
             Ground.ROUNDS: f"in {old} common rounds",
             Ground.SHARED: f"in {old} common campaigns",
             Ground.CAMPAIGNS: f"in {old} and {new} campaigns",
             Ground.HISTORY: "in one campaign each, beside how campaigns differ anyway",
             Ground.NONE: "in one campaign each" if not self.is_one_round else "in one common round",
         }[self.evidence.ground]
+        return f"{where}{less}"
 
     @property
     def is_one_round(self) -> bool:

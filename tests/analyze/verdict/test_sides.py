@@ -109,6 +109,9 @@ def test_what_a_verdict_stands_on_is_said(ground: Ground, placed: Placed | None,
     found = judged(Scale.RATIO, 1.0, 0.5, ground=ground, blocks=(3, 4), placed=placed)
     assert found.stands_on == said
     assert found.is_one_round is (placed is None or (placed[0] == (OLD, 5) and placed[1] == (NEW, 5)))
+    for count, which in ((1, "one"), (2, "2")):
+        held = dataclasses.replace(found, evidence=dataclasses.replace(found.evidence, held=count))
+        assert held.stands_on == f"{said}, {which} of them far off and held back"
 
 
 @pytest.mark.parametrize(
