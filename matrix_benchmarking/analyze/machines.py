@@ -1,4 +1,4 @@
-"""Whether what is compared was measured on different machines, which may be what differs then.
+"""Whether what is compared differs in what nobody compares, such as the machine, which may be the reason then.
 
 A machine is what :attr:`.Environment.host` records: processor, cores, GPUs and kernel. One that isn't recorded, or only
 in part of what another one tells, says nothing.
@@ -10,13 +10,14 @@ import collections
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ..filters import show
 from ..lts.read import host_of_entry
 from ..matrix import Entry
 from ..rows import Rows
 from ..workload import Workload
 from .blocks import LONGEST_PAUSE_S, apart
 from .points import keys
-from .words import count_of
+from .words import count_of, named
 
 Machines = Mapping[str, int]
 """How many runs each machine measured."""
@@ -89,6 +90,21 @@ def campaigns_together(sides: Sequence[Sides]) -> str:
     times = f"no {minutes} lie between them, or nobody knows their times"
     most = "one campaign" if left == 1 else f"{left} campaigns"
     return f"{count} campaigns of one side may be {most}: {times}. If they share a mood of the machine, less is sure."
+
+
+def ignored_since(sides: Sequence[Sides], names: Sequence[str]) -> str:
+    """That settings of these *names*, which tell no series apart, had one value before a change and another one since.
+
+    A sentence on the two *sides* of all changes; empty where it is so of none.
+    """
+    distinct = {(*map(id, old), None, *map(id, new)): (old, new) for old, new in sides if names and len(old) > 1}
+    found = dict[str, None]()
+    for both in distinct.values():
+        for name in names:
+            old, new = ({show(run.settings[name]) for run in side if name in run.settings} for side in both)
+            if len(old) == len(new) == 1 and old != new:
+                found[f"{name} is {''.join(new)} instead of {''.join(old)}"] = None
+    return f"Ignored, and changed at the same time: {named([*found], 2)}. That may be the reason." if found else ""
 
 
 def among_points(good: Rows, workload: Workload) -> Iterator[tuple[bool, str]]:

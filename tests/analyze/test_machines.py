@@ -56,6 +56,20 @@ def test_a_change_that_comes_with_another_machine_says_so() -> None:
     assert history(of_versions(*[OLD] * 18, values=JUMP)).beside == ""
 
 
+def test_a_change_that_comes_with_another_value_of_what_is_ignored_says_so() -> None:
+    runs = of_versions(*[OLD] * 18, values=JUMP)
+    for number, run in enumerate(runs):
+        run |= {"image": "b" if number >= 12 else "a", "job": number}
+
+    def beside(*ignored: str) -> str:
+        return analyse_runs(entries(*runs), toy_runs.workload(ignored_keys=[*ignored]), data="toys").beside
+
+    said = "Ignored, and changed at the same time: image is b instead of a. That may be the reason."
+    assert beside("image", "job") == said
+    runs[3]["image"] = "b"
+    assert beside("image", "job") == ""
+
+
 def test_a_few_runs_on_the_old_machine_do_not_hide_the_new_one() -> None:
     beside = history(of_versions(*[OLD] * 12, NEW, OLD, *[NEW] * 4, values=JUMP)).beside
     assert f"machines or kernels in unequal shares ('{OLD}': 12 runs | '{NEW}': 5 runs, '{OLD}': 1 run)" in beside

@@ -16,7 +16,7 @@ from ..detect import Change, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
-from ..machines import Sides, between_sides
+from ..machines import Sides, between_sides, ignored_since
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
@@ -53,7 +53,8 @@ def analyse_runs(
     now_us = int(now.timestamp() * 10**6)
     selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
-    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
+    ignored = workload.regression.ignored_keys
+    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate, ignored=ignored)
 
 
 def analyse(
@@ -64,6 +65,7 @@ def analyse(
     events: Iterable[AlarmEvent],
     now: dt.datetime,
     rate: float = RATE,
+    ignored: Sequence[str] = (),
 ) -> Analysis:
     """The verdicts on the series of *selection*; *data* is where the runs came from, in words.
 
@@ -79,6 +81,9 @@ def analyse(
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
     told = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
     newest = selection.newest
+    sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
+    are_changes = [verdict.first_bad is not None for verdict in told]
+    changed = ignored_since([both for both, is_change in zip(sides, are_changes, strict=True) if is_change], ignored)
     return Analysis(
         workload=selection.workload,
         data=data,
@@ -93,10 +98,7 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
-        beside=between_sides(
-            [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)],
-            [verdict.first_bad is not None for verdict in told],
-        ),
+        beside=" ".join(filter(None, (between_sides(sides, are_changes), changed))),
     )
 
 
