@@ -83,6 +83,18 @@ class Machines:
                 psutil.Process(pid).kill()
         self._processes.pop(host).wait()
 
+    def pause(self, host: str) -> list[int]:
+        """All processes on *host*, which do nothing until they :meth:`go_on`, as a machine that is suspended."""
+        found = [self._processes[host].pid, *started_on(host)]
+        for pid in found:
+            psutil.Process(pid).suspend()
+        return found
+
+    def go_on(self, paused: list[int]) -> None:
+        for pid in paused:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).resume()
+
     def stop_scheduler(self) -> None:
         self.kill_worker("scheduler")
 

@@ -91,6 +91,25 @@ def test_a_machine_that_is_gone_for_good_leaves_its_points_to_the_others(machine
     assert {path.name[-1] for path in place.glob("at-[34]-*")} == {"b"}
 
 
+def test_a_machine_that_is_silent_and_comes_back_measures_no_point_twice(place: Path):
+    """A machine is silent, and comes back."""
+    with Machines(place / "logs") as machines:
+        machines.scheduler({"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3s"})
+        machines.worker("a", "b")
+        write(WAITS_FOR_GO)
+        with starter(*words(machines), directory=place) as process:
+            wait_until(lambda: len(at()) == 2, "two points begin")
+            silent = machines.pause("a")
+            (place / "go").touch()
+            said = ends(process)
+        assert "a: its worker is gone" in said
+        assert measured() == [1, 2, 3, 4]
+        before = {path: path.stat().st_mtime_ns for path in Path("r").glob("a/*/*")}
+        machines.go_on(silent)
+        wait_until(lambda: not started_on("a"), "what was silent finds out that nobody waits for it")
+        assert {path: path.stat().st_mtime_ns for path in Path("r").glob("a/*/*")} == before
+
+
 def test_the_scheduler_is_gone_and_the_next_start_measures_what_is_left(machines, place, capsys: Capture):
     """The scheduler is gone."""
     machines.worker("a")
