@@ -33,8 +33,9 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 ReturnToService=2
 SchedulerParameters=sched_interval=1
+GresTypes=gpu
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=2 RealMemory=4000
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2 RealMemory=4000
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=2 RealMemory=4000 Gres=gpu:l4:1
 PartitionName=normal Nodes=n1,n2 Default=YES MaxTime=60 State=UP
 PartitionName=closed Nodes=n1,n2 MaxTime=60 State=DOWN
 """
@@ -43,7 +44,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sinfo")
 
 @contextlib.contextmanager
 def slurm(place: Path) -> Iterator[dict[str, str]]:
-    """The environment in which Slurm's commands speak with it: queues *normal* and *closed*, nodes n1 and n2."""
+    """The environment in which Slurm's commands speak with it: queues *normal* and *closed*, nodes n1 and n2, which has a GPU."""
     if os.geteuid() != 0:
         pytest.skip("not run as root: Slurm's daemons start jobs as their users, which root alone can")
     if not all(shutil.which(program) for program in PROGRAMS):
@@ -52,6 +53,7 @@ def slurm(place: Path) -> Iterator[dict[str, str]]:
     ports = [_free_port() for _ in range(3)]
     configuration = place / "slurm.conf"
     configuration.write_text(CONFIGURATION.format(host=socket.gethostname(), place=place, ports=ports))
+    (place / "gres.conf").write_text("NodeName=n2 Name=gpu Type=l4 File=/dev/null\n")
     (place / "state").mkdir()
     (place / "key").write_bytes(os.urandom(128))
     (place / "key").chmod(0o600)

@@ -64,9 +64,28 @@ def test_a_queue_that_never_starts_is_said_with_what_slurm_says(account: dict[st
 
 def test_a_job_that_slurm_takes_never_is_said_at_once(account: dict[str, str], tmp_path: Path):
     """Slurm takes no such job."""
-    output = refused(tmp_path, account, gres="gpu:l4:1")
+    output = refused(tmp_path, account, gres="gpu:h100:1")
     assert "the workers on Slurm can't be started: sbatch: error: " in output
     assert "Traceback" not in output
+
+
+def test_points_that_require_a_gpu_are_measured_by_jobs_that_have_it(account: dict[str, str], tmp_path: Path):
+    script = {"shell": True, "command": f"scontrol show job $SLURM_JOB_ID > {tmp_path}/job-{{n}}"}
+    cluster = {"slurm": {"memory": "1GB", "gres": "gpu:l4:1", "cores": 2, "account": "team"}}
+    file = {"expe": {"a": {"n": [1, 2]}}, "script_tpl": script, "unused_settings": ["n"], "cluster": cluster}
+    (tmp_path / "b.yaml").write_text(yaml.safe_dump({**file, "requires": {"gpu": "l4"}}))
+    output = said("matbench benchmark b.yaml --results-dirname=r --run", tmp_path, account)
+    assert "r: 2 points measured" in output
+    for n in (1, 2):
+        job = (tmp_path / f"job-{n}").read_text()
+        for words in ("NodeList=n2", "NumCPUs=2", "Account=team", "gpu:l4:1"):
+            assert words in job, job
+    logs = "".join(path.read_text() for path in (tmp_path / "r/.matbench/workers").glob("*.err"))
+    assert "tls://" in logs
+    assert "tcp://" not in logs
+    (tmp_path / "b.yaml").write_text(yaml.safe_dump({**file, "requires": {"gpu": "h100"}}))
+    output = said("matbench benchmark b.yaml --results-dirname=other --run", tmp_path, account, status=2)
+    assert "gpu:h100" in output, output
 
 
 def refused(place: Path, account: dict[str, str], **slurm: str) -> str:
