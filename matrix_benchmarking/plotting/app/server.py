@@ -121,6 +121,7 @@ def serve(app: dash.Dash, listener: socket.socket) -> None:
         channel_timeout=_IDLE_S,
         cleanup_interval=1,
         max_request_body_size=MOST_BYTES,
+        clear_untrusted_proxy_headers=False,  # `writing.is_local` refuses who sends one
     ).run()
 
 

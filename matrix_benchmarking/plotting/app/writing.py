@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import flask
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-_FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
+_FORWARDED = {"forwarded", "via", "client-ip", "true-client-ip", "x-client-ip", "x-real-ip", "cf-connecting-ip"}
+_FORWARDS = "x-forwarded-"
 
 
 def is_local(request: flask.Request) -> bool:
@@ -25,7 +26,8 @@ def is_local(request: flask.Request) -> bool:
         address = ipaddress.ip_address(request.remote_addr or "")
     except ValueError:
         return False
-    return address.is_loopback and not any(name in request.headers for name in _FORWARDED)
+    names = {name.lower() for name, _ in request.headers}
+    return address.is_loopback and not names & _FORWARDED and not any(name.startswith(_FORWARDS) for name in names)
 
 
 class RefusedError(MatbenchError):

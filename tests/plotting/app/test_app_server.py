@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -154,6 +156,43 @@ class TestManyAtOnce:
             with socket.create_connection((host, int(port)), timeout=60) as idle:
                 idle.sendall(b"GET / HTTP/1.1\r\n")
                 assert idle.recv(1) == b""
+
+
+class TestWhoMayWrite:
+    """What a proxy forwards is refused by the server as it is started, not by its parts alone."""
+
+    def test_a_request_that_a_proxy_forwards_is_refused(self, application: Any, sample: Path) -> None:
+        with application(f"--results-dirname={sample}", WORKLOAD, "--port=0", "--allow-writing") as place:
+
+            def get(path: str) -> str:
+                with urllib.request.urlopen(f"{place}{path}", timeout=30) as answer:
+                    return str(answer.read().decode())
+
+            token = re.findall(r'"data-token": ?"([^"]+)"', get("/_dash-layout"))[0]
+            callbacks = json.loads(get("/_dash-dependencies"))
+            output = next(one["output"] for one in callbacks if "notice.children" in one["output"])
+            names = [one.rpartition(".") for one in output.strip(".").split("...")]
+            deal = {"do": "deal", "action": "resolved", "ids": ["b61e"], "reason": "r", "until": "", "token": token}
+            body = {
+                "output": output,
+                "outputs": [{"id": name, "property": what} for name, _, what in names],
+                "inputs": [{"id": "event", "property": "data", "value": deal}],
+                "state": [{"id": "address", "property": "search", "value": ""}],
+            }
+
+            def said(**headers: str) -> str:
+                named = {name.replace("_", "-"): value for name, value in headers.items()}
+                request = urllib.request.Request(
+                    f"{place}{server.CALLBACK}",
+                    json.dumps(body).encode(),
+                    {"Content-Type": "application/json", "Origin": place, **named},
+                )
+                with urllib.request.urlopen(request, timeout=30) as answer:
+                    return str(answer.read().decode())
+
+            assert "no history whose alarms" in said()
+            for name in ("X_Forwarded_For", "X_Forwarded_Proto", "Forwarded", "Via", "X_Real_IP"):
+                assert "this machine alone" in said(**{name: "192.0.2.1"}), name
 
 
 WHEN_THE_DATA_START = """

@@ -35,7 +35,7 @@ def test_on_loopback_the_author_is_the_user_of_the_system(monkeypatch: pytest.Mo
     monkeypatch.setenv("LOGNAME", "ann")
     writing = Writing()
     assert author(writing, writing.token, "127.0.0.1") == "ann"
-    assert author(writing, writing.token, "::1", X_Forwarded_User="eve") == "ann"
+    assert author(writing, writing.token, "::1") == "ann"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,8 @@ def test_on_loopback_the_author_is_the_user_of_the_system(monkeypatch: pytest.Mo
         ("192.0.2.1", {}, "this machine alone"),
         ("127.0.0.1", {"X_Forwarded_For": "192.0.2.1"}, "this machine alone"),
         ("127.0.0.1", {"Forwarded": "for=192.0.2.1"}, "this machine alone"),
+        ("127.0.0.1", {"X_Forwarded_User": "eve"}, "this machine alone"),
+        ("::1", {"CF_Connecting_IP": "192.0.2.1"}, "this machine alone"),
         ("127.0.0.1", {"Origin": "http://evil.example"}, "only a page of this application"),
         ("127.0.0.1", {"Origin": ""}, "only a page of this application"),
         ("nowhere", {}, "this machine alone"),
