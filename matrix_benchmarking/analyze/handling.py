@@ -217,20 +217,15 @@ def standing(alarm: Known, now: dt.datetime) -> str:
 
     Whether a version is over, only an analysis knows; a date that is over is said.
     """
-    last = alarm.last
+    last, remark = alarm.last, f"; {alarm.remark}" if alarm.remark else ""
     if last.action is Action.RAISED:
-        return _line(f"{alarm.status.value}{_comment(alarm)}")
+        return _line(f"{alarm.status.value}{remark}")
     done = "reopened" if last.action is Action.REOPENED else alarm.status.value
     by = f" by {last.version}" if last.version else "" if last.action is Action.FIXED else f" by {last.author}"
     until = f" until {last.until}" if last.until else ""
     over = ", which is over" if is_expired(last.until, now, []) else ""
     reason = f": {last.reason}" if last.reason else ""
-    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}{_comment(alarm)}")
-
-
-def _comment(alarm: Known) -> str:
-    said = alarm.comment
-    return "" if said is None else f"; {said.author} on {moment(said.at_us):%Y-%m-%d}: {said.reason}"
+    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}{remark}")
 
 
 def as_data(alarm: Known) -> dict[str, object]:

@@ -176,6 +176,8 @@ def command(
         return
     if cfg:
         raise ConfigError("--cfg is for pages that are written (--generate); in the application it is in the address")
+    if (user_header or proxy) and not allow_writing:
+        raise ConfigError("--user-header and --proxy say who may write, which nobody may without --allow-writing")
     from .pages_served import serve, writing_by
 
     opening = run.opened(configuration(), selection, locate)

@@ -55,11 +55,14 @@ def has_history(catalogue: Catalogue) -> bool:
 
 
 def _said(alarm: Alarm) -> list[Node]:
-    if alarm.author is None:
-        return []
-    when = "" if alarm.at is None else f" on {alarm.at:%Y-%m-%d}"
-    until = f" until {alarm.until}" if alarm.until else ""
-    return [html.P(f"{alarm.status.value.capitalize()} by {alarm.author}{when}{until}: {alarm.reason or 'no reason'}.")]
+    said = [f"{alarm.comment}."] if alarm.comment else []
+    if alarm.author is not None:
+        when = "" if alarm.at is None else f" on {alarm.at:%Y-%m-%d}"
+        until = f" until {alarm.until}" if alarm.until else ""
+        done = "reopened" if alarm.status is Status.OPEN and not alarm.note else alarm.status.value
+        reason = f": {alarm.reason}" if alarm.reason else ""
+        said.insert(0, f"{done.capitalize()} by {alarm.author}{when}{until}{reason}.")
+    return list(map(html.P, said))
 
 
 def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -> Node:

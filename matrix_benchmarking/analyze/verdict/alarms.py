@@ -161,7 +161,7 @@ def _alarm(
 
 
 def _with_history(alarm: Alarm, known: Known, series: Series, now: dt.datetime) -> Alarm:
-    event = known.last
+    event, alarm = known.last, dataclasses.replace(alarm, comment=known.remark)
     if event.action is Action.RAISED:
         return alarm
     at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)

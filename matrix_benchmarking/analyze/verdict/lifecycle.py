@@ -44,6 +44,12 @@ class Known:
         return series_id(self.subject.workload, self.subject.kpi, self.subject.unit, self.subject.labels)
 
     @property
+    def remark(self) -> str:
+        """The comment with who made it, and when: ``ann on 2026-03-01: known``; empty where nobody did."""
+        said = self.comment
+        return "" if said is None else f"{said.author} on {moment(said.at_us):%Y-%m-%d}: {said.reason}"
+
+    @property
     def is_retired(self) -> bool:
         """Whether an analysis closed it because its KPI was not judged any more."""
         return self.status is Status.RESOLVED and self.last.author == ANALYSIS

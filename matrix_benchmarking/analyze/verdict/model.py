@@ -50,6 +50,7 @@ class Alarm:
     reason: str | None = None
     until: str | None = None  # a version or a date up to which it is acknowledged; None for always
     note: str = ""  # more to know, such as an acknowledgement that ran out
+    comment: str = ""  # the last that somebody made, with who and when
 
     @classmethod
     def of(cls, series: Series, change: Change, identity: str, *, is_new: bool) -> Alarm:

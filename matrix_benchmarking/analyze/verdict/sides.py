@@ -329,4 +329,5 @@ def _alarm(series: Series, change: Change, known: Known | None, now: dt.datetime
         reason=last.reason,
         until=last.until,
         note=f"Worse since {subject.first_bad}, as the history has it",
+        comment=known.remark,
     )

@@ -46,7 +46,14 @@
         }
       }
       last = last || before;
-      return last && last.search === (search || "") && last.version === version ? noUpdate() : asked(search || "", version);
+      const isSame = last && last.search === (search || "");
+      if (isSame && last.version !== version && isWriting()) {
+        newer = version;
+        window.dash_clientside.set_props("notice", { children: "There is something newer, which is shown once you have written." });
+        return noUpdate();
+      }
+      newer = null;
+      return isSame && last.version === version ? noUpdate() : asked(search || "", version);
     },
     fields(values, ids) {
       const named = {};
@@ -106,8 +113,20 @@
 
   // -- what a person writes: to alarms, and a view that is kept --------------------------------------------------------
 
+  let newer = null; // the version of what came while somebody wrote, who would lose what is in the fields
+  let sent = false;
+  const isWriting = () => !sent && [...document.querySelectorAll(".deal input")].some((field) => field.value);
+  document.addEventListener("input", ({ target }) => {
+    if (!target.closest(".deal")) return;
+    sent = false;
+    if (newer === null || isWriting()) return;
+    window.dash_clientside.set_props("request", { data: asked(last.search, newer) });
+    newer = null;
+  });
+
   function write(button) {
     const { token } = document.getElementById("token").dataset;
+    sent = true;
     if (button.dataset.keep !== undefined) {
       const name = button.parentElement.querySelector("input").value.trim();
       return send({ do: "keep", name, block: button.dataset.keep, token });

@@ -148,6 +148,9 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         other = visit.page.context.new_page()
         other.goto(of_releases)
         other.locator("#content .verdict .lead").wait_for()
+        other.locator("summary", has_text="Deal with this alarm").first.click()
+        begun = other.locator(".deal input[name=reason]:visible").first
+        begun.fill("what nobody else may take away")
         visit.page.locator("summary", has_text="Deal with all 4 since 1.3.1").click()
         form = visit.page.locator(".deal").first
         form.get_by_role("button", name="Acknowledge").click()
@@ -156,6 +159,17 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         form.get_by_role("button", name="Acknowledge").click()
         visit.until("document.querySelector('#notice').innerText.includes('a new tokenizer')")
         dealt = "() => document.querySelector('#content .verdict').innerText.includes('worse, and dealt with')"
+        visit.until(dealt)
+        newer = "() => document.querySelector('#notice').innerText.includes('something newer')"
+        other.wait_for_function(newer, timeout=20_000)
+        assert begun.input_value() == "what nobody else may take away"
+        begun.fill("")
         other.wait_for_function(dealt, timeout=20_000)
         assert "Acknowledged by" in other.locator("#content").inner_text()
+        visit.page.locator("summary", has_text="Deal with this alarm").first.click()
+        form = visit.page.locator(".deal:visible").first
+        form.locator("input[name=reason]").fill("see the release notes")
+        form.get_by_role("button", name="Comment").click()
+        commented = "() => document.querySelector('#content').innerText.includes(': see the release notes.')"
+        other.wait_for_function(commented, timeout=20_000)
         other.close()
