@@ -214,6 +214,13 @@ class CompareReport(Report):
             return "There is nothing to compare."
         return " ".join(filter(None, [self._lead(first), self._sentence(first), first.analysis.beside]))
 
+    def instead(self) -> str:
+        """What the newest version and the one before say by themselves, where their history is too short to tell."""
+        analysis = self.study.analysis if self.study.has_versions else None
+        first = None if analysis is None or not wording.is_untold(analysis) else self._usual()
+        is_one = first is not None and first.setting in self.workload.regression.comparison_keys
+        return f"By themselves, {self._lead(first).rstrip('.')}." if first is not None and is_one else ""
+
     def box(self) -> Node:
         """The verdict on what is compared unless somebody chooses, for another page."""
         first = None if self.workload.headline is None else self._usual()

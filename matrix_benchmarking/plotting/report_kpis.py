@@ -21,6 +21,7 @@ from ..matrix import NOT_SET, Entry, typed
 from .base import Report, View
 from .plot_history import KPIHistory, find, why_nothing
 from .plot_kpis import KPISpreads
+from .report_compare import CompareReport
 from .series_tables import outcome_text, run_links, size_cell
 from .tables import (
     Cell,
@@ -198,6 +199,8 @@ class HistoryReport(Report):
     def draw(self, view: View) -> list[Node]:
         notes = [] if self.study.past is None else self.study.past.notes
         parts: list[Node] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
+        instead = CompareReport(self.catalogue).instead()
+        parts += [html.P(f"All KPIs: {instead}")] if instead else []
         parts += self.Plot_and_Text(KPIHistory.name, view)
         if why_nothing(self.study):
             return parts

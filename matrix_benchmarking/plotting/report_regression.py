@@ -64,7 +64,7 @@ class RegressionReport(Report):
         if analysis is None:
             return self._nothing()
         untold = wording.untold_sentences(analysis) if wording.is_untold(analysis) else []
-        return " ".join([wording.headline(analysis), *untold])
+        return " ".join(filter(None, [wording.headline(analysis), *untold, CompareReport(self.catalogue).instead()]))
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -73,7 +73,8 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
-        parts: list[Node] = [verdict_box(analysis, self.study.headline_name)]
+        instead = CompareReport(self.catalogue).instead()
+        parts: list[Node] = [verdict_box(analysis, self.study.headline_name, instead)]
         parts += self._next(analysis)
         parts += deal.of_causes(analysis, self.catalogue)
         headline, worse = self.study.headline_name, Outcome.REGRESSION
@@ -170,8 +171,11 @@ def _alarms(analysis: Analysis) -> list[Node]:
     return [html.H2("Alarms that were dealt with"), *parts] if parts else []
 
 
-def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
-    """What is worse since when, then how many series are, and what else there is to say behind a line that opens."""
+def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> Node:
+    """What is worse since when, then how many series are, and what else there is to say behind a line that opens.
+
+    What is known *instead*, where that can't be told, comes next.
+    """
     counted, *others = wording.lead(analysis)
     failing = analysis.failing
     said = wording.changes(analysis, first_kpi)
@@ -180,6 +184,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "") -> Node:
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
     )
     lines.append(html.P(counted, className=None if said else "lead"))
+    lines += [html.P(instead)] if instead else []
     # What may explain all of it isn't folded away.
     lines += [html.P(analysis.beside, className="warning")] if failing and analysis.beside else []
     behind: list[Node] = [bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED])] if failing else []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
 
+from matrix_benchmarking import store
 from matrix_benchmarking.analyze.select.series import NotAnalysed
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, severity
@@ -22,6 +23,7 @@ from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_regression import RegressionReport
 from matrix_benchmarking.plotting.site import write_regression_page
 from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.workload import load
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">'
 VERSIONS = versions(20)
@@ -238,6 +240,20 @@ def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command()
         '<a href="compare.html">Compare</a> says in what else the newest version differs from the last good' in linked
     )
     assert "Compare" not in page(catalogue(series("same", VERSIONS)))
+
+
+def test_a_history_that_can_not_tell_quotes_what_two_versions_say_by_themselves(repository: Path) -> None:
+    workload = load("llm_bench")
+    study = Study(store.parse_tree(workload, repository / "data/samples/llm_bench", jobs=1), workload)
+    found = catalogue_of(study)
+    compared = found.report("report: Compare").summary()
+    worse = compared.partition(" worse, ")[0]
+    assert worse.startswith("version 0.3.0 against 0.2.0: ")
+    for name in ("report: Regression analysis", "report: KPI history"):
+        shown = StaticHTML().render(found.report(name).do_plot(*found.arguments()))
+        assert "can&#x27;t be told" in shown
+        assert f"By themselves, {worse} worse, " in shown
+    assert f"By themselves, {worse}" in found.report("report: Regression analysis").summary()
 
 
 def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:
