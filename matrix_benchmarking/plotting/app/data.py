@@ -235,6 +235,7 @@ class Data:
         source = self.source
         given = Given(place=source.place) if source.given is None else source.given
         given = given if source.views is None else dataclasses.replace(given, views=source.views())
+        given = dataclasses.replace(given, events=functools.cache(given.events))  # the history may be away by then
         study = Study.of(read, source.workload, filters=source.filters, past=past, given=given)
         if not is_asked and current is not None and current.problem == problem and _same(current.study, study):
             current.read_at = dt.datetime.now().astimezone()

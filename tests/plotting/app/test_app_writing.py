@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from matrix_benchmarking import config, views
+from matrix_benchmarking.analyze.study import Given
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
@@ -151,3 +152,26 @@ def test_a_place_that_is_away_is_said_and_read_again_when_it_is_back(
     data.join(20)
     assert answers.progress().startswith("read at")
     assert len(reads) == 2
+
+
+def test_alarms_that_were_read_are_shown_also_when_the_history_is_away(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    read: list[int] = []
+
+    def events() -> list[Any]:
+        if read:
+            raise MatbenchError("there is no history")
+        read.append(1)
+        return []
+
+    source = Source(encoder_workload, "results", [], lambda progress: sample_matrix, given=Given(events=events))
+    data = Data(source)
+    data.start()
+    data.join(20)
+    snapshot = data.snapshot
+    assert snapshot is not None
+    assert list(snapshot.study.given.events()) == []
+    shown = str(Pages(data, tmp_path).page("?show=compare", []))
+    assert "there is no history" not in shown
+    assert "instead of" in shown
