@@ -42,7 +42,8 @@ class Group:
     """Points and searches that one target serves, one after the other; *target* is None for scripts alone.
 
     The points belong to the pass *round* over all of them, from 1; None where the order is not interleaved. The
-    measurements of a search follow each other, and belong to none.
+    measurements of a search follow each other, and belong to none. *requires* is what a host of a cluster has to have
+    for it, as Dask's resources.
     """
 
     target: schema.Target | None
@@ -50,10 +51,23 @@ class Group:
     points: Sequence[Point]
     searches: Sequence[SearchCase]
     round: int | None
+    requires: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def key(self) -> str:
         return target_key(self.target)
+
+    def samples(self) -> list[Point]:
+        """Its points, and one of each search."""
+        return [*self.points, *(case.first for case in self.searches)]
+
+    @property
+    def exclusive(self) -> str | None:
+        """What no two hosts may load at once: a server that runs somewhere, or a paid one of a given name."""
+        if self.target is None or self.target.process is not None:
+            return None
+        endpoint = self.target.hf_endpoint
+        return None if endpoint is not None and endpoint.name is None else self.key
 
 
 class Plan:

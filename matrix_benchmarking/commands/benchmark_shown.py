@@ -18,8 +18,7 @@ from .printing import answer_console, printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from ..benchmark.cluster.dealing import Piece
-    from ..benchmark.plan import Plan
+    from ..benchmark.plan import Group, Plan
     from ..benchmark.run_directory import Outcome
     from ..named_cluster import NamedCluster
 
@@ -53,7 +52,7 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
         click.echo("Everything is done.")
 
 
-def print_shares(plan: Plan, named: NamedCluster, shares: Mapping[str, Sequence[Piece]]) -> None:
+def print_shares(plan: Plan, named: NamedCluster, shares: Mapping[str, Sequence[Group]]) -> None:
     """What each host of a cluster would measure."""
     at_a_time = "one point" if named.points_per_host == 1 else f"{named.points_per_host} points"
     where = "to the shared results directory" if named.results == "share" else "back to this machine"
@@ -61,7 +60,7 @@ def print_shares(plan: Plan, named: NamedCluster, shares: Mapping[str, Sequence[
     click.echo(f"\nOn {named}, {at_a_time} at a time on a host; runs go {where}:")
     for host, pieces in shares.items():
         points = sum(len(piece.points) for piece in pieces)
-        rounds = sorted({piece.group.round for piece in pieces if piece.group.round is not None})
+        rounds = sorted({piece.round for piece in pieces if piece.round is not None})
         parts = [f"{points:,} {'point' if points == 1 else 'points'}"]
         parts += [f"of round {', '.join(map(str, rounds))}"] if rounds else []
         searches = sum(len(piece.searches) for piece in pieces)

@@ -11,10 +11,9 @@ from ...cluster import Host
 from ...errors import ClusterError
 from ..campaign import Listener, Report
 from ..load_driver import Limits, Stopped
-from ..plan import Plan
+from ..plan import Group, Plan
 from . import on_worker
 from .crew import Crew
-from .dealing import Piece
 from .job import Job
 from .ledger import Ledger, Running
 
@@ -100,31 +99,29 @@ class Conductor:
         if not self._running and self._crew.hosts:
             self._ledger.give_up()
 
-    def _submit(self, host: Host, piece: Piece) -> None:
-        group, name, campaign = piece.group, uuid.uuid4().hex, self._campaign(host)
-        first = piece.points[0] if piece.points else piece.searches[0].first
-        price = self._plan.usd_per_hour(group.target, group.settings)
-        is_charged = group.target is not None and (group.target.is_paid or group.target.usd_per_hour is not None)
+    def _submit(self, host: Host, piece: Group) -> None:
+        name, campaign = uuid.uuid4().hex, self._campaign(host)
+        price = self._plan.usd_per_hour(piece.target, piece.settings)
+        is_charged = piece.target is not None and (piece.target.is_paid or piece.target.usd_per_hour is not None)
         try:
-            self._limits.check_start(self._plan.point_s(first), price)
+            self._limits.check_start(self._plan.point_s(piece.samples()[0]), price)
         except Stopped as reason:  # what runs goes on
-            self._ledger.deck.put_back(piece, piece.points, piece.searches)
+            self._ledger.deck.put_back(piece)
             self._ledger.report.stopped_by = str(reason)
             return
         job = self._draft.model_copy(
             update={
                 "name": name,
                 "campaign": campaign,
-                "round": group.round,
-                "points": list(piece.points),
-                "searches": list(piece.searches),
+                "group": piece,
                 "found": [run for case in piece.searches for run in self._plan.measured(case)],
                 "max_usd": self._limits.left_usd,
                 "max_duration_s": self._limits.left_s,
             }
         )
         needs = dict(piece.requires)
-        future = self._crew.ask(host.address, on_worker.measure, job.model_dump_json(), self._topic, needs=needs)
+        text = job.model_dump_json(by_alias=True)
+        future = self._crew.ask(host.address, on_worker.measure, text, self._topic, needs=needs)
         self._running[name] = Running(host, piece, campaign, future)
         self._limits.start_meter(price if is_charged else None, name)
 

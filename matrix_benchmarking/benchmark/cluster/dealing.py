@@ -1,41 +1,21 @@
-"""Which points go to which host: whole rounds where there are enough, so that a host measures all sides alike."""
+"""Which points go to which host: whole rounds where there are enough, so that a host measures all sides alike.
+
+What a host measures in one go is a group again, with some of the points of one of the plan: its target is started once
+for them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from .. import schema
-from ..expand import SearchCase
 from ..plan import Group, Plan
 from ..run_directory import Point
 
 SHORT_PIECE_S = 30.0
 """Of points without a target to start, about so many are dealt at once: what a job takes to start is a second."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Piece:
-    """What a host measures in one go: some points of a *group*, whose target is started once for them.
-
-    Attributes:
-        requires: what its host has to have, as Dask's resources.
-    """
-
-    group: Group
-    points: Sequence[Point]
-    searches: Sequence[SearchCase]
-    requires: Mapping[str, float]
-
-    @property
-    def exclusive(self) -> str | None:
-        """What no two hosts may load at once: a server that runs somewhere, or a paid one of a given name."""
-        target = self.group.target
-        if target is None or target.process is not None:
-            return None
-        endpoint = target.hf_endpoint
-        return None if endpoint is not None and endpoint.name is None else self.group.key
 
 
 def requires(plan: Plan, point: Point) -> dict[str, float]:
@@ -57,16 +37,16 @@ class Deck:
             rounds.setdefault(group.round, []).append(group)
         self._begun: dict[int | None, set[str]] = {number: set() for number in rounds}
         self._tried: dict[str, set[str]] = {}  # by target, the hosts that could not start it
-        self._pieces: dict[int | None, list[Piece]] = {}
+        self._pieces: dict[int | None, list[Group]] = {}
         for number, of_round in rounds.items():
             shares = math.ceil(math.ceil(hosts / len(rounds)) / len(of_round))
             self._pieces[number] = [piece for group in of_round for piece in _pieces(plan, group, shares)]
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[Group]:
         for pieces in self._pieces.values():
             yield from pieces
 
-    def deal(self, host: str, resources: Mapping[str, float], busy: Collection[str | None] = ()) -> Piece | None:
+    def deal(self, host: str, resources: Mapping[str, float], busy: Collection[str | None] = ()) -> Group | None:
         """The next piece for *host*; None where none is fit for it.
 
         It goes on with a round that it has begun, else begins one that nobody has, else helps with that of which most
@@ -82,32 +62,31 @@ class Deck:
             for piece in self._pieces[number]:
                 is_fit = all(resources.get(name, 0.0) >= count for name, count in piece.requires.items())
                 is_taken = piece.exclusive is not None and piece.exclusive in busy
-                if is_fit and not is_taken and host not in self._tried.get(piece.group.key, ()):
+                if is_fit and not is_taken and host not in self._tried.get(piece.key, ()):
                     self._pieces[number].remove(piece)
                     self._begun[number].add(host)
                     return piece
         return None
 
-    def put_back(self, piece: Piece, points: Sequence[Point], searches: Sequence[SearchCase]) -> None:
+    def put_back(self, piece: Group) -> None:
         """What is left of a *piece* comes first again."""
-        if points or searches:
-            left = dataclasses.replace(piece, points=points, searches=searches)
-            self._pieces[piece.group.round].insert(0, left)
+        if piece.points or piece.searches:
+            self._pieces[piece.round].insert(0, piece)
 
-    def avoid(self, host: str, piece: Piece) -> set[str]:
+    def avoid(self, host: str, piece: Group) -> set[str]:
         """*host* could not start the target of *piece*, and gets none of it any more; gives all such hosts."""
-        tried = self._tried.setdefault(piece.group.key, set())
+        tried = self._tried.setdefault(piece.key, set())
         tried.add(host)
         return tried
 
-    def remove(self, piece: Piece) -> None:
-        self._pieces[piece.group.round].remove(piece)
+    def remove(self, piece: Group) -> None:
+        self._pieces[piece.round].remove(piece)
 
 
-def dealt(plan: Plan, hosts: Mapping[str, Mapping[str, float]]) -> dict[str, list[Piece]]:
+def dealt(plan: Plan, hosts: Mapping[str, Mapping[str, float]]) -> dict[str, list[Group]]:
     """What each of *hosts*, by their resources, would measure if all were equally fast and none was lost."""
     deck, taken_s = Deck(plan, len(hosts)), dict.fromkeys(hosts, 0.0)
-    found: dict[str, list[Piece]] = {host: [] for host in hosts}
+    found: dict[str, list[Group]] = {host: [] for host in hosts}
     while taken_s:
         host = min(taken_s, key=lambda name: taken_s[name])
         piece = deck.deal(host, hosts[host])
@@ -115,12 +94,11 @@ def dealt(plan: Plan, hosts: Mapping[str, Mapping[str, float]]) -> dict[str, lis
             del taken_s[host]
             continue
         found[host].append(piece)
-        points = [*piece.points, *(case.first for case in piece.searches)]
-        taken_s[host] += sum(plan.point_s(point) or 1.0 for point in points)
+        taken_s[host] += sum(plan.point_s(point) or 1.0 for point in piece.samples())
     return found
 
 
-def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Piece]:
+def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Group]:
     """*group* in so many *shares*, by what its points require; a paid target is started once for all of its points."""
     alike: dict[tuple[tuple[str, float], ...], list[Point]] = {}
     for point in group.points:
@@ -131,6 +109,7 @@ def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Piece]:
             taken_s = plan.point_s(points[0])
             size = min(size, max(1, int(SHORT_PIECE_S / taken_s)) if taken_s else 1)
         for start in range(0, len(points), size):
-            yield Piece(group, points[start : start + size], (), dict(needs))
+            some = points[start : start + size]
+            yield dataclasses.replace(group, points=some, searches=(), requires=dict(needs))
     for case in group.searches:
-        yield Piece(group, (), [case], requires(plan, case.first))
+        yield dataclasses.replace(group, points=(), searches=[case], requires=requires(plan, case.first))

@@ -30,7 +30,6 @@ from ...workload_file import source_digest
 from .. import environment, processes
 from .. import file as files
 from ..campaign import Campaign
-from ..expand import SearchCase
 from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
 from ..run_directory import FoundRun, Outcome, Point
@@ -51,6 +50,7 @@ class Job(pydantic.BaseModel):
         digest: of the workload's source; None where the file names none.
         prices: in USD per hour, as they were given.
         campaign: the id of this start on this host, a block.
+        group: what is measured, with its target's settings filled in.
         found: runs that are finished, of the searches alone.
         repeat: the command line that measures a point again, its filter left out.
     """
@@ -66,9 +66,7 @@ class Job(pydantic.BaseModel):
     digest: str | None
     prices: dict[str, float]
     campaign: str = ""
-    round: int | None = None
-    points: list[Point] = []
-    searches: list[SearchCase] = []
+    group: Group | None = None
     found: list[FoundRun] = []
     repeat: list[str] = []
     stop_on_error: bool = False
@@ -160,11 +158,9 @@ def measure(job: Job, place: Path, told: Told) -> None:
         for sentence in processes.end_leftovers():
             told.note(f"left behind on {host_name()} by an earlier run: {sentence}")
         plan = plan_of(job, place / "benchmark.yaml")
-        first = job.points[0] if job.points else job.searches[0].first
-        group = Group(plan.target_of(first), first.settings, job.points, job.searches, job.round)
-        limits = Limits(job.max_duration_s, job.max_usd)
+        limits, groups = Limits(job.max_duration_s, job.max_usd), [job.group] if job.group is not None else []
         campaign = Campaign(
-            plan, limits, told, job.repeat, job.stop_on_error, groups=[group], id=job.campaign, staged=place / RUNS
+            plan, limits, told, job.repeat, job.stop_on_error, groups=groups, id=job.campaign, staged=place / RUNS
         )
         told.tell(report=dataclasses.asdict(campaign.run()))
 

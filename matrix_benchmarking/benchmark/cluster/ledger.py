@@ -14,11 +14,11 @@ from ...recorded import read_block
 from .. import run_directory
 from ..campaign import Listener, Report, write_searches
 from ..load_driver import Stopped
-from ..plan import Plan
+from ..plan import Group, Plan
 from ..run_directory import Outcome, Point
 from . import on_worker, returned
 from .crew import Crew
-from .dealing import Deck, Piece
+from .dealing import Deck
 from .job import Job
 from .speeds import Measured, slow_hosts, speed_of
 
@@ -34,7 +34,7 @@ class Running:
     """A piece that *host* measures for *campaign*; *at* is the point that it is at."""
 
     host: Host
-    piece: Piece
+    piece: Group
     campaign: str
     future: Future[on_worker.Event]
     at: str | None = None
@@ -144,7 +144,7 @@ class Ledger:
 
     def _not_started(self, running: Running) -> None:
         """The target could not be started: others may try, as long as nobody is charged for it."""
-        piece, target = running.piece, running.piece.group.target
+        piece, target = running.piece, running.piece.target
         tried = self.deck.avoid(running.host.name, piece)
         if (target is not None and target.is_paid) or not self._crew.fit_for(piece.requires) - tried:
             left = self._left(running)
@@ -171,7 +171,7 @@ class Ledger:
         return [point for point in running.piece.points if self._path(point) not in running.ended]
 
     def _put_back(self, running: Running) -> None:
-        self.deck.put_back(running.piece, self._left(running), running.piece.searches)
+        self.deck.put_back(dataclasses.replace(running.piece, points=self._left(running)))
 
     def _leave_out(self, paths: Iterable[str], all_in_all: int) -> int:
         """Nobody will measure these points; with searches they are *all_in_all*."""

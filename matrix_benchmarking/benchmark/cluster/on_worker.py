@@ -112,7 +112,7 @@ def is_free(points_per_host: int) -> bool:
 def _run(job: Job, place: Path, options: list[str], hear: Any) -> tuple[list[Event], int | None, str]:
     """The events of the process, its exit status, and the end of what it wrote to standard error."""
     description, said, log = place / "job.json", place / "said.jsonl", place / "log.txt"
-    write_text(description, job.model_dump_json())
+    write_text(description, job.model_dump_json(by_alias=True))
     directory = job.directory if job.directory.is_dir() else Path(tempfile.gettempdir())
     command = [sys.executable, "-m", MODULE, *options, str(description)]
     process = GuardedProcess(command, directory=directory, output=said, errors=log, grace_s=GRACE_S)

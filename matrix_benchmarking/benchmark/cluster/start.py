@@ -13,12 +13,12 @@ from ...errors import ClusterError, ConfigError
 from ...named_cluster import NamedCluster
 from ..campaign import Listener, Report
 from ..load_driver import Limits
-from ..plan import Plan
+from ..plan import Group, Plan
 from ..run_directory import OWN_DIRECTORY
 from . import on_worker
 from .conductor import Conductor
 from .crew import Crew
-from .dealing import Deck, Piece, dealt
+from .dealing import Deck, dealt
 from .job import Job, workload_digest, written
 
 LOGS = f"{OWN_DIRECTORY}/workers"
@@ -64,7 +64,7 @@ def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> 
         yield crew
 
 
-def shares(plan: Plan, named: NamedCluster, prices: Mapping[str, float], listener: Listener) -> dict[str, list[Piece]]:
+def shares(plan: Plan, named: NamedCluster, prices: Mapping[str, float], listener: Listener) -> dict[str, list[Group]]:
     """What goes where: of a scheduler that runs its hosts are asked; of others nothing is started."""
     if named.scheduler is None:
         given = named.slurm.resources if named.slurm is not None else {}
