@@ -14,12 +14,12 @@ BEGINNING = "s3://"
 _VARIABLES = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
 
 
-def connect(kind: type[MatbenchError]) -> Any:
+def connect(kind: type[MatbenchError], *, use_listings_cache: bool = False, **options: Any) -> Any:
     """What reads and writes objects; :func:`close` it. Raises *kind*: s3fs isn't installed."""
     with needing("S3", "remote", kind):
         import s3fs
 
-    return s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=False)
+    return s3fs.S3FileSystem(skip_instance_cache=True, use_listings_cache=use_listings_cache, **options)
 
 
 def close(files: Any) -> None:

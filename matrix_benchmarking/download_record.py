@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Literal, Protocol
+from typing import Literal
 
 import pydantic
 
@@ -19,17 +19,6 @@ from .files import atomic_write, read_regular
 
 RECORD_FILE = ".matbench/download.json"
 FORMAT: Literal[1] = 1
-
-
-class AtSource(Protocol):
-    """A file as its source describes it: size in bytes, what changes with the content, nanoseconds since 1970."""
-
-    @property
-    def size(self) -> int | None: ...
-    @property
-    def etag(self) -> str | None: ...
-    @property
-    def mtime_ns(self) -> int | None: ...
 
 
 class _Part(pydantic.BaseModel):
@@ -47,16 +36,6 @@ class Held(_Part):
     mtime_ns: int | None = None
     fetched: bool = False
     useless: bool = False
-
-    def is_of(self, file: AtSource) -> bool:
-        """True if the file has not changed at its source since, as far as the source tells."""
-        if not self.fetched or (file.size is not None and file.size != self.size):
-            return False
-        if file.etag is not None and self.etag is not None:
-            return file.etag == self.etag
-        if file.mtime_ns is not None and self.mtime_ns is not None:
-            return file.mtime_ns == self.mtime_ns
-        return False
 
 
 class Tree(_Part):
@@ -76,9 +55,6 @@ class Record(_Part):
 
     format: Literal[1]
     trees: list[Tree] = []
-
-    def tree(self, subdirectory: str) -> Tree | None:
-        return next((tree for tree in self.trees if tree.subdirectory == subdirectory), None)
 
 
 class _Version(pydantic.BaseModel):

@@ -26,7 +26,6 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NewConnectionError
 
 from ..errors import DownloadError
-from ..files import unsafe
 from .addresses import Address
 from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
@@ -295,7 +294,7 @@ def _origin(url: urllib.parse.SplitResult) -> tuple[str, str | None, int | None]
 def _directory(directory: str, rows: Iterable[tuple[File, bool]]) -> Directory:
     content = Directory()
     for file, is_directory in rows:
-        reason = "its name has a slash" if "/" in file.name else unsafe(file.name)
+        reason = "its name has a slash" if "/" in file.name else None
         named = dataclasses.replace(file, name=join(directory, file.name))
         content.add(named, is_directory=is_directory, reason=reason)
     return content

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import bucket
-from ..errors import DownloadError, needing
+from ..errors import DownloadError
 from .addresses import Address
 from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
@@ -22,17 +22,9 @@ class S3Source(Source):
     """Reads what is below the address. s3fs itself tries again where a request fails for the moment."""
 
     def __init__(self, address: Address) -> None:
-        with needing("S3", "remote", DownloadError):
-            import botocore.exceptions
-            import s3fs
-            from fsspec.exceptions import FSTimeoutError
-        self._too_late: type[Exception] = FSTimeoutError
-        self._botocore: Any = botocore.exceptions
-        self.errors = (OSError, ValueError, botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
-        self._address = address
-        self._fs: Any = s3fs.S3FileSystem(
-            skip_instance_cache=True, default_block_size=BLOCK_BYTES, default_cache_type="readahead"
-        )
+        how = {"default_block_size": BLOCK_BYTES, "default_cache_type": "readahead"}
+        self._fs = bucket.connect(DownloadError, use_listings_cache=True, **how)
+        self._address, self.errors = address, (*bucket.errors(), ValueError)
 
     def list(self, directory: str) -> Directory:
         path = join(self._address.location, directory) if directory else self._address.location
@@ -60,9 +52,12 @@ class S3Source(Source):
         return self._address.location if self._address.archive else join(self._address.location, file.name)
 
     def explain(self, error: Exception) -> Trouble:
-        if isinstance(error, self._too_late):
+        import botocore.exceptions
+        from fsspec.exceptions import FSTimeoutError
+
+        if isinstance(error, FSTimeoutError):
             return Trouble(f"its listing was not whole after {LISTING_S} s")
-        is_broken = isinstance(error, (self._botocore.HTTPClientError, TimeoutError))
+        is_broken = isinstance(error, (botocore.exceptions.HTTPClientError, TimeoutError))
         return Trouble(bucket.reason(error), is_broken or getattr(error, "errno", None) in _TRANSIENT_NUMBERS)
 
     def close(self) -> None:

@@ -176,7 +176,8 @@ class _Work:
             if held is None or not held.useless:
                 return False
             is_known = file.etag is not None or file.mtime_ns is not None
-            return held.is_of(file if is_known else described(source, [file], self._means)[0])
+            now = file if is_known else described(source, [file], self._means)[0]
+            return now.is_still(held)
 
         return None if self._wish is None else OfTests(self._wish, self._destination.directory, is_useless)
 
@@ -234,7 +235,7 @@ class _Work:
         """True if *file* is here as it is at the source."""
         held = self._tree.files[file.name]
         if held.fetched or file.size is None or file.mtime_ns is None:
-            return held.is_of(file)
+            return file.is_still(held)
         # It was fetched, and the download killed before it was noted: it has the time of its source.
         if self._destination.state(file.name) != (file.size, file.mtime_ns):
             return False
@@ -329,7 +330,7 @@ def _fetched_archive(address: Address, tree: Tree, means: Means) -> Path | None:
     destination = means.destination.whole()
     with contextlib.closing(_remote(address)) as source:
         (now,) = described(source, [file], means)
-        same = tree.archive is not None and tree.archive.is_of(now)
+        same = tree.archive is not None and now.is_still(tree.archive)
         if same and tree.complete:
             return None
         if not (same and tree.archive is not None and destination.size(file.name) == tree.archive.size):

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from ..download_record import Held
 from ..errors import DownloadError, os_reason
 from ..files import unsafe
 
@@ -43,6 +44,14 @@ class File:
     etag: str | None = None
     mtime_ns: int | None = None
     position: int = 0
+
+    def is_still(self, held: Held) -> bool:
+        """Whether it has not changed since it was fetched, as far as its source tells."""
+        if not held.fetched or (self.size is not None and self.size != held.size):
+            return False
+        if self.etag is not None and held.etag is not None:
+            return self.etag == held.etag
+        return self.mtime_ns is not None and self.mtime_ns == held.mtime_ns
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -101,6 +110,7 @@ class Source(Protocol):
 
     def explain(self, error: Exception) -> Trouble:
         """What one of ``errors`` means."""
+        return Trouble(os_reason(error) if isinstance(error, OSError) else str(error))
 
     def close(self) -> None:
         """Let go of connections and open files."""
@@ -163,9 +173,6 @@ class LocalSource(Source):
             if not stat.S_ISREG(status.st_mode):
                 raise PermissionError(0, "not a regular file")
             yield dataclasses.replace(_file(file.name, status), position=file.position), stream
-
-    def explain(self, error: Exception) -> Trouble:
-        return Trouble(os_reason(error) if isinstance(error, OSError) else str(error))
 
 
 def _file(name: str, status: os.stat_result) -> File:
