@@ -83,14 +83,6 @@ class NamedCluster(Section):
         return self
 
     @property
-    def kind(self) -> Literal["scheduler", "slurm", "ssh", "local"]:
-        if self.slurm is not None:
-            return "slurm"
-        if self.ssh is not None:
-            return "ssh"
-        return "scheduler" if self.local is None else "local"
-
-    @property
     def wanted(self) -> int | None:
         """How many workers are started for it; None where they run already."""
         if self.slurm is not None:

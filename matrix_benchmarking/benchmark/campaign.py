@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from .. import bucket
 from ..errors import ConfigError, MatbenchError, OutputError
@@ -28,9 +28,9 @@ SEARCHES_FILE = "searches.json"
 TARGETS_DIRECTORY, LOCK_FILE = f"{run_directory.OWN_DIRECTORY}/targets", f"{run_directory.OWN_DIRECTORY}/lock"
 
 
-class Listener(Protocol):
+class Listener:
     """Who shows what happens: what is about to be started, that time passes, the last second's throughput; how many
-    hosts measure, where there are several, and what is spent."""
+    hosts measure, where there are several, and what is spent. What a listener doesn't define is not shown."""
 
     def starts(self, what: str) -> None: ...
     def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None: ...
@@ -141,8 +141,7 @@ class Campaign:
         target = make_target(group.target, self._plan.base, self._plan.root, price)
         self._listener.starts("starting the target")
         try:
-            # Nobody is charged for a process of ours, unless the file says what it costs.
-            self._limits.start_meter(price if target.paid or group.target.usd_per_hour is not None else None)
+            self._limits.start_meter(self._plan.charged_per_hour(group))
             endpoint = target.start(log.path, self._keep_on)
             yield Served(group, target, endpoint, log)
         finally:

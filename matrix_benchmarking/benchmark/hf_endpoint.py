@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,7 @@ from ..errors import MatbenchError, needing, os_reason
 from ..files import atomic_write, read_regular
 from . import schema
 from .run_directory import OWN_DIRECTORY
-from .targets import Endpoint, TargetError, bearer
+from .targets import Endpoint, Target, TargetError, bearer
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, InferenceEndpoint
@@ -88,10 +88,8 @@ def _read(path: Path) -> Lease:
         raise MatbenchError(f"the lease {path} is broken; {hint}") from error
 
 
-class HFEndpoint:
+class HFEndpoint(Target):
     """An endpoint that is made for the benchmark, or is there, as *spec* says; its lease is kept in *results*."""
-
-    paid = True
 
     def __init__(
         self,
@@ -154,9 +152,6 @@ class HFEndpoint:
         elif state not in ("running", *STARTING):
             raise TargetError(f"the endpoint '{lease.name}' is {state}")
         self._next_check = time.monotonic() + CHECK_S
-
-    def process_ids(self) -> Sequence[int]:
-        return ()
 
     def stop(self) -> None:
         if self._lease is not None:

@@ -210,6 +210,12 @@ class Plan:
         replicas = int(target.hf_endpoint.max_replica) if target.hf_endpoint is not None else 1
         return None if price is None else price * replicas
 
+    def charged_per_hour(self, group: Group) -> float | None:
+        """What somebody pays while *group* runs: nothing for a process of ours, unless the file says what it costs."""
+        target = group.target
+        is_charged = target is not None and (target.is_paid or target.usd_per_hour is not None)
+        return self.usd_per_hour(target, group.settings) if is_charged else None
+
     def point_s(self, point: Point) -> float | None:
         """About how long a point takes, its target's start not counted; None where nothing tells."""
         expected = self.load_of(point).expected_s()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import json
@@ -12,7 +13,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import MatbenchError, os_reason
 from . import processes, schema
@@ -39,35 +40,29 @@ class Endpoint:
     description: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-class Target(Protocol):
-    """What is benchmarked. :meth:`stop` may be called at any time, also after a failed start, and twice.
+class Target(abc.ABC):
+    """What is benchmarked. :meth:`stop` may be called at any time, also after a failed start, and twice."""
 
-    Attributes:
-        paid: True where somebody is charged as long as it runs.
-    """
-
-    paid: bool
-
+    @abc.abstractmethod
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
         """Start it and wait until it answers; what it prints goes to *log*. TargetError says why it doesn't.
 
         *keep_on* is called at least once a second while waiting; it raises to give up.
         """
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027 - of a server at a URL that shows in the load
         """Raise TargetError if it has died."""
 
     def process_ids(self) -> Sequence[int]:
         """Its living processes on this machine, for the monitor; empty where it runs elsewhere."""
+        return ()
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027 - a server at a URL was running before, and goes on
         """End it, and all that it started. TargetError: something of it is left; the sentence says what to do."""
 
 
-class UrlTarget:
+class UrlTarget(Target):
     """A server at a URL: nothing to start, nothing to stop."""
-
-    paid = False
 
     def __init__(self, spec: schema.UrlTarget) -> None:
         self._spec = spec
@@ -83,15 +78,6 @@ class UrlTarget:
             in_time = f"no answer within {TIMEOUT_S:.0f} s" if isinstance(error, httpx.TimeoutException) else ""
             raise TargetError(f"{url} can't be reached: {in_time or str(error) or type(error).__name__}") from error
         return Endpoint(url=url, headers=headers, description={"kind": "url"})
-
-    def check(self) -> None:
-        """Whether it still answers shows in the load."""
-
-    def process_ids(self) -> Sequence[int]:
-        return ()
-
-    def stop(self) -> None:
-        """It was running before, and goes on."""
 
 
 def bearer(variable: str | None) -> dict[str, str]:
@@ -117,10 +103,8 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-class ProcessTarget:
+class ProcessTarget(Target):
     """A server process; in its *spec* ``{port}`` may still stand, and paths are relative to *base*."""
-
-    paid = False
 
     def __init__(self, spec: schema.ProcessTarget, base: Path) -> None:
         self._spec, self._port = spec, 0

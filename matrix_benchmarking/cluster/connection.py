@@ -20,7 +20,7 @@ from ..errors import ClusterError, needing
 from ..named_cluster import NamedCluster, Slurm
 
 if TYPE_CHECKING:
-    from distributed import Client, Security
+    from distributed import Client, Future, Security
     from distributed.deploy.cluster import Cluster as DaskCluster
 
 ANSWER_S = 10.0
@@ -55,6 +55,10 @@ class Cluster:
             raise self.gone() from error
         return found
 
+    def ask(self, address: str, function: Callable[..., Any], *arguments: Any, **how: Any) -> Future[Any]:
+        """Have the worker at *address* call *function*."""
+        return self.client.submit(function, *arguments, workers=[address], pure=False, retries=0, **how)
+
     def gone(self) -> ClusterError:
         return ClusterError(f"the scheduler {self.address} is gone")
 
@@ -86,7 +90,7 @@ class Cluster:
 
     def renew(self) -> None:
         """Have lost workers replaced, where we started them."""
-        if self.started is not None and self.named.wanted is not None and self.named.kind != "ssh":
+        if self.started is not None and self.named.wanted is not None and self.named.ssh is None:
             with contextlib.suppress(Exception):  # whoever refused it may take it the next time
                 _have_started(self.started, self.named.wanted)
 
@@ -94,7 +98,7 @@ class Cluster:
         """What Slurm says of our jobs, for the end of a sentence."""
         jobs = [getattr(each, "job_id", None) for each in getattr(self.started, "workers", {}).values()]
         ids = ",".join(str(each) for each in jobs if each)
-        if self.named.kind != "slurm" or not ids:
+        if self.named.slurm is None or not ids:
             return ""
         command = ["squeue", "--noheader", f"--jobs={ids}", "--format=%i %T (%r)"]
         with contextlib.suppress(OSError, subprocess.SubprocessError):

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ClusterError, MatbenchError
 from ..named_cluster import NamedCluster
 from .connection import Cluster, connected
-from .workers import LOOK_S, Question, require
+from .workers import Question, check
 
 
 class ClusterExecutor(concurrent.futures.Executor):
@@ -49,13 +49,7 @@ def executor(
     ]
     with connected(named, Path(tempfile.gettempdir()) / "matbench-workers") as cluster:
         cluster.wait(lambda sentence: None)
-        hosts = require(cluster, Question(sights=seen))
-        asked = [cluster.client.submit(first, workers=[host.address], pure=False, retries=0) for host in hosts]
-        for host, future in zip(hosts, asked, strict=True):
-            try:
-                future.result(timeout=LOOK_S)
-            except MatbenchError as error:
-                raise ClusterError(str(error)) from error
-            except Exception as error:
-                raise ClusterError(f"{host.name} can't parse: {type(error).__name__}: {error}") from error
+        _, refused = check(cluster, Question(sights=seen), cluster.workers(), first, "parse")
+        if refused:
+            raise ClusterError("\n".join(refused))
         yield ClusterExecutor(cluster)

@@ -9,11 +9,11 @@ import pkgutil
 import secrets
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClusterError, os_reason
+from ..errors import ClusterError, MatbenchError, os_reason
 from ..files import atomic_write
 from ..version import __version__
 from .connection import ANSWER_S, Cluster, another_dask
@@ -25,6 +25,8 @@ FURTHEST_CLOCK_S = 2.0
 """By how much clocks may differ: blocks and the load's window go by them."""
 LOOK_S = 60.0
 """How long a worker may take to look; one that is busy with somebody else's work takes longer."""
+WORK_S = 180.0
+"""How long it may take to load the workload and to look for the programs that measure."""
 HOST_VARIABLES = ("MATBENCH_HOST", "SLURMD_NODENAME")
 _VERSION = (pkgutil.resolve_name, "matrix_benchmarking.version:__version__")
 _DASK = (pkgutil.resolve_name, "distributed:__version__")
@@ -111,12 +113,33 @@ def token_in(directory: Path) -> Iterator[Question]:
                 each.unlink()
 
 
-def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tuple[list[Host], list[str]]:
-    """The workers at *addresses* that are fit, and a sentence on each that isn't.
+def check(
+    cluster: Cluster, question: Question, addresses: Iterable[str], work: Callable[[], Any], what: str
+) -> tuple[list[tuple[Host, Any]], list[str]]:
+    """The workers at *addresses* that are fit, each with what it answers to *work*, and a sentence on each that isn't.
+
+    Args:
+        work: what a worker is to do as the last proof; its MatbenchError is the sentence.
+        what: this in a word, for the sentence on what else it raises.
 
     Raises:
         ClusterError: the scheduler, through which all goes, has no matbench, or another one.
     """
+    fit, refused = _looked(cluster, question, addresses)
+    asked = [(host, cluster.ask(host.address, work)) for host in fit]
+    able = []
+    for host, future in asked:
+        try:
+            able.append((host, future.result(timeout=WORK_S)))
+        except MatbenchError as error:
+            refused.append(str(error))
+        except Exception as error:  # noqa: BLE001 - of Dask, or of a worker that ended meanwhile
+            refused.append(f"{host.name} can't {what}: {type(error).__name__}: {error}")
+    return able, list(dict.fromkeys(refused))
+
+
+def _looked(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tuple[list[Host], list[str]]:
+    """The workers at *addresses* that are alike and see the same, and a sentence on each that doesn't."""
     client, known = cluster.client, cluster.workers()
     there = [address for address in addresses if address in known]
     if not there:
@@ -125,11 +148,7 @@ def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tup
         raise ClusterError(said)
     unlike = _unlike(client, there)
     refused = list(unlike.values())
-    asked = {
-        address: client.submit(look, question, workers=[address], pure=False, priority=100, retries=0)
-        for address in there
-        if address not in unlike
-    }
+    asked = {address: cluster.ask(address, look, question, priority=100) for address in there if address not in unlike}
     fit: list[Host] = []
     deadline = time.monotonic() + LOOK_S
     for address, future in asked.items():
@@ -137,7 +156,7 @@ def check(cluster: Cluster, question: Question, addresses: Iterable[str]) -> tup
             found = future.result(timeout=max(0.1, deadline - time.monotonic()))
             # Asked anew, alone: the first answer waited for the worker's imports.
             before = time.time()
-            now = client.submit(look, Question(), workers=[address], pure=False, priority=100).result(ANSWER_S)
+            now = cluster.ask(address, look, Question(), priority=100).result(ANSWER_S)
             apart_s = _apart_s(now.time_s, before, time.time())
         except TimeoutError:
             refused.append(
@@ -214,11 +233,3 @@ def _problem(found: Look, apart_s: float, question: Question) -> str | None:
             "contradict each other: let both follow one clock (NTP)"
         )
     return None
-
-
-def require(cluster: Cluster, question: Question) -> list[Host]:
-    """All workers that are there; ClusterError names each that isn't fit, before anything is begun."""
-    fit, refused = check(cluster, question, cluster.workers())
-    if refused:
-        raise ClusterError("\n".join(refused))
-    return fit

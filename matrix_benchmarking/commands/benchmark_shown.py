@@ -94,7 +94,9 @@ def _row(plan: Plan, experiment: str) -> list[str]:
     return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", searching]))]
 
 
-class Lines:
+class Lines(Listener):
+    """A line for each point that has ended."""
+
     def __init__(self, plan: Plan) -> None:
         self._total, self._ended = len(plan.to_do()), 0
         self._searching, self._unit = bool(plan.searches), plan.driver.unit
@@ -104,14 +106,6 @@ class Lines:
 
     def note(self, sentence: str) -> None:
         self.say(sentence)
-
-    def starts(self, what: str) -> None: ...  # a line is for what has ended
-
-    def tick(self) -> None: ...
-
-    def rate(self, throughput: float) -> None: ...
-
-    def standing(self, hosts: int, spent_usd: float) -> None: ...
 
     def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None:
         self._ended += 1

@@ -102,7 +102,6 @@ class Conductor:
     def _submit(self, host: Host, piece: Group) -> None:
         name, campaign = uuid.uuid4().hex, self._campaign(host)
         price = self._plan.usd_per_hour(piece.target, piece.settings)
-        is_charged = piece.target is not None and (piece.target.is_paid or piece.target.usd_per_hour is not None)
         try:
             self._limits.check_start(self._plan.point_s(piece.samples()[0]), price)
         except Stopped as reason:  # what runs goes on
@@ -119,11 +118,10 @@ class Conductor:
                 "max_duration_s": self._limits.left_s,
             }
         )
-        needs = dict(piece.requires)
-        text = job.model_dump_json(by_alias=True)
-        future = self._crew.ask(host.address, on_worker.measure, text, self._topic, needs=needs)
+        text, needs = job.model_dump_json(by_alias=True), dict(piece.requires) or None
+        future = self._crew.cluster.ask(host.address, on_worker.measure, text, self._topic, resources=needs)
         self._running[name] = Running(host, piece, campaign, future)
-        self._limits.start_meter(price if is_charged else None, name)
+        self._limits.start_meter(self._plan.charged_per_hour(piece), name)
 
     def _end(self, report: Report) -> None:
         """Have every job ended."""
@@ -133,11 +131,11 @@ class Conductor:
                 running.future.cancel()
         report.spent_usd = self._limits.spent_usd
         if report.broken is None:
-            at_work = [each.host.address for each in self._running.values()]
-            ends = [self._crew.ask(each, on_worker.is_free, self._draft.points_per_host) for each in at_work]
+            ask, at_work = self._crew.cluster.ask, [each.host.address for each in self._running.values()]
+            ends = [ask(each, on_worker.is_free, self._draft.points_per_host) for each in at_work]
             if self._draft.root is None:
                 hosts = self._crew.hosts.items()
-                ends += [self._crew.ask(each, on_worker.forget, self._campaign(host)) for each, host in hosts]
+                ends += [ask(each, on_worker.forget, self._campaign(host)) for each, host in hosts]
             for future in ends:
                 with contextlib.suppress(Exception):  # a worker that ended meanwhile has ended its job, too
                     future.result(timeout=END_S)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
 
-from ...cluster import Cluster, Host, Question
-from ...cluster import check as look_at
+from ...cluster import Cluster, Host, Question, check
 from ...errors import ClusterError
 from . import on_worker
 from .job import Job
 
-if TYPE_CHECKING:
-    from distributed import Future
-
 LOOK_S, RENEW_S = 1.0, 10.0
-CHECK_S = 180.0
-"""How long a worker may take to load the workload and to look for the programs that measure."""
 
 
 class Crew:
@@ -63,12 +57,6 @@ class Crew:
             raise ClusterError("no worker is left")
         return gone
 
-    def ask(self, address: str, function: Any, *arguments: Any, needs: Mapping[str, float] = {}) -> Future[Any]:
-        """Have the worker at *address* call *function*, where what the call *needs* is free."""
-        resources = {"resources": needs} if needs else {}
-        where = {"workers": [address], "allow_other_workers": False, **resources}
-        return self.cluster.client.submit(function, *arguments, pure=False, retries=0, **where)
-
     def fit_for(self, wanted: Mapping[str, float]) -> set[str]:
         """The names of the hosts that have what is *wanted*."""
         return {host.name for host in self.hosts.values() if host.has(wanted) and host.name not in self.out}
@@ -89,18 +77,10 @@ class Crew:
         return said
 
     def _take_in(self, addresses: Iterable[str]) -> list[str]:
-        fit, refused = look_at(self.cluster, self._question, addresses)
-        asked = [(host, self.ask(host.address, on_worker.check, self._draft.model_dump_json())) for host in fit]
-        for host, future in asked:
-            try:
-                found: Mapping[str, Any] = future.result(timeout=CHECK_S)
-            except Exception as error:  # noqa: BLE001 - of Dask, or of a worker that ended meanwhile
-                found = {"problem": f"{host.name} can't be asked: {type(error).__name__}: {error}"}
-            if "problem" in found:
-                refused.append(found["problem"])
-                continue
+        work = functools.partial(on_worker.check, self._draft.model_dump_json())
+        able, refused = check(self.cluster, self._question, addresses, work, "be asked")
+        for host, machine in able:
             self.hosts[host.address] = host
-            machine = found["machine"]
             self.machines[host.name] = json.dumps([machine[key] for key in ("cpu_model", "cores", "gpus")])
         self._refused |= {each for each in addresses if each not in self.hosts}
-        return list(dict.fromkeys(refused))
+        return refused

@@ -29,7 +29,7 @@ from ...files import atomic_write
 from ...workload_file import source_digest
 from .. import environment, processes
 from .. import file as files
-from ..campaign import Campaign
+from ..campaign import Campaign, Listener
 from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
 from ..run_directory import FoundRun, Outcome, Point
@@ -131,7 +131,7 @@ def slot_of_host(points_per_host: int, wait_s: float = SLOT_S) -> Iterator[None]
             time.sleep(0.2)
 
 
-class Told:
+class Told(Listener):
     """Tells the worker, by lines on standard output, what happens."""
 
     def tell(self, **event: Any) -> None:
@@ -145,12 +145,6 @@ class Told:
 
     def note(self, sentence: str) -> None:
         self.tell(note=sentence)
-
-    def tick(self) -> None: ...
-
-    def standing(self, hosts: int, spent_usd: float) -> None: ...
-
-    def rate(self, throughput: float) -> None: ...
 
 
 def measure(job: Job, place: Path, told: Told) -> None:

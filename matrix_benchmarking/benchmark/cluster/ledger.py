@@ -16,7 +16,7 @@ from ..campaign import Listener, Report, write_searches
 from ..load_driver import Stopped
 from ..plan import Group, Plan
 from ..run_directory import Outcome, Point
-from . import on_worker, returned
+from . import on_worker
 from .crew import Crew
 from .dealing import Deck
 from .job import Job
@@ -72,7 +72,7 @@ class Ledger:
             self.take(running, event)
         outcomes = {event["ended"]: Outcome(**event["outcome"]) for event in events if "ended" in event}
         for path, archive in result["runs"].items():
-            returned.keep(self._plan.root, Path(path), archive, self._paths.get(path))
+            on_worker.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
             self._ended(running, path, outcomes[path])
         report = next((event["report"] for event in events if "report" in event), None)
         if result["problem"] is not None or report is None or report["interrupted"]:

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from ...cluster.workers import host_name
-from ...errors import MatbenchError, os_reason
-from ...settings import SETTINGS_FILE
+from ...errors import MatbenchError, SettingsError, os_reason
+from ...settings import SETTINGS_FILE, check_settings, read_settings_file
 from .. import run_directory
 from ..processes import GuardedProcess
-from ..run_directory import OWN_DIRECTORY, write_text
+from ..run_directory import OWN_DIRECTORY, Point, write_text
 from . import job as jobs
 from .job import Job
 
@@ -44,15 +44,18 @@ class _Cancelled(MatbenchError):
 
 
 def check(text: str) -> Event:
-    """Whether this host can measure what the job *text* is about: what it is, as ``machine``, or the ``problem``."""
+    """What this host is, if it can measure what the job *text* is about; MatbenchError says why it can't."""
     job = Job.model_validate_json(text)
     try:
         with tempfile.TemporaryDirectory(prefix="matbench-") as place:
             said, _, log = _run(job, Path(place), ["--check"], lambda event: None)
     except (MatbenchError, OSError) as error:
-        return {"problem": f"{host_name()}: {error}"}
-    found = [event for event in said if "problem" in event or "machine" in event]
-    return found[-1] if found else {"problem": f"{host_name()}: looking whether it can measure failed: {log}"}
+        raise MatbenchError(f"{host_name()}: {error}") from error
+    found = next((event for event in reversed(said) if "problem" in event or "machine" in event), {})
+    if "machine" not in found:
+        raise MatbenchError(found.get("problem", f"{host_name()}: looking whether it can measure failed: {log}"))
+    machine: Event = found["machine"]
+    return machine
 
 
 def measure(text: str, topic: str) -> Event:
@@ -159,6 +162,31 @@ def _told(said: Path, known: int) -> Iterator[Event]:
         except ValueError:
             event = {"note": line}  # something printed
         yield event if isinstance(event, dict) else {"note": line}
+
+
+def keep_returned(root: Path, path: Path, archive: bytes, point: Point | None) -> None:
+    """Put the run in *archive*, which :func:`measure` gave, at *path*, as :func:`run_directory.keep` does.
+
+    Raises:
+        MatbenchError: it isn't the run of *point* (None: of a search), it isn't finished, or it can't be written.
+    """
+    place = root / JOBS / f"returned-{'__'.join(path.parts)[-150:]}"
+    shutil.rmtree(place, ignore_errors=True)
+    try:
+        place.mkdir(parents=True)
+        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+            packed.extractall(place, filter="data")
+        settings, repeat = check_settings(read_settings_file(str(place / SETTINGS_FILE)) or {})
+        is_other = point is not None and run_directory.point_key(settings, repeat) != point.key
+        if is_other or run_directory.exit_code(place) is None:
+            raise MatbenchError(f"what came back for {path} is not its finished run")
+        run_directory.keep(root, path, place)
+    except (tarfile.TarError, SettingsError) as error:
+        raise MatbenchError(f"what came back for {path} can't be unpacked: {error}") from error
+    except OSError as error:
+        raise MatbenchError(f"what came back for {path} can't be written: {os_reason(error)}") from error
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def set_aside(own: Path, place: Path) -> None:
