@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pydantic
 
 from ..errors import MatbenchError, needing, os_reason
-from ..files import atomic_write, read_regular
+from ..files import read_regular
 from . import schema
-from .run_directory import OWN_DIRECTORY
+from .run_directory import OWN_DIRECTORY, write_text
 from .targets import Endpoint, Target, TargetError, bearer
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ class HFEndpoint(Target):
             path=self._results / LEASES / f"{namespace}__{name}.json",
         )
         if finally_ != "leave":
-            with atomic_write(lease.path) as stream:
-                stream.write(lease.model_dump_json(indent=2).encode())
+            write_text(lease.path, lease.model_dump_json(indent=2))
         try:
             if isinstance(spec, schema.HFEndpointTarget):
                 self._create(api, spec, lease)

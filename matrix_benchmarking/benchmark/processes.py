@@ -163,7 +163,7 @@ def check_cores(cpus: Sequence[int] | None) -> None:
 
 
 MARK = "MATBENCH_STARTED_BY"
-TERM_S, KILL_S, POLL_S = 3.0, 5.0, 0.05
+TERM_S, KILL_S = 3.0, 5.0
 _FORM = re.compile(r"(?P<us>\d+-(?P<pid>\d+)-\d+-\d+):\w+")
 _DEAD = "ZX"
 

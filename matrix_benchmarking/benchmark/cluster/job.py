@@ -25,14 +25,13 @@ from ... import workload as workloads
 from ...bucket import BucketPath
 from ...cluster.workers import host_name
 from ...errors import MatbenchError, OutputError, WorkloadError
-from ...files import atomic_write
 from ...workload_file import source_digest
 from .. import environment, processes
 from .. import file as files
 from ..campaign import Campaign, Listener
 from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
-from ..run_directory import FoundRun, Outcome, Point
+from ..run_directory import FoundRun, Outcome, Point, write_text
 
 SLOT_S = 120.0
 """How long a job waits for a host on which another one, of a starter that is gone, comes to its end."""
@@ -104,8 +103,7 @@ def plan_of(job: Job, beside: Path) -> Plan:
         )
     if not job.base.is_dir():
         raise MatbenchError(f"{host} lacks {job.base}, where the benchmark file is and what it starts")
-    with atomic_write(beside) as stream:
-        stream.write(yaml.safe_dump(job.file, sort_keys=False, allow_unicode=True).encode())
+    write_text(beside, yaml.safe_dump(job.file, sort_keys=False, allow_unicode=True))
     found = {Point("", run.settings, run.repeat).key: run for run in job.found}
     price = price_of(None if name is None else workloads.load(name), job.prices)
     root, results = job.root or beside.parent, BucketPath(job.bucket) if job.bucket is not None else None
