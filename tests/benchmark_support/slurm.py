@@ -44,7 +44,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sinfo")
 
 @contextlib.contextmanager
 def slurm(place: Path) -> Iterator[dict[str, str]]:
-    """The environment in which Slurm's commands speak with it: queues *normal* and *closed*, nodes n1, and n2 with a GPU."""
+    """The environment in which Slurm speaks: queues *normal* and *closed*, nodes n1, and n2 with a GPU."""
     if os.geteuid() != 0:
         pytest.skip("not run as root: Slurm's daemons start jobs as their users, which root alone can")
     if not all(shutil.which(program) for program in PROGRAMS):
