@@ -63,7 +63,7 @@ def main() -> None:
 
 WIDTHS, SCHEMES = (400, 1400, 1920), ("light", "dark")
 SAMPLES = {name: [f"--workload={name}", f"--results-dirname=data/samples/{name}"]
-           for name in ("encoder_bench", "llm_bench", "serving_bench", "training_bench")}  # fmt: skip
+           for name in ("encoder_bench", "llm_bench", "micro_bench", "serving_bench", "training_bench")}  # fmt: skip
 RELEASES = "data/samples/encoder_history/history.jsonl.gz"
 
 
