@@ -91,9 +91,9 @@ def measure_answer(tree: Path, count: int) -> None:
         indexed = store.read_index(workload, tree, options=OPTIONS)
         assert indexed is not None
         times.append(time.perf_counter())
-        filtered = indexed.matrix.filtered(parse("hw_type=cpu-1,batch_size=8:16"))
+        filtered = indexed.filtered(parse("hw_type=cpu-1,batch_size=8:16"))
         times.append(time.perf_counter())
-        study = Study.of(indexed.matrix, workload)
+        study = Study.of(indexed, workload)
         points = sum(len(group.standings) for group in study.best.groups)
         times.append(time.perf_counter())
         findings = len(study.findings)
@@ -126,7 +126,7 @@ def indexed(known: Path, tree: Path, count: int) -> Path:
     workload = load(WORKLOAD)
     found = store.read_index(workload, known, options=OPTIONS)
     assert found is not None
-    one = found.matrix.entries.table.columns  # type: ignore[attr-defined]
+    one = found.entries.table.columns  # type: ignore[attr-defined]
     copies = -(-count // len(one))
     columns = Columns.joined([one] * copies)
     texts = [f"{copy}/{path}" for copy in range(copies) for path in one.path]

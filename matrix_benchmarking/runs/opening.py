@@ -189,7 +189,7 @@ class Opening:
             known = store.read_index(self.workload, place, options=self.parser_options)
             if known is None:
                 return None
-            trees[name] = known.matrix
+            trees[name] = known
         return _beside(trees)
 
     def state(self) -> object:

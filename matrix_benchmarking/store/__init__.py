@@ -21,14 +21,13 @@ from .documents import (
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
 from .readers import Part, Reader, ReaderLayout, TableReader, reader_store
 from .tree import clean, parse_tree
-from .tree_index import IndexedTree, read_index
+from .tree_index import read_index
 
 __all__ = [
     "COMES_WITH_A_CACHE",
     "ArtifactPath",
     "BaseStore",
     "FoundTest",
-    "IndexedTree",
     "KeyValueLayout",
     "Layout",
     "Listing",

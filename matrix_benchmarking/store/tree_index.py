@@ -5,7 +5,6 @@ It holds the columns of the tests as they are. All types are checked while it is
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import operator
 import os
@@ -34,14 +33,6 @@ from .parsing import Context
 
 ENVELOPE = Envelope(b"matbench-index", 9, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class IndexedTree:
-    """A tree as its last complete parse left it, and when one first found it so."""
-
-    matrix: Matrix
-    written: dt.datetime
 
 
 class Contents(msgspec.Struct):
@@ -79,8 +70,8 @@ def decode(content: bytes, layouts: int) -> Contents:
 
 def read_index(
     workload: Workload, root: str | os.PathLike[str], *, options: Mapping[str, object] | None = None
-) -> IndexedTree | None:
-    """The tree at *root* from its index, without a look at its tests.
+) -> Matrix | None:
+    """The tree at *root* as its last complete parse left it, from its index, without a look at its tests.
 
     None if there is no index that can be used: it is damaged, of another version of the engine, of another workload or
     source, or of other parser *options*; or if MATBENCH_STORE_IGNORE_CACHE says so.
@@ -101,7 +92,7 @@ def read_index(
         contents = decode(latest.tree, len(layouts_of(workload)))
     except codec.CodecError:
         return None
-    return IndexedTree(matrix_of(Loader(context).tests(contents.tests), contents.notes), latest.written)
+    return matrix_of(Loader(context).tests(contents.tests), contents.notes)
 
 
 def matrix_of(tests: ParsedTests, notes: Sequence[str]) -> Matrix:

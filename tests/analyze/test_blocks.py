@@ -198,7 +198,7 @@ def test_where_nothing_but_the_environment_tells_hosts_apart_it_does(tmp_path: P
     write_test(tmp_path / "d", {"vus": "d"}, files={**files, "block.json": '{"version": 1, "campaign": "night"}'})
     for matrix in (
         store.parse_tree(speed_workload(), tmp_path),
-        store.read_index(speed_workload(), tmp_path).matrix,
+        store.read_index(speed_workload(), tmp_path),
     ):
         assert campaigns(matrix.entries) == [0, 1, 0, 2]
         assert [run.host for run in matrix] == [

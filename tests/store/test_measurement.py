@@ -87,8 +87,8 @@ def test_it_is_the_same_from_the_cache_and_from_the_index_and_in_the_payload(tmp
     fresh = measurements(workload, tmp_path, ignore_cache=True)
     assert measurements(workload, tmp_path) == fresh
     index = store.read_index(workload, tmp_path)
-    assert {entry.name: entry.measurement for entry in index.matrix} == fresh
-    documents = [payload_document(workload, entry) for entry in index.matrix]
+    assert {entry.name: entry.measurement for entry in index} == fresh
+    documents = [payload_document(workload, entry) for entry in index]
     assert [each["metadata"]["measurement"] for each in documents] == list(fresh.values())
 
 

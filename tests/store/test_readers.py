@@ -109,11 +109,11 @@ def test_the_index_has_the_parts(lines: Lines, tmp_path: Path) -> None:
     parsed = store.parse_tree(workload, tmp_path)
     indexed = store.read_index(workload, tmp_path)
     assert indexed is not None
-    assert [(entry.name, entry.part, entry.test_uuid, entry.kpis) for entry in indexed.matrix] == [
+    assert [(entry.name, entry.part, entry.test_uuid, entry.kpis) for entry in indexed] == [
         (entry.name, entry.part, entry.test_uuid, entry.kpis) for entry in parsed
     ]
-    assert [entry.results.speed for entry in indexed.matrix] == list(range(50))
-    assert indexed.matrix.entries[7].lts.metadata.settings == {"rate": 7}
+    assert [entry.results.speed for entry in indexed] == list(range(50))
+    assert indexed.entries[7].lts.metadata.settings == {"rate": 7}
     assert len(lines.read_files) == 1
 
 

@@ -56,7 +56,7 @@ def test_the_cache_does_not_hide_that_it_changed_and_the_index_keeps_it(tmp_path
             (directory / "block.json").write_text(content)
         (entry,) = store.parse_tree(workload, tmp_path)
         assert block(entry) == expected
-        (indexed,) = store.read_index(workload, tmp_path).matrix
+        (indexed,) = store.read_index(workload, tmp_path)
         assert block(indexed) == expected
         assert indexed.lts.metadata.__dict__.get("campaign") == expected[0]
     assert calls == ["a"]
@@ -65,7 +65,7 @@ def test_the_cache_does_not_hide_that_it_changed_and_the_index_keeps_it(tmp_path
 def test_a_damaged_record_is_a_problem_of_its_run(tmp_path):
     write_test(tmp_path / "a", {"vus": 1}, files={**speed_files(3), "block.json": "{"})
     (entry,) = store.parse_tree(speed_workload(), tmp_path)
-    (indexed,) = store.read_index(speed_workload(), tmp_path).matrix
+    (indexed,) = store.read_index(speed_workload(), tmp_path)
     assert [str(problem) for problem in entry.problems] == ["block.json: is no record of a campaign and a round"]
     assert indexed.problems == entry.problems
 
@@ -76,7 +76,7 @@ def test_an_entry_and_the_index_know_when_the_run_took_place(tmp_path):
     write_test(tmp_path / "b", {"vus": 2}, files=speed_files(4))
     parsed = store.parse_tree(speed_workload(), tmp_path)
     assert [entry.span_us for entry in parsed] == [(1_000_000, 3_000_000), (None, None)]
-    indexed = store.read_index(speed_workload(), tmp_path).matrix
+    indexed = store.read_index(speed_workload(), tmp_path)
     assert [entry.span_us for entry in indexed] == [(1_000_000, 3_000_000), (None, None)]
 
 

@@ -336,4 +336,4 @@ def test_values_that_cannot_be_are_found_in_every_workload_and_kept_in_the_index
     assert [entry.implausible for entry in matrix] == [(ended,), (ended, "speed is 2, and a share is from 0 to 1")]
     assert [entry.problems for entry in matrix] == [(), ()]
     indexed = store.read_index(workload, tmp_path)
-    assert [entry.implausible for entry in indexed.matrix] == [entry.implausible for entry in matrix]
+    assert [entry.implausible for entry in indexed] == [entry.implausible for entry in matrix]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import datetime as dt
 import hashlib
 import itertools
 import json
@@ -26,7 +25,7 @@ from hypothesis import strategies as st
 from matrix_benchmarking import kpi, store
 from matrix_benchmarking.columns import Columns
 from matrix_benchmarking.errors import MatbenchError
-from matrix_benchmarking.matrix import Entry, Problem, typed
+from matrix_benchmarking.matrix import Entry, Matrix, Problem, typed
 from matrix_benchmarking.rows import ParsedTests, Rows
 from matrix_benchmarking.store import FoundTest, cache, tree_index
 from matrix_benchmarking.store.codec import BrokenCache
@@ -64,7 +63,7 @@ def test_a_tree_may_be_given_as_text(tree: Path) -> None:
     parsed = store.parse_tree(speed_workload(), str(tree))
     indexed = store.read_index(speed_workload(), str(tree))
     assert indexed is not None
-    assert len(indexed.matrix) == len(parsed) == len(store.parse_tree(speed_workload(), tree)) > 0
+    assert len(indexed) == len(parsed) == len(store.parse_tree(speed_workload(), tree)) > 0
     assert store.clean(speed_workload(), str(tree)) == len(parsed)
 
 
@@ -74,11 +73,11 @@ def fields(entry: Entry) -> list[object]:
     return [*parts, [typed(value) for value in (*entry.settings.values(), *entry.kpis.values())], list(entry.settings)]
 
 
-def read(tree: Path, workload: Workload | None = None, **others: Any) -> store.IndexedTree | None:
+def read(tree: Path, workload: Workload | None = None, **others: Any) -> Matrix | None:
     return store.read_index(workload or speed_workload(), tree, **others)
 
 
-def indexed(tree: Path, workload: Workload | None = None, **others: Any) -> store.IndexedTree:
+def indexed(tree: Path, workload: Workload | None = None, **others: Any) -> Matrix:
     found = read(tree, workload, **others)
     assert found is not None
     return found
@@ -86,7 +85,7 @@ def indexed(tree: Path, workload: Workload | None = None, **others: Any) -> stor
 
 def test_the_index_holds_all_of_the_matrix_with_its_types(tree: Path) -> None:
     matrix = store.parse_tree(speed_workload(), tree)
-    found = indexed(tree).matrix
+    found = indexed(tree)
     assert len(matrix) == 7
     assert [fields(entry) for entry in found] == [fields(entry) for entry in matrix]
     assert [fields(entry) for entry in found.unfinished] == [fields(entry) for entry in matrix.unfinished]
@@ -98,7 +97,7 @@ def test_results_and_payload_of_an_indexed_entry_are_those_of_the_parse(tree: Pa
     calls: list[str] = []
     matrix = store.parse_tree(speed_workload(calls), tree)
     parsed = len(calls)
-    for entry, known in zip(indexed(tree, speed_workload(calls)).matrix, matrix, strict=True):
+    for entry, known in zip(indexed(tree, speed_workload(calls)), matrix, strict=True):
         assert entry.results == known.results
         assert entry.lts == known.lts
     assert len(calls) == parsed
@@ -108,7 +107,7 @@ def test_an_indexed_test_that_its_cache_alone_knows_has_no_results_either(tree: 
     store.parse_tree(speed_workload(), tree)
     shutil.rmtree(tree / "0" / "000__run")
     known = store.parse_tree(speed_workload(), tree).entries[0]
-    entry = indexed(tree).matrix.entries[0]
+    entry = indexed(tree).entries[0]
     assert known.from_cache_alone
     assert fields(entry) == fields(known)
     assert entry.results.speed is None
@@ -118,15 +117,9 @@ def test_the_index_of_a_real_sample_is_its_matrix(sample: Path, tmp_path: Path) 
     shutil.copytree(sample, tmp_path / "sample")
     workload = load("encoder_bench")
     matrix = store.parse_tree(workload, tmp_path / "sample", options={"prices": {"local": 1.0}})
-    found = indexed(tmp_path / "sample", workload, options={"prices": {"local": 1.0}}).matrix
+    found = indexed(tmp_path / "sample", workload, options={"prices": {"local": 1.0}})
     assert [fields(entry) for entry in found] == [fields(entry) for entry in matrix]
     assert found.entries[0].lts == matrix.entries[0].lts
-
-
-def test_it_says_since_when_the_tree_is_so(tree: Path) -> None:
-    before = dt.datetime.now(dt.UTC)
-    store.parse_tree(speed_workload(), tree)
-    assert before <= indexed(tree).written <= dt.datetime.now(dt.UTC)
 
 
 def test_reading_opens_no_test(tree: Path) -> None:
@@ -134,13 +127,13 @@ def test_reading_opens_no_test(tree: Path) -> None:
     for path in tree.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
-    assert [fields(entry) for entry in indexed(tree).matrix] == [fields(entry) for entry in matrix]
+    assert [fields(entry) for entry in indexed(tree)] == [fields(entry) for entry in matrix]
 
 
 @pytest.mark.parametrize("how", ["parse", "index"])
 def test_results_of_a_test_that_has_vanished_are_an_error_that_says_so(tree: Path, how: str) -> None:
     matrix = store.parse_tree(speed_workload(), tree)
-    entry = (matrix if how == "parse" else indexed(tree).matrix).entries[0]
+    entry = (matrix if how == "parse" else indexed(tree)).entries[0]
     shutil.rmtree(entry.location)
     for load_it in (lambda: entry.results, lambda: entry.lts):
         with pytest.raises(MatbenchError, match=rf"^0: .*'{entry.location}' is not there any more.*; parse it again$"):
@@ -152,7 +145,7 @@ def test_results_of_a_test_whose_settings_broke_are_an_error_that_names_it(tree:
     store.parse_tree(speed_workload(), tree)
     (tree / "0" / "settings.yaml").write_text("x: [1]\n")
     with pytest.raises(MatbenchError, match=r"^0: its results can't be loaded: settings: 'x' is a list"):
-        _ = indexed(tree).matrix.entries[0].results
+        _ = indexed(tree).entries[0].results
 
 
 def test_a_test_that_became_a_link_out_of_the_tree_is_not_loaded(tree: Path, tmp_path: Path) -> None:
@@ -160,13 +153,13 @@ def test_a_test_that_became_a_link_out_of_the_tree_is_not_loaded(tree: Path, tmp
     shutil.move(tree / "0", tmp_path / "elsewhere")
     (tree / "0").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(MatbenchError, match="outside the results directory"):
-        _ = indexed(tree).matrix.entries[0].results
+        _ = indexed(tree).entries[0].results
 
 
 def test_a_tree_that_moved_has_its_index_with_the_new_places(tree: Path, tmp_path: Path) -> None:
     matrix = store.parse_tree(speed_workload(), tree)
     moved = tree.rename(tmp_path / "moved")
-    found = indexed(moved).matrix
+    found = indexed(moved)
     assert [entry.location for entry in found] == [moved / entry.name for entry in matrix]
     assert found.entries[0].results.speed == 0.5
 
@@ -262,7 +255,7 @@ def test_a_broken_index_is_ignored_and_the_next_parse_says_so_and_makes_it_anew(
     assert read(tree) is None
     notes = store.parse_tree(speed_workload(), tree).notes
     assert any("the index of the tree is ignored" in note and sentence in note for note in notes)
-    assert not any("index" in note for note in indexed(tree).matrix.notes)
+    assert not any("index" in note for note in indexed(tree).notes)
 
 
 def test_an_index_with_a_right_checksum_and_wrong_content_is_ignored(tree: Path) -> None:
@@ -275,7 +268,7 @@ def test_something_else_in_the_place_of_the_index_does_no_harm(tree: Path) -> No
     os.mkfifo(tree / INDEX)
     assert read(tree) is None
     store.parse_tree(speed_workload(), tree)
-    assert len(indexed(tree).matrix) == 7
+    assert len(indexed(tree)) == 7
 
 
 def test_the_index_is_in_the_users_directory_where_the_tree_cannot_be_written(tree: Path, user_cache: Path) -> None:
@@ -283,7 +276,7 @@ def test_the_index_is_in_the_users_directory_where_the_tree_cannot_be_written(tr
     matrix = store.parse_tree(speed_workload(), tree)
     assert not any("index" in note for note in matrix.notes)
     assert len(list(user_cache.rglob("*.index"))) == 1
-    assert len(indexed(tree).matrix) == 7
+    assert len(indexed(tree)) == 7
 
 
 def test_an_old_index_in_a_tree_that_became_read_only_gives_way_to_the_newer_one(tree: Path, tmp_path: Path) -> None:
@@ -295,7 +288,7 @@ def test_an_old_index_in_a_tree_that_became_read_only_gives_way_to_the_newer_one
     store.parse_tree(speed_workload(), tree)
     (tree / INDEX).rmdir()
     shutil.move(old, tree / INDEX)
-    assert len(indexed(tree).matrix) == 8
+    assert len(indexed(tree)) == 8
 
 
 def test_an_index_that_can_be_written_nowhere_is_a_note_and_no_error(tree: Path, user_cache: Path) -> None:
@@ -311,11 +304,9 @@ def test_an_index_that_can_be_written_nowhere_is_a_note_and_no_error(tree: Path,
 def test_a_parse_that_finds_nothing_new_does_not_touch_the_index(tree: Path) -> None:
     store.parse_tree(speed_workload(), tree)
     before = (tree / INDEX).stat()
-    written = indexed(tree).written
     store.parse_tree(speed_workload(), tree)
     after = (tree / INDEX).stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
-    assert indexed(tree).written == written
 
 
 @pytest.mark.parametrize(
@@ -333,11 +324,11 @@ def test_a_change_of_the_tree_is_in_the_index_after_the_next_parse(
     tree: Path, change: Callable[[Path], object]
 ) -> None:
     store.parse_tree(speed_workload(), tree)
-    before = [fields(entry) for entry in indexed(tree).matrix]
+    before = [fields(entry) for entry in indexed(tree)]
     change(tree)
-    assert [fields(entry) for entry in indexed(tree).matrix] == before
+    assert [fields(entry) for entry in indexed(tree)] == before
     matrix = store.parse_tree(speed_workload(), tree)
-    assert [fields(entry) for entry in indexed(tree).matrix] == [fields(entry) for entry in matrix] != before
+    assert [fields(entry) for entry in indexed(tree)] == [fields(entry) for entry in matrix] != before
 
 
 def test_a_tree_whose_tests_are_all_gone_loses_its_index(tree: Path) -> None:
@@ -395,7 +386,7 @@ def test_the_index_is_not_taken_for_a_test_and_a_flat_tree_stays_as_it_is(tmp_pa
     for _ in range(2):
         assert [entry.name for entry in store.parse_tree(workload, flat)] == ["1", "2"]
     (flat / INDEX).unlink()
-    assert [entry.results.speed for entry in indexed(flat, workload).matrix] == [1, 2]
+    assert [entry.results.speed for entry in indexed(flat, workload)] == [1, 2]
     assert sorted(path.name for path in flat.iterdir() if not path.name.startswith(".")) == ["1", "2"]
 
 
@@ -405,7 +396,7 @@ def test_a_flat_tree_without_a_test_that_can_be_read_stays_as_it_is_too(tmp_path
     (tmp_path / "flat" / "1").write_text('{"x": [1]}')
     assert len(store.parse_tree(workload, tmp_path / "flat").unfinished) == 1
     assert [path.name for path in (tmp_path / "flat").iterdir()] == ["1"]
-    assert len(indexed(tmp_path / "flat", workload).matrix.unfinished) == 1
+    assert len(indexed(tmp_path / "flat", workload).unfinished) == 1
 
 
 def test_a_results_directory_that_is_itself_a_test_gets_no_file_that_a_parser_could_match(tmp_path: Path) -> None:
@@ -421,14 +412,14 @@ def test_a_results_directory_that_is_itself_a_test_gets_no_file_that_a_parser_co
         matrix = store.parse_tree(workload, test)
     assert calls == ["x"]
     assert matrix.entries[0].results.files == []
-    assert [entry.name for entry in indexed(test, workload).matrix] == ["a"]
+    assert [entry.name for entry in indexed(test, workload)] == ["a"]
 
 
 def test_parses_at_the_same_time_leave_one_whole_index(tree: Path) -> None:
     with concurrent.futures.ThreadPoolExecutor(4) as executor:
         for future in [executor.submit(store.parse_tree, speed_workload(), tree) for _ in range(12)]:
             assert len(future.result()) == 7
-    assert len(indexed(tree).matrix) == 7
+    assert len(indexed(tree)) == 7
     assert [path.name for path in tree.glob(".*matbench_index*")] == [INDEX]
 
 
@@ -451,7 +442,7 @@ def test_a_parse_that_is_killed_while_it_writes_leaves_the_old_index(tree: Path)
         assert process.stdout.readline() == "half\n"
         process.kill()
     assert len(list(tree.glob(f".{INDEX}.*"))) == 1
-    assert len(indexed(tree).matrix) == 7
+    assert len(indexed(tree)) == 7
     assert len(store.parse_tree(speed_workload(), tree)) == 7
 
 
@@ -459,7 +450,7 @@ def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
     directory = os.fsdecode(os.fsencode(tmp_path) + b"/tree/na\xff")
     write_test(Path(directory), {"x": 1}, files=speed_files(1.0))
     matrix = store.parse_tree(speed_workload(), tmp_path / "tree")
-    found = indexed(tmp_path / "tree").matrix
+    found = indexed(tmp_path / "tree")
     assert [fields(entry) for entry in found] == [fields(entry) for entry in matrix]
     assert found.entries[0].results.speed == 1.0
 
@@ -467,7 +458,7 @@ def test_names_that_are_not_utf8_survive(tmp_path: Path) -> None:
 def test_an_exit_code_of_any_size_survives(tmp_path: Path) -> None:
     write_test(tmp_path / "a", {"repeat": 7}, exit_code=-(10**30))
     store.parse_tree(speed_workload(), tmp_path)
-    entry = indexed(tmp_path).matrix.entries[0]
+    entry = indexed(tmp_path).entries[0]
     assert (entry.exit_code, entry.repeat) == (-(10**30), 7)
 
 
@@ -480,7 +471,7 @@ def test_a_whole_number_of_a_kpi_stays_one(tmp_path: Path) -> None:
     write_test(tmp_path / "a", {})
     workload = speed_workload(models_kpis=kpi.collect([count]))
     store.parse_tree(workload, tmp_path)
-    assert [typed(value) for value in indexed(tmp_path, workload).matrix.entries[0].kpis.values()] == [("int", 3)]
+    assert [typed(value) for value in indexed(tmp_path, workload).entries[0].kpis.values()] == [("int", 3)]
 
 
 ROOT = Path("/results")
