@@ -177,13 +177,8 @@ class ArtifactPath(os.PathLike[str]):
         if sighting.size is not None and sighting.size > MAX_DOCUMENT_BYTES:
             limit = MAX_DOCUMENT_BYTES >> 20
             raise ArtifactError(self, f"is {sighting.size >> 20} MiB; documents are read up to {limit} MiB")
-        try:
-            with open(self, "rb", buffering=0) as stream:
-                content = stream.read()
-        except (FileNotFoundError, NotADirectoryError):
-            raise
-        except OSError as error:
-            raise self._unreadable(error) from error
+        with self.reading() as stream:
+            content = stream.read()
         self._recorder.digests[self.relative] = digest(content)
         return content
 
@@ -196,10 +191,7 @@ class ArtifactPath(os.PathLike[str]):
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: OSError) -> ArtifactError:
-        return ArtifactError(self, f"can't be read: {os_reason(error)}")
+            raise ArtifactError(self, f"can't be read: {os_reason(error)}") from error
 
     @property
     def size(self) -> int | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import fnmatch
+import glob
 import os
 import re
 from collections.abc import Callable, Hashable, Sequence
@@ -143,9 +144,9 @@ class Traces:
             first, _, rest = path.partition("/")
             if rest:
                 directories.append(first)
-            elif not _is_glob(first) and not first.startswith(".") and first != TEST_CONFIG_FILE:
+            elif not glob.has_magic(first) and not first.startswith(".") and first != TEST_CONFIG_FILE:
                 files.add(first)
-        own = (name for name in directories if "__" in name or not _is_glob(name))
+        own = (name for name in directories if "__" in name or not glob.has_magic(name))
         return cls(frozenset(files), tuple(dict.fromkeys(own)))
 
     def first(self, listing: Listing) -> str | None:
@@ -185,10 +186,6 @@ def _loss(trace: str, listing: Listing) -> str:
     close = difflib.get_close_matches(SETTINGS_FILE, sorted(listing.files), n=1, cutoff=0.7)
     other = f", but {close[0]}" if close else ""
     return f"has {trace} and no {SETTINGS_FILE}{other}: a run that lost its settings; a file 'skip' leaves it out"
-
-
-def _is_glob(name: str) -> bool:
-    return any(char in name for char in "*?[")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -305,7 +305,7 @@ def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | No
     try:
         for each, parsed in tests_of(context, candidate):
             if isinstance(parsed, SettingsError):
-                tests.append((_unreadable(context, each, parsed), None))
+                tests.append((_without_results(context, each, Problem(str(parsed))), None))
                 continue
             if loader is not None:
                 loader.keep(context.found(each), parsed)
@@ -314,12 +314,8 @@ def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | No
     except NotRecognised as error:
         notes.append((relative_name(candidate.path, context.root), f"left out, {error}"))
     except SettingsError as error:
-        tests.append((_unreadable(context, candidate, error), None))
+        tests.append((_without_results(context, candidate, Problem(str(error))), None))
     return tests, notes
-
-
-def _unreadable(context: Context, candidate: Candidate, error: SettingsError) -> Entry:
-    return _without_results(context, candidate, Problem(str(error)))
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:
