@@ -1,16 +1,14 @@
 """The ``matbench:`` block of config.yaml: every key, validated, with presets applied.
 
 :func:`load` gives a :class:`Config`. Options of commands that have no key of their own are in one
-section a command; the command line hands their names and types in, so they are listed only once.
+section a command, which :func:`with_options` adds, so that they are listed only once.
 Precedence above the file (flag, environment) is the command line's part.
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import difflib
-import functools
 import os
 import typing
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,19 +34,6 @@ DownloadMode = Literal["cache_only", "prefer_cache", "important", "all"]
 
 PRICE_NAME = "^(?:[^/]+/)?[^/].*$"
 PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type", **CLUSTER_PATTERNS}
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class CommandOptions:
-    """The options of the commands, as far as the file may hold them.
-
-    Attributes:
-        sections: for each command's section the options in it, and the types of their values.
-        keys: for each option that has a key of its own, that key (``results_dirname``: ``test_directory``).
-    """
-
-    sections: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
-    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 class Download(Section):
@@ -210,20 +195,19 @@ class Config(Section):
 
 
 def load(
-    path: str | os.PathLike[str] | None = None, *, preset: str | None = None, options: CommandOptions | None = None
+    path: str | os.PathLike[str] | None = None, *, preset: str | None = None, model: type[Config] = Config
 ) -> Config:
     """Read the block from *path*, apply the preset and validate.
 
     Args:
         path: the file; None takes ``config.yaml`` of the current directory if it is there.
         preset: the preset to apply, instead of the one that the file names.
-        options: the options of the commands.
+        model: the keys that there are; see :func:`with_options`.
 
     Raises:
         ConfigError: the file can't be read or has no block, a key or a preset is not known, a value
             has the wrong type. Everything that is wrong with the keys is named at once.
     """
-    model = _model(options or CommandOptions())
     file = _find(None if path is None else Path(path))
     block = file.content.get(BLOCK) if file else None
     config = _validate(model, block if block is not None else {}, file)
@@ -240,18 +224,22 @@ def load(
     return with_presets[chosen]
 
 
-@functools.lru_cache(maxsize=1)
-def _model(options: CommandOptions) -> type[Config]:
-    """:class:`Config` with a section for each command; one that it has already gets the options, too."""
+def with_options(sections: Mapping[str, Mapping[str, Any]], keys: Mapping[str, str]) -> type[Config]:
+    """:class:`Config` with a section for each command; one that it has already gets the options, too.
+
+    Args:
+        sections: for each command's section the options in it, and the types of their values.
+        keys: for each option that has a key of its own, that key (``results_dirname``: ``test_directory``).
+    """
     fields: dict[str, Any] = {}
-    for name, content in options.sections.items():
+    for name, content in sections.items():
         values: dict[str, Any] = {option: (kind | None, None) for option, kind in content.items()}
         known = Config.model_fields.get(name)
         base: type[Section] = Section if known is None else known.annotation  # type: ignore[assignment]
         section = pydantic.create_model(f"Section_{name}", __base__=base, **values)
         fields[name] = (section, section())
     model = pydantic.create_model("Config", __base__=Config, **fields)
-    model.option_keys = options.keys
+    model.option_keys = keys
     return model
 
 
@@ -282,7 +270,7 @@ def _sentence(model: type[Config], problem: Mismatch, file: YamlFile | None, pre
         where = f"{_place(file, (BLOCK, 'presets', preset))}preset '{preset}': "
     key = dotted((BLOCK, *problem.path))
     if problem.kind is Kind.UNKNOWN:
-        return f"{where}{key} is not a known key: {_meant(model, problem.field, model.option_keys)}"
+        return f"{where}{key} is not a known key: {_meant(model, problem.field)}"
     return f"{where}{key}: {problem.reason}"
 
 
@@ -300,8 +288,7 @@ def _with_preset(
         key = written.removeprefix(f"{BLOCK}.")
         path = _resolve(model, key)
         if path is None:
-            meant = _meant(model, key, model.option_keys)
-            raise ConfigError(f"{where} is not a key that can be set: {meant}")
+            raise ConfigError(f"{where} is not a key that can be set: {_meant(model, key)}")
         if path[0] in ("preset", "presets"):
             raise ConfigError(f"{where} chooses a preset, which a preset can't")
         _set_value(changed, path, value)
@@ -348,7 +335,7 @@ def _set_value(block: dict[str, Any], path: tuple[str, ...], value: Any) -> None
     here[name] = {**here[name], **value} if both else value
 
 
-def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
+def _meant(model: type[Config], unknown: str) -> str:
     """The end of a sentence about an *unknown* key: the one that is meant, else all there are beside it.
 
     An option's name stands for its key, then a sibling is tried, the same name elsewhere, anything close.
@@ -361,7 +348,7 @@ def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
     known = {".".join(key.split(".")[:depth]) for key in leaves for depth in range(1, key.count(".") + 2)}
     siblings = [key for key in sorted(known) if key.rpartition(".")[0] == parent]
     guesses = [
-        [option_keys[name]] if name in option_keys else [],
+        [model.option_keys[name]] if name in model.option_keys else [],
         _close(unknown, siblings, 0.8),
         [key for key in sorted(known) if key.rpartition(".")[2] == name],
         _close(unknown, leaves, 0.6),

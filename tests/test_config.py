@@ -13,7 +13,7 @@ from matrix_benchmarking.errors import ConfigError
 
 CASES = yaml.safe_load((Path(__file__).parent / "config_cases.yaml").read_text(encoding="utf-8"))
 DEMO = {"pretty": bool, "jobs": int, "filters": str, "generate": list[str] | str}
-OPTIONS = config.CommandOptions({"demo": DEMO}, {"results_dirname": "test_directory"})
+MODEL = config.with_options({"demo": DEMO}, {"results_dirname": "test_directory"})
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +28,10 @@ def test_case(case: dict[str, Any], directory: Path) -> None:
     (directory / "config.yaml").write_text(case["file"], encoding="utf-8")
     if "error" in case:
         with pytest.raises(ConfigError) as raised:
-            config.load(preset=case.get("preset"), options=OPTIONS)
+            config.load(preset=case.get("preset"), model=MODEL)
         assert str(raised.value).splitlines() == case["error"]
     else:
-        loaded = config.load(preset=case.get("preset"), options=OPTIONS)
+        loaded = config.load(preset=case.get("preset"), model=MODEL)
         assert {key: loaded.get(key) for key in case["values"]} == case["values"]
 
 
@@ -77,7 +77,7 @@ def test_the_annotated_file_of_the_repository_is_valid_and_has_every_key(reposit
     from matrix_benchmarking.commands.options import in_configuration
 
     path = repository / "config.yaml"
-    config.load(path, options=in_configuration())
+    config.load(path, model=in_configuration())
     text = path.read_text(encoding="utf-8")
     for key in config.keys(config.Config):
         assert f"{key.rpartition('.')[2]}:" in text, f"{key} is not in config.yaml"

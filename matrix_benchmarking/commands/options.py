@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from . import leaves
 
 if TYPE_CHECKING:
-    from ..config import CommandOptions, Config
+    from ..config import Config
 
 C = TypeVar("C", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Command(click.Command):
             preset = given.get("preset") or os.environ.get("MATBENCH_PRESET") or None
             from .. import config  # pydantic, which takes longer than all else of 'matbench --help'
 
-            known = config.load(Path(path) if path else None, preset=preset, options=in_configuration())
+            known = config.load(Path(path) if path else None, preset=preset, model=in_configuration())
             ctx.ensure_object(Invocation).config = known
             if known.prom_workload is not None:
                 click.echo(f"warning: matbench.prom_workload: {NO_PROM_WORKLOAD}", err=True)
@@ -204,8 +204,9 @@ def _of_every_command() -> list[click.Parameter]:
 
 
 @functools.cache
-def in_configuration() -> CommandOptions:
-    from ..config import CommandOptions
+def in_configuration() -> type[Config]:
+    """The keys of config.yaml, with those of all commands' options."""
+    from ..config import with_options
 
     sections: dict[str, dict[str, Any]] = {}
     keys: dict[str, str] = {}
@@ -213,7 +214,7 @@ def in_configuration() -> CommandOptions:
         options = [param for param in command.params if isinstance(param, CommandOption)]
         sections[name] = {str(each.name): _value_type(each) for each in options if each.config_key is None}
         keys |= {str(each.name): each.config_key for each in options if each.config_key}
-    return CommandOptions(sections, keys)
+    return with_options(sections, keys)
 
 
 def _defaults(command: Command, config: Config) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_a_named_file_replaces_the_one_in_the_directory(selected: Callable[..., 
 @pytest.mark.parametrize("name", leaves())
 def test_every_option_has_its_environment_variable_and_its_key(name: str) -> None:
     command = leaves()[name]
-    loaded = config.load(options=options.in_configuration())
+    loaded = config.load(model=options.in_configuration())
     for param in command.params:
         if isinstance(param, click.Argument):
             continue
