@@ -280,6 +280,16 @@ class Workload:
         """The KPI that people limit; None for a workload without one."""
         return self.kpis[self.limit_kpi] if self.limit_kpi is not None else None
 
+    @property
+    def label_names(self) -> frozenset[str]:
+        """The labels that the model of its payloads defines; empty where any setting is one."""
+        kpis: Any = getattr(self.store.lts_payload_model, "model_fields", {}).get("kpis")
+        for field in getattr(getattr(kpis, "annotation", None), "model_fields", {}).values():
+            for each in typing.get_args(field.annotation):
+                labels = getattr(each, "model_fields", {}).get("labels")
+                return frozenset(getattr(getattr(labels, "annotation", None), "model_fields", ()))
+        return frozenset()
+
     def pages(self) -> tuple[list[type[Any]], list[type[Any]]]:
         """The classes of its plots and of its reports; whose plots are among them.
 
@@ -329,7 +339,7 @@ class Workload:
 
     def _check_keys(self) -> None:
         """That the keys are settings, where the KPIs' labels say which there are."""
-        labels = label_names(self.store.lts_payload_model)
+        labels = self.label_names
         keys = self.regression
         groups = {"group_keys": self.group_keys, "variant_keys": self.variant_keys}
         groups |= {"comparison_keys": keys.comparison_keys, "ignored_keys": keys.ignored_keys}
@@ -340,16 +350,6 @@ class Workload:
                 if name not in labels:
                     known = did_you_mean(name, labels)
                     raise WorkloadError(f"{what} of workload '{self.name}': no label of its KPIs is '{name}': {known}")
-
-
-def label_names(payload_model: type[Any] | None) -> frozenset[str]:
-    """The labels of a payload model's KPIs; empty where any setting is one."""
-    kpis: Any = getattr(payload_model, "model_fields", {}).get("kpis")
-    for field in getattr(getattr(kpis, "annotation", None), "model_fields", {}).values():
-        for each in typing.get_args(field.annotation):
-            labels = getattr(each, "model_fields", {}).get("labels")
-            return frozenset(getattr(getattr(labels, "annotation", None), "model_fields", ()))
-    return frozenset()
 
 
 def load(name: str) -> Workload:

@@ -3,7 +3,6 @@
 from .exports import check_table_file, write_matrix, write_openmetrics, write_reports, write_table
 from .good_runs import GoodRuns, listed, versions_without
 from .payloads import (
-    label_names,
     payload_document,
     payload_schema,
     refused_settings,
@@ -16,7 +15,6 @@ __all__ = [
     "GoodRuns",
     "check_table_file",
     "facts_of_entry",
-    "label_names",
     "listed",
     "payload_document",
     "payload_schema",

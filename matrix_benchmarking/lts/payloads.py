@@ -179,12 +179,6 @@ def payload_schema(workload: Workload) -> Document:
     }
 
 
-def label_names(workload: Workload) -> frozenset[str]:
-    """The labels that the workload's model defines; none where it takes any."""
-    labels = _labels_model(workload)
-    return frozenset() if labels is None else frozenset(labels.model_fields)
-
-
 def refused_settings(workload: Workload, settings: Mapping[str, Scalar]) -> list[str]:
     """A sentence for each of *settings* that no strict payload takes as the label of its name."""
     model = _labels_model(workload)

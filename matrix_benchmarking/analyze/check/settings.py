@@ -193,7 +193,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         return
     facts = [entry.facts for entry in matrix] if matrix.entries.table.has_facts else []
     labels = (each.labels for each in facts if each is not None and each.labels is not None)
-    known, of_model, unused = set(matrix.entries.names()).union(*labels), lts.label_names(workload), []
+    known, of_model, unused = set(matrix.entries.names()).union(*labels), workload.label_names, []
     for name, kind in _names(workload).items():
         if name in known:
             continue

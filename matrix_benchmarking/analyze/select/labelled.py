@@ -99,7 +99,7 @@ def unknown_names(names: Iterable[str], workload: Workload, runs: Sequence[Label
 
     Sentences' ends, as ``'verison': did you mean 'version'?``; none where there is no run.
     """
-    known = set(lts.label_names(workload))
+    known = set(workload.label_names)
     for run in runs:
         known.update(run.names, run.entry.settings)
     return [f"'{name}': {did_you_mean(name, known)}" for name in names if runs and name not in known]
