@@ -58,15 +58,7 @@ from .shared_options import PRICE, cluster_option, named
     "--cleanup", config_key="", help="End servers and tear down paid targets that an earlier run left behind, and stop."
 )
 @flag("--file-schema", config_key="", help="Print the JSON Schema of benchmark files, and stop.")
-def command(
-    benchmark_file_argument: Path | None,
-    benchmark_file: Path | None,
-    run: bool,
-    generate: Path | None,
-    cleanup: bool,
-    file_schema: bool,
-    **options: Any,
-) -> None:
+def command(benchmark_file_argument: Path | None, benchmark_file: Path | None, **options: Any) -> None:
     """Run a benchmark file: servers, load, monitor, one test directory a point.
 
     Without --run nothing is started: the plan is printed, with the number of points, what they will take and
@@ -74,11 +66,4 @@ def command(
     """
     from .benchmark_file import carry_out  # with all that runs benchmarks: other commands know the options alone
 
-    carry_out(
-        benchmark_file_argument or benchmark_file,
-        options,
-        run=run,
-        generate=generate,
-        cleanup=cleanup,
-        file_schema=file_schema,
-    )
+    carry_out(benchmark_file_argument or benchmark_file, **options)

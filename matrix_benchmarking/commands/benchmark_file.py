@@ -33,15 +33,9 @@ if TYPE_CHECKING:
 
 
 def carry_out(
-    path: Path | None,
-    options: dict[str, Any],
-    *,
-    run: bool,
-    generate: Path | None,
-    cleanup: bool,
-    file_schema: bool,
+    path: Path | None, *, run: bool, generate: Path | None, cleanup: bool, file_schema: bool, **options: Any
 ) -> None:
-    """Do with the benchmark file at *path* what its command's *options* say."""
+    """Do with the benchmark file at *path* what its command's options say."""
     if file_schema:
         own = [files.read(path).driver] if path is not None else []
         click.echo(json.dumps(files.json_schema(*own), indent=2))
