@@ -190,28 +190,33 @@ class _BaseStore:
         models_kpis: Mapping[str, Any] | None = None,
         get_kpi_labels: Callable[[Any], Any] | None = None,
     ) -> None:
-        self.important_files = [*important_files, *extra_mandatory_files]
-        # TOPSAIL's cache is a pickle, which is never read, nor written over.
-        self.cache_filename = f".{cache_filename.removesuffix('.pickle')}.matbench"
-        self.artifact_dirnames, self.artifact_paths = artifact_dirnames, artifact_paths
-        self.once, self.always = parse_once, parse_always
-        self.lts_payload_model, self.generate_lts_payload = lts_payload_model, generate_lts_payload
-        self.kpis = kpi.collect((models_kpis or {}).values())
-        self.get_kpi_labels = get_kpi_labels
+        self.once, self.always, self.artifact_paths = parse_once, parse_always, artifact_paths
         self._lock = threading.Lock()  # artifact_paths is the module's global
+        self.as_ours = engine_store.BaseStore(
+            parse_once=self.parse_once,
+            parse_always=self.parse_always,
+            # TOPSAIL's cache is a pickle, which is never read, nor written over.
+            cache_filename=f".{cache_filename.removesuffix('.pickle')}.matbench",
+            important_files=[*important_files, *extra_mandatory_files],
+            artifact_dirnames=artifact_dirnames,
+            models_kpis=kpi.collect((models_kpis or {}).values()),
+            lts_payload_model=lts_payload_model,
+            generate_lts_payload=generate_lts_payload,
+            get_kpi_labels=None if get_kpi_labels is None else lambda payload: _labels(get_kpi_labels(payload)),
+        )
 
     @staticmethod
     def register_important_file(test_dir: ArtifactPath, path: Any) -> ArtifactPath:
         return engine_store.register_important_file(test_dir, path)
 
     def is_important_file(self, path: Path) -> bool:
-        return any(path.match(pattern) for pattern in self.important_files)
+        return any(path.match(pattern) for pattern in self.as_ours.important_files)
 
     def is_mandatory_file(self, path: Path) -> bool:
         return path.name in ("settings", "settings.yaml", "exit_code", "config.yaml", "skip")
 
     def is_cache_file(self, path: Path) -> bool:
-        return path.name == self.cache_filename
+        return path.name == self.as_ours.cache_filename
 
     def build_lts_payloads(self) -> Iterator[Any]:
         return (entry.lts for entry in _under_way().matrix)
@@ -230,14 +235,15 @@ class _BaseStore:
             self.always(results, test_dir, dict(settings))
 
     def _resolve(self, test_dir: TestDirectory) -> None:
-        for name in vars(self.artifact_dirnames):
+        for name in vars(self.as_ours.artifact_dirnames):
             found = getattr(test_dir.artifact_paths, name)
             setattr(self.artifact_paths, name, None if found is None else Path(found.relative))
 
-    def labels(self, lts_payload: Any) -> dict[str, Any]:
-        said = self.get_kpi_labels(lts_payload) if self.get_kpi_labels else vars(lts_payload.metadata.settings)
-        said = said if isinstance(said, Mapping) else vars(said)
-        return {name: value for name, value in said.items() if name not in ("@timestamp", "timestamp", "test_uuid")}
+
+def _labels(said: Any) -> dict[str, Any]:
+    """What a module says of its labels, without what every KPI says of itself."""
+    said = said if isinstance(said, Mapping) else vars(said)
+    return {name: value for name, value in said.items() if name not in ("@timestamp", "timestamp", "test_uuid")}
 
 
 def _parsed_by(parse: Callable[..., None]) -> Callable[..., None]:
@@ -345,18 +351,7 @@ def workload(package: str, name: str | None = None, **more: Any) -> Workload:
     own = getattr(module.parse, "__self__", own)
     layouts = [_Rewriting(module.rewrite)] if module.rewrite else []
     if isinstance(own, _BaseStore):
-        base = engine_store.BaseStore(
-            parse_once=own.parse_once,
-            parse_always=own.parse_always,
-            cache_filename=own.cache_filename,
-            important_files=own.important_files,
-            artifact_dirnames=own.artifact_dirnames,
-            layouts=layouts,
-            models_kpis=own.kpis,
-            lts_payload_model=own.lts_payload_model,
-            generate_lts_payload=own.generate_lts_payload,
-            get_kpi_labels=own.labels if own.get_kpi_labels else None,
-        )
+        base = dataclasses.replace(own.as_ours, layouts=layouts)
     elif module.parse is not None:
         base = engine_store.BaseStore(parse_once=_nothing, parse_always=_parsed_by(module.parse), layouts=layouts)
     else:
