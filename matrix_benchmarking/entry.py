@@ -64,25 +64,19 @@ DID_NOT_FINISH = "did not finish"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
-    """What places a run in a history, known without loading its payload.
+    """What its payload says of a run of a history, known without loading it.
 
     Attributes:
-        time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
         schema_version: that of its payload; None for a run of a results tree, which is computed today.
-        start_us: when the test started; None where unknown.
-        host: what identifies the machine, as far as the payload has it: see :attr:`.Environment.host`.
     """
 
-    time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
     schema_version: str | None = None
-    start_us: int | None = None
-    host: str | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -103,7 +97,8 @@ class Entry:
         campaign: id of the start of a benchmark that measured it; None where none is recorded.
         round: which pass over the points of an interleaved campaign it belongs to, from 1; None for none.
         host: what tells its machine from others, as far as that is recorded: see :attr:`.Environment.host`.
-        span_us: when a test of a tree started and ended, in microseconds since 1970, UTC; None where unknown.
+        span_us: when it started and ended, in microseconds since 1970, UTC; None where unknown. A run of a history
+            whose end is unknown has its start there, too.
         measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
             tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.
         missing_files: the workload's important files that are not there.
@@ -157,6 +152,12 @@ class Entry:
     def lts(self) -> types.SimpleNamespace:
         """The lenient LTS payload, with ``metadata`` and ``results``."""
         return self.load_lts()
+
+    @property
+    def time_us(self) -> int | None:
+        """When the test ended, else when it started, in microseconds since 1970, UTC; None where unknown."""
+        start_us, end_us = self.span_us
+        return start_us if end_us is None else end_us
 
     @property
     def environment(self) -> Environment:

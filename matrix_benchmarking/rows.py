@@ -57,11 +57,6 @@ class Table(abc.ABC):
     def is_finite(self) -> bool:
         """False if a KPI is infinite or NaN; it may be where they are so large that their sum is."""
 
-    @property
-    @abc.abstractmethod
-    def has_facts(self) -> bool:
-        """Whether what places a test in a history is known of any without loading its payload."""
-
 
 class GivenTests(Table):
     """Entries that are there."""
@@ -94,10 +89,6 @@ class GivenTests(Table):
     @property
     def is_finite(self) -> bool:
         return all(map(math.isfinite, itertools.chain(*(entry.kpis.values() for entry in self._entries))))
-
-    @property
-    def has_facts(self) -> bool:
-        return any(entry.facts is not None for entry in self._entries)
 
     def _once(self, what: tuple[str, str], make: Callable[[], T]) -> T:
         if what not in self._known:
@@ -137,7 +128,7 @@ class ParsedTests(Table):
         if found is None:
             found = self._entries[place] = _Row.__new__(_Row)  # whose other fields are not set
             found._table, found._place = self, place
-            found.facts = found.recorded = found.kept_in = None  # a tree is no history
+            found.facts = found.recorded = found.kept_in = None
         return found
 
     def shared(self, name: str) -> Shared[Any]:
@@ -148,7 +139,7 @@ class ParsedTests(Table):
         return self._settings.get(name, ([NOT_SET], bytes(len(self))))
 
     def values(self, name: str, places: Iterable[int]) -> list[Any]:
-        if name == "kept_in":
+        if name in ("facts", "recorded", "kept_in"):  # a tree is no history
             return [None for _ in places]
         if name == "span_us":
             return [(self.columns.start_us[place], self.columns.end_us[place]) for place in places]
@@ -165,10 +156,6 @@ class ParsedTests(Table):
     @property
     def is_finite(self) -> bool:
         return all(column.is_finite for column in self.columns.kpis.values())
-
-    @property
-    def has_facts(self) -> bool:
-        return False
 
     def location(self, place: int) -> Path:
         relative = self.columns.path.raw(place)

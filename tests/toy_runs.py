@@ -42,11 +42,9 @@ def entry(run: dict[str, Any], number: int) -> Entry:
     labels = {name: value for name, value in run.items() if name not in NO_LABELS}
     day = run.get("day", number)
     facts = Facts(
-        None if day is None else day * DAY_US,
         labels,
         frozenset(run.get("other_units", ())),
         frozenset(run.get("other_directions", ())),
-        host=run.get("host"),
     )
     return Entry(
         settings={name: value for name, value in labels.items() if not isinstance(value, dict)},
@@ -56,6 +54,8 @@ def entry(run: dict[str, Any], number: int) -> Entry:
         exit_code=run.get("exit_code", 0),
         test_uuid=f"run {number}",
         kpis={name: run[name] for name in ("cost", "rate", "memory") if run.get(name) is not None},
+        host=run.get("host"),
+        span_us=(None, None if day is None else day * DAY_US),
         facts=facts,
         recorded=run.get("recorded"),
         kept_in="sqlite:///x.db",

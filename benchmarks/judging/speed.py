@@ -126,7 +126,8 @@ def _entry(labels: dict[str, object], day: int, kpis: dict[str, float]) -> Entry
         exit_code=0,
         test_uuid=name,
         kpis=kpis,
-        facts=Facts(day * DAY_US, labels, frozenset(), frozenset()),
+        span_us=(None, day * DAY_US),
+        facts=Facts(labels),
         recorded=None,
         kept_in="",
     )

@@ -12,7 +12,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..lts.read import host_of_entry, times_of_entry
 from ..matrix import Entry
 from ..rows import Rows
 from .points import keys
@@ -127,15 +126,12 @@ def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
 
 def _hosts_and_times(rows: Rows) -> tuple[Sequence[str | None], Sequence[tuple[float, float]]]:
     """The host of each of *rows*, and when it started and ended, in seconds since 1970; -inf where not known."""
-    if not rows.table.has_facts:
-        return rows.values("host"), [_seconds(start_us, end_us) for start_us, end_us in rows.values("span_us")]
-    hosts, spans = [host_of_entry(entry) for entry in rows], list[tuple[float, float]]()
-    for entry in rows:
-        start_us, end_us = times_of_entry(entry)
-        if start_us is None and end_us is None and entry.recorded is not None and entry.recorded[0]:
-            start_us = entry.recorded[1]
+    spans = []
+    for (start_us, end_us), recorded in zip(rows.values("span_us"), rows.values("recorded"), strict=True):
+        if start_us is None and end_us is None and recorded is not None and recorded[0]:
+            start_us = recorded[1]
         spans.append(_seconds(start_us, end_us))
-    return hosts, spans
+    return rows.values("host"), spans
 
 
 def _seconds(start_us: int | None, end_us: int | None) -> tuple[float, float]:

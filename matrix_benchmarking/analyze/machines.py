@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..filters import show
-from ..lts.read import host_of_entry
 from ..matrix import Entry
 from ..rows import Rows
 from ..workload import Workload
@@ -33,11 +32,6 @@ _NAMES_ONE = re.compile(
     r"(hw|hardware|cpu|gpu|device|accelerator|instance|node|machine|host)s?(_(type|model|name))?|vendor|hostname"
 )
 """Settings that say which machine it is: what differs in one of them is of another one, as everybody expects."""
-
-
-def of_each(rows: Rows) -> Sequence[str | None]:
-    """The machine of each of *rows*."""
-    return list(map(host_of_entry, rows)) if rows.table.has_facts else rows.values("host")
 
 
 def distance(some: Machines, others: Machines, *, is_among: bool = False) -> float:
@@ -63,7 +57,7 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
     def machines(side: Sequence[Entry]) -> Machines:
         key = tuple(map(id, side))  # the KPIs of the same runs share them
         if key not in of_runs:
-            of_runs[key] = collections.Counter(filter(None, map(host_of_entry, side)))
+            of_runs[key] = collections.Counter(filter(None, (entry.host for entry in side)))
         return of_runs[key]
 
     both = [(machines(old), machines(new)) for old, new in sides]
@@ -109,7 +103,7 @@ def ignored_since(sides: Sequence[Sides], names: Sequence[str]) -> str:
 
 def among_points(good: Rows, workload: Workload) -> Iterator[tuple[bool, str]]:
     """That points which are compared are of other machines than the rest, and whether as versions, or in a ranking."""
-    hosts = of_each(good)
+    hosts = good.values("host")
     whole = _whole({host for host in hosts if host})
     if len(whole) < 2:
         return

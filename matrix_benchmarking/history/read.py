@@ -21,12 +21,10 @@ from ..lts.read import (
     Others,
     doubts_of,
     entry_of,
-    facts_of_head,
     lts_in,
     no_payload,
     others_of,
     results_in,
-    time_of_entry,
 )
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -63,7 +61,8 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
             entry = entry_of(
                 run.head,
                 known[0],
-                facts_of_head(run.head, run.time_us, known[1]),
+                run.time_us,
+                known[1],
                 name=run.id,
                 location=NOWHERE,
                 test_uuid=run.id,
@@ -102,7 +101,7 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
         same = current.get(entry.test_uuid)
         if same is None and (described := measured.get(entry.measurement)) is not None:
             # Runs that took place at different times are repeats, however equal their artifacts.
-            is_same_time = len({time_of_entry(entry), time_of_entry(described)} - {None}) < 2
+            is_same_time = len({entry.time_us, described.time_us} - {None}) < 2
             same = described if id(described) not in known and is_same_time else None
         if same is None:
             kept.append(entry)

@@ -9,12 +9,12 @@ from .payloads import (
     validate,
     write_payloads,
 )
-from .read import facts_of_entry, read_matrix
+from .read import labels_of_entry, read_matrix
 
 __all__ = [
     "GoodRuns",
     "check_table_file",
-    "facts_of_entry",
+    "labels_of_entry",
     "listed",
     "payload_document",
     "payload_schema",

@@ -11,7 +11,7 @@ from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from ..workload import Workload
 from .payloads import PayloadProblem, json_bytes, payload_model, summary, validate
-from .read import facts_of_entry
+from .read import labels_of_entry
 
 
 class GoodRuns:
@@ -88,7 +88,7 @@ def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, str]]:
     keys = workload.regression.comparison_keys
     values = dict(entry.settings)
     if any(key not in values for key in keys):
-        values = {**(facts_of_entry(workload, entry).labels or {}), **values}
+        values = {**(labels_of_entry(workload, entry) or {}), **values}
     for key in keys:
         if values.get(key) is not None:
             yield f"{key} {values[key]!r}", f"{key} {show(values[key])}"

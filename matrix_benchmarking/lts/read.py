@@ -112,39 +112,13 @@ def others_of(workload: Workload, kpis: KPIs) -> Others:
     )
 
 
-def facts_of_head(head: Head, time_us: int | None, others: Others) -> Facts:
-    """The facts of a run that ended at *time_us*; its KPIs have the labels with which they were kept."""
-    labels = head.labels if isinstance(head.labels, dict) else None
-    return Facts(time_us, labels, *others, head.lts_schema_version, moments.time_us(head.start), head.host)
+def labels_of_entry(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
+    """The labels of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
 
-
-def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
-    """The facts of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
-
-    The labels are those that an upload would keep: a model may turn ``4`` into ``4.0``. That takes a millisecond.
+    They are those that an upload would keep: a model may turn ``4`` into ``4.0``. That takes a millisecond.
     """
     if entry.facts is not None:
-        return entry.facts
-    return Facts(time_of_entry(entry), _labels_to_keep(workload, entry))
-
-
-def times_of_entry(entry: Entry) -> tuple[int | None, int | None]:
-    """When the test started and ended, in microseconds since 1970; None where unknown, or, for the end, the start."""
-    return entry.span_us if entry.facts is None else (entry.facts.start_us, entry.facts.time_us)
-
-
-def time_of_entry(entry: Entry) -> int | None:
-    """When the test ended, else when it started, in microseconds since 1970."""
-    start_us, end_us = times_of_entry(entry)
-    return start_us if end_us is None else end_us
-
-
-def host_of_entry(entry: Entry) -> str | None:
-    """What tells the machine of a test from others; see :attr:`.Environment.host`."""
-    return entry.host if entry.facts is None else entry.facts.host
-
-
-def _labels_to_keep(workload: Workload, entry: Entry) -> Document | None:
+        return entry.facts.labels
     if workload.store.get_kpi_labels is None:
         return dict(entry.settings)
     payload, _ = validate(payload_model(workload), workload, entry)
@@ -238,8 +212,9 @@ def _read(path: Path) -> bytes:
         raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> Entry:
-    """The entry of a run, out of what is at hand of it; *names* are its KPIs', *others* further attributes.
+def entry_of(head: Head, names: Sequence[str], time_us: int | None, today: Others, **others: Any) -> Entry:
+    """The entry of a run that ended at *time_us*, out of what is at hand of it; *names* are its KPIs', which have the
+    labels with which they were kept, *today* what of them is otherwise now, *others* further attributes.
 
     Raises one of NO_PAYLOAD: it has no settings that can be, or a KPI whose value is no number.
     """
@@ -254,9 +229,11 @@ def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> E
         has_own_uuid=True,
         campaign=block.campaign,
         round=block.round,
+        host=head.host,
+        span_us=(moments.time_us(head.start), time_us),
         kpis=_kpis(names, head.values),
         missing_kpis=dict(head.missing_kpis or {}),
-        facts=facts,
+        facts=Facts(head.labels if isinstance(head.labels, dict) else None, *today, head.lts_schema_version),
         **others,
     )
 
@@ -273,7 +250,8 @@ def _entry(workload: Workload, name: str, path: Path, load: _Load) -> Entry | st
     entry = entry_of(
         head,
         [kpi.name for kpi in kpis],
-        facts_of_head(head, start_us if end_us is None else end_us, others_of(workload, kpis)),
+        start_us if end_us is None else end_us,
+        others_of(workload, kpis),
         location=path,
         name=name,
         measurement=metadata.get("measurement"),

@@ -309,7 +309,7 @@ class Catalogue:
         if run.kept_in is None:
             return run.name
         settings = variant_label(run.settings, (name for name in self.differing() if name in run.settings))
-        return " · ".join(filter(None, (settings, f"repeat {run.repeat}", time_text(run.facts))))
+        return " · ".join(filter(None, (settings, f"repeat {run.repeat}", time_text(run))))
 
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
         """A view of the whole matrix; of its variables those in *first* come first."""

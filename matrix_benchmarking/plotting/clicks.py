@@ -35,8 +35,7 @@ def hover(runs: Sequence[Entry], *lines: str) -> str:
     )
     settings = [f"{name} {show(value)}" for name, value in shared]
     names = (
-        run.name if run.kept_in is None else f"{time_text(run.facts)} {(run.test_uuid or '')[:8]}"
-        for run in runs[:NAMED]
+        run.name if run.kept_in is None else f"{time_text(run)} {(run.test_uuid or '')[:8]}" for run in runs[:NAMED]
     )
     named = " · ".join(cut_inside(name, LONGEST_NAME) for name in names)
     more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""

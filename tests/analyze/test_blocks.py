@@ -30,7 +30,9 @@ def run(point: Any, at: float | None, *, end: float | None = None, host: str | N
         location=Path("/nowhere"),
         name=f"{point} at {at}",
         exit_code=0,
-        facts=Facts(end_us, None, start_us=start_us, host=host),
+        host=host,
+        span_us=(start_us, end_us),
+        facts=Facts(None),
         **more,
     )
 
@@ -135,7 +137,7 @@ def test_runs_of_unknown_time_are_one_campaign_without_rounds_before_all_others(
 def test_where_only_the_end_or_the_start_is_known_it_stands_for_both() -> None:
     def at(start: int | None, end: int | None) -> Entry:
         entry = run("A", None)
-        entry.facts = Facts(end, None, start_us=start)
+        entry.span_us = start, end
         return entry
 
     apart = LONGEST_PAUSE_S * 10**6

@@ -17,7 +17,6 @@ from matrix_benchmarking.analyze.check import AnswerKind, Finding, findings
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis
-from matrix_benchmarking.lts.read import host_of_entry
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.runs.judging import compare
 
@@ -142,7 +141,7 @@ def test_the_machine_of_a_run_is_kept_in_the_payload_of_any_workload(tmp_path: P
     written.parent.mkdir()
     with written.open("wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
-    assert [host_of_entry(entry) for entry in lts.read_matrix(workload, written.parent)] == [OLD, None]
+    assert [entry.host for entry in lts.read_matrix(workload, written.parent)] == [OLD, None]
 
 
 @pytest.mark.parametrize(("pause_days", "said"), [(1, ""), (0, "3 campaigns of one side may be one campaign: ")])

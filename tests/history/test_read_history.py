@@ -38,6 +38,8 @@ def shown(entry: Entry) -> tuple[Any, ...]:
         entry.repeat,
         dict(entry.kpis),
         entry.exit_code,
+        entry.span_us,
+        entry.host,
         entry.facts,
         entry.problems,
     )
@@ -129,18 +131,16 @@ def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: W
     made = payload(1, labels={"a": 1}, unit="km/h", time="1970-01-01T01:00:00.000001+01:00")
     (entry,) = lts.read_matrix(speed, files_of(tmp_path, made))
     assert entry.facts is not None
-    assert (entry.facts.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
+    assert (entry.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
 
 
 def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workload, tmp_path: Path) -> None:
     made = payload(1)
     made["metadata"] |= {"start": "1970-01-01T00:00:00.000002Z", "environment": {"cpu_model": "Xeon", "gpus": [{}]}}
     (entry,) = lts.read_matrix(speed, files_of(tmp_path, made))
-    assert entry.facts is not None
-    assert (entry.facts.start_us, entry.facts.host) == (2, "Xeon")
+    assert (entry.span_us[0], entry.host) == (2, "Xeon")
     (bare,) = lts.read_matrix(speed, files_of(tmp_path, payload(1)))
-    assert bare.facts is not None
-    assert (bare.facts.start_us, bare.facts.host) == (None, None)
+    assert (bare.span_us[0], bare.host) == (None, None)
 
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-01-01T00:00:00", 5, None])

@@ -19,7 +19,7 @@ from matrix_benchmarking import history, lts, store, workload
 from matrix_benchmarking.history import Pushed, read, record, sameness
 from matrix_benchmarking.history.plan import Corrected, Refused
 from matrix_benchmarking.history.sameness import Difference
-from matrix_benchmarking.matrix import Facts, Matrix
+from matrix_benchmarking.matrix import Matrix
 
 SAMPLE = Path(__file__).parents[2] / "data" / "samples" / "encoder_bench"
 SETTINGS = {"hw_type": "cpu-1", "vus": 8, "batch_size": 32}
@@ -336,9 +336,7 @@ class TestATree:
     def test_a_repeat_with_equal_artifacts_is_another_run_beside_its_history(self, tmp_path, speed):
         write_test(tmp_path / "a", {"vus": 1}, files=speed_files(3))
         (entry,) = store.parse_tree(speed, tmp_path)
-        old, new = (
-            dataclasses.replace(entry, test_uuid=test_id(number), facts=Facts(number, None)) for number in (1, 2)
-        )
+        old, new = (dataclasses.replace(entry, test_uuid=test_id(number), span_us=(None, number)) for number in (1, 2))
         assert [each.test_uuid for each in read.with_past(Matrix([new]), Matrix([old]))] == [test_id(1), test_id(2)]
 
 

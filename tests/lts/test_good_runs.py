@@ -17,10 +17,10 @@ from matrix_benchmarking.workload import RegressionKeys, Workload
 def test_a_version_may_be_of_any_kind(lenient: Workload, make_entry: Callable[..., Entry], value: Any) -> None:
     workload = dataclasses.replace(lenient, regression=RegressionKeys(comparison_keys=["versions"]))
     failed, other = (
-        make_entry(name, exit_code=code, facts=Facts(None, {"versions": label}))
+        make_entry(name, exit_code=code, facts=Facts({"versions": label}))
         for name, code, label in (("failed", 1, value), ("other", 0, "1"))
     )
-    good = make_entry("good", facts=Facts(None, {"versions": value}))
+    good = make_entry("good", facts=Facts({"versions": value}))
     without = lts.versions_without([other], [failed, failed], workload)
     assert len(without) == 1
     assert without[0].startswith("versions ")

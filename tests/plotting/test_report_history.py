@@ -60,7 +60,7 @@ def run(version: Any, image: str, value: float, number: int = 0, **settings: Any
         exit_code=0,
         test_uuid=f"id-{name}",
         kpis={"cost": value},
-        facts=Facts(None, known),
+        facts=Facts(known),
     )
 
 
@@ -232,12 +232,12 @@ def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -
 def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
     timed = [run("1", "a", 1.0 + number, number) for number in range(3)]
     for number, entry in enumerate(timed):
-        entry.facts = Facts(number * 86_400_000_000, {"image": "a", "version": "1"})
+        entry.facts, entry.span_us = Facts({"image": "a", "version": "1"}), (None, number * 86_400_000_000)
     of = catalogue(toy, timed)
     assert figure(of).layout.xaxis.title.text == "end of the run (UTC)"
     assert "1970-01-03 00:00 UTC" in page(of)
     for number, entry in enumerate(timed):
-        entry.facts, entry.recorded = Facts(None, {"image": "a", "version": "1"}), (0, number)
+        entry.span_us, entry.recorded = (None, None), (0, number)
     assert figure(catalogue(toy, timed)).layout.xaxis.title.text == "run"
 
 
@@ -255,7 +255,7 @@ def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> 
     assert drawn.layout.xaxis.ticktext[-1] == "2.59"
     named = runs(["v" * 400, f"{HOSTILE}" * 20], {"image " * 80: 2.0, "i" * 400: 1.0})
     for number, entry in enumerate(named):
-        entry.facts = Facts(number, dict(entry.settings))
+        entry.facts, entry.span_us = Facts(dict(entry.settings)), (None, number)
     long = catalogue(toy, named)
     assert all(len(text) <= 60 for text in figure(long).layout.xaxis.ticktext)
     assert all(len(note.text) < 90 for note in figure(long).layout.annotations)
@@ -313,7 +313,7 @@ def test_a_run_of_a_history_is_named_by_what_tells_it_from_others_and_has_its_id
     entries = [run(version, "onnx", 1.0, number) for version in ("1.2", "1.3") for number in range(2)]
     for number, one in enumerate(entries):
         one.kept_in, one.test_uuid = "sqlite:///x.db", f"id-{number}"
-        one.name, one.facts = f"id-{number}", Facts(1_700_000_000_000_000, None)
+        one.name, one.span_us = f"id-{number}", (None, 1_700_000_000_000_000)
     plot = catalogue_of(Study(Matrix(entries), toy)).plot(KPIHistory.name)
     shown = StaticHTML().render(plot.link(entries[3]))
     assert shown == '<span title="id-3 in sqlite:///x.db">version 1.3 · repeat 1 · 2023-11-14 22:13 UTC</span>'

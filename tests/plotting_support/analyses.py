@@ -51,7 +51,8 @@ def run(version: str, image: str, value: float, *, place: int = 0, repeat: int =
         exit_code=0,
         test_uuid=f"id-{image[:30]}-{place}-{repeat}",
         kpis={"latency": value},
-        facts=Facts(START_US + place * DAY_US + len(version), known),
+        span_us=(None, START_US + place * DAY_US + len(version)),
+        facts=Facts(known),
     )
 
 

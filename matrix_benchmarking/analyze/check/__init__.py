@@ -15,7 +15,7 @@ from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..machines import among_points, of_each
+from ..machines import among_points
 from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
@@ -120,7 +120,8 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         )
         what = f"{runs_have(measured)} {same}"
         yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
-    twins = _alike(good, list(map(_identity, good))) if good.table.has_facts else ()
+    of_history = [facts is not None for facts in good.values("facts")]
+    twins = _alike(good, [_identity(good[place]) if is_kept else None for place, is_kept in enumerate(of_history)])
     if twins:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _hosts(good)
@@ -162,17 +163,17 @@ def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:
 
 def _identity(entry: Entry) -> object:
     """The settings, the repeat and the time of a run of a history; None where that is unknown."""
-    if entry.facts is None or entry.facts.time_us is None:
+    if entry.time_us is None:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
-    return settings, entry.repeat, entry.facts.time_us
+    return settings, entry.repeat, entry.time_us
 
 
 def _hosts(good: Rows) -> Iterator[Finding]:
     """Campaigns, each one start of a benchmark on one host, whose runs are of several."""
     campaigns = good.having("campaign")
     hosts: dict[str, set[str]] = {}
-    for campaign, host in zip(campaigns.values("campaign"), of_each(campaigns), strict=True):
+    for campaign, host in zip(campaigns.values("campaign"), campaigns.values("host"), strict=True):
         hosts.setdefault(campaign, set()).update([host] if host else [])
     torn = campaigns.where(len(hosts[campaign]) > 1 for campaign in campaigns.values("campaign"))
     if torn:
@@ -195,11 +196,8 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 
 def _schemas(matrix: Matrix) -> Iterator[Finding]:
     """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
-    if not matrix.entries.table.has_facts:
-        return
-    versions = collections.Counter(
-        str(entry.facts.schema_version) for entry in matrix if entry.facts is not None and entry.facts.schema_version
-    )
+    said = (each.schema_version for each in matrix.entries.values("facts") if each is not None)
+    versions = collections.Counter(str(version) for version in said if version)
     if len(versions) > 1:
         counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
         what = f"KPIs were computed by several versions of the payload's schema ({counts})"

@@ -191,7 +191,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
     """The findings on names of *workload* and of *prices* that match nothing in *matrix*; none for an empty one."""
     if not len(matrix):
         return
-    facts = [entry.facts for entry in matrix] if matrix.entries.table.has_facts else []
+    facts = matrix.entries.values("facts")
     labels = (each.labels for each in facts if each is not None and each.labels is not None)
     known, of_model, unused = set(matrix.entries.names()).union(*labels), workload.label_names, []
     for name, kind in _names(workload).items():
@@ -329,6 +329,6 @@ def label_findings(good: Rows, all_points: Points, workload: Workload) -> Iterat
 
 def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:
     try:
-        return lts.facts_of_entry(workload, entry).labels
+        return lts.labels_of_entry(workload, entry)
     except MatbenchError:  # what it was read from is gone since
         return None

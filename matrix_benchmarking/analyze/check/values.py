@@ -94,7 +94,9 @@ def _is_apart(less: Sequence[float], more: Sequence[float]) -> bool:
 def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
     """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
     columns = [good.kpi(name) for name in good.kpi_names()]
-    starts = [start for start, _ in good.values("span_us")]
+    # Those of a history are told apart by their times elsewhere.
+    of_tree = (facts is None for facts in good.values("facts"))
+    starts = [start if is_here else None for (start, _), is_here in zip(good.values("span_us"), of_tree, strict=True)]
     same: list[int] = []
     for places in points:
         if any(len({column[place] for place in places}) == len(places) for column in columns):

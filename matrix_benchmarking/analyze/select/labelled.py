@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ... import lts
 from ...errors import did_you_mean
 from ...history.records import URLS_LABEL
-from ...lts.read import time_of_entry
-from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
+from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...workload import Workload
 
 Labels = Mapping[str, object]  # values by name; types count
@@ -24,22 +23,12 @@ class LabelledRun:
     """A successful run with what places it in a series, whatever the KPI. Runs of one series share what they can."""
 
     entry: Entry
-    workload: Workload
-    facts: Facts | None  # what its payload says; None where it isn't at hand
     labels: Labels  # without comparison and ignored keys
     key: LabelsKey  # what identifies them
     versions: Labels  # the values of the comparison keys; NOT_SET where it has none
     is_current: bool  # it is from the results at hand, beside others from a history
     names: frozenset[str]  # of all its labels, comparison and ignored keys among them
-    is_timed: bool  # its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms
-
-    def load_time(self) -> int | None:
-        """When it ended, in microseconds since 1970; None where unknown."""
-        if self.facts is None and (known := time_of_entry(self.entry)) is not None:
-            return known
-        if self.facts is None:
-            self.facts = lts.facts_of_entry(self.workload, self.entry)
-        return self.facts.time_us
+    is_timed: bool  # its time is known, or its payload was looked at and doesn't say it
 
 
 def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool = False) -> list[LabelledRun]:
@@ -65,7 +54,7 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         is_ignored = any(name in settings and typed(settings[name]) in values for name, values in ignored.items())
         if entry.failed or not entry.kpis or is_ignored:
             continue
-        facts, labels = _labels(entry, workload, by_settings=by_settings)
+        is_read, labels = _labels(entry, workload, by_settings=by_settings)
         if labels is None:
             continue
         kept = {name: value for name, value in labels.items() if name not in apart}
@@ -74,8 +63,8 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         versions = {name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys}
         is_current = is_beside_history and entry.kept_in is None
         names = known_names.setdefault(names := frozenset(labels), names)
-        is_timed = facts is not None or time_of_entry(entry) is not None
-        runs.append(LabelledRun(entry, workload, facts, series_labels, key, versions, is_current, names, is_timed))
+        is_timed = is_read or entry.time_us is not None
+        runs.append(LabelledRun(entry, series_labels, key, versions, is_current, names, is_timed))
     return runs
 
 
@@ -115,13 +104,12 @@ def hashable(value: object) -> object:
     return value if value is NOT_SET or value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
-def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[Facts | None, Labels | None]:
-    """What the run's payload says, None where that isn't loaded, and its labels."""
+def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[bool, Labels | None]:
+    """Whether it is known what the run's payload says, and its labels."""
     is_said = by_settings and all(name in entry.settings for name in workload.regression.comparison_keys)
     if entry.facts is None and (is_said or workload.store.get_kpi_labels is None):
-        return None, entry.settings
-    facts = lts.facts_of_entry(workload, entry)
-    return facts, facts.labels
+        return False, entry.settings
+    return True, lts.labels_of_entry(workload, entry)
 
 
 def _version(name: str, labels: Labels, entry: Entry) -> object:

@@ -218,7 +218,7 @@ class Order:
         found = [told, declared(self._workload, versions) if is_axis else None, of_names(versions)]
         sources = [source for source in found if source is not None]
         is_enough = any(len(set(source.extents.values())) == len(versions) for source in sources)
-        return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), loads=not is_enough)]
+        return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), dated=not is_enough)]
 
     def _order_of_runs(self) -> Placed:
         items = [run_id(run) for run in self._runs]

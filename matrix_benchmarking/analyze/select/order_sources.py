@@ -100,17 +100,17 @@ def of_names(versions: Mapping[Item, object]) -> Source | None:
     return Source.of_versions("their numbers" if kind == NUMBERED else "their dates", places, versions)
 
 
-def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, loads: bool = True) -> list[Source]:
+def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, dated: bool = True) -> list[Source]:
     """The times, the order in which a history first saw the runs, and that of the directories, as far as they go.
 
-    *item* is what a run stands for: its version, or itself. With *loads* times are asked for that aren't at hand.
+    *item* is what a run stands for: its version, or itself. Times count where all are known or, if *dated*, some.
     """
     numbers = _numbers(runs)
     ways: list[tuple[str, Callable[[LabelledRun], Place]]] = [
         ("the order in which the history first saw them", _recorded),
         ("the names of the directories", lambda run: numbers.get(id(run))),
     ]
-    if loads or all(run.is_timed for run in runs):
+    if dated or all(run.is_timed for run in runs):
         ways.insert(0, ("the times", _moment))
     sources = [Source(name, _extents(runs, item, place)) for name, place in ways]
     return [source for source in sources if source.extents]
@@ -129,7 +129,7 @@ def _extents(
 
 def _moment(run: LabelledRun) -> float | None:
     """When a run ended; the results at hand are newer than what is recorded of others."""
-    time_us = run.load_time()
+    time_us = run.entry.time_us
     return time_us if time_us is not None else _LAST if run.is_current else None
 
 

@@ -67,7 +67,7 @@ def select(
     notes = _about_entries(entries, runs, workload)
     if since_us is not None:
         every = len(runs)
-        runs = [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us]
+        runs = [run for run in runs if (time_us := run.entry.time_us) is not None and time_us >= since_us]
         if early := every - len(runs):
             notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(runs, workload, now_us)
@@ -173,7 +173,7 @@ def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | N
         notes.append(f"all runs have the same {keys}: they are put in order run by run")
     notes += _changed_labels(runs)
     if now_us is not None:
-        times = [time_us for run in runs if run.is_timed and (time_us := run.load_time()) is not None]
+        times = [time_us for run in runs if (time_us := run.entry.time_us) is not None]
         late = sum(time_us > now_us + DAY_US for time_us in times)
         if late:
             notes.append(f"{count_of(late, 'run')} dated in the future: a clock was wrong")

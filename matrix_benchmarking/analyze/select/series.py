@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from ...filters import exact, show
 from ...history.records import digest, moment
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, Facts, typed
+from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..intervals import Sample, summarise
 from ..words import value_label
@@ -171,9 +171,10 @@ def _refusal(run: LabelledRun, kpi: KPIDefinition) -> str:
         return f"{kpi.name} is no finite number"
     if run.entry.implausible:
         return "values of the run can't be"
-    if run.facts is not None and kpi.name in run.facts.other_units:
+    facts = run.entry.facts
+    if facts is not None and kpi.name in facts.other_units:
         return f"{kpi.name} is in another unit than {kpi.unit or 'today'}"
-    if run.facts is not None and kpi.name in run.facts.other_directions:
+    if facts is not None and kpi.name in facts.other_directions:
         return f"{kpi.name} was better the other way round, and {kpi.direction} today"
     return ""
 
@@ -243,7 +244,7 @@ def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_
 
 
 def _time_us(of: tuple[LabelledRun, Step]) -> float:
-    time_us = of[0].load_time()
+    time_us = of[0].entry.time_us
     return -math.inf if time_us is None else time_us
 
 
@@ -251,7 +252,7 @@ def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -
     values = [run.entry.kpis[kpi.name] for run in runs]
     return SeriesPoint(
         versions=runs[0].versions,
-        time_us=runs[-1].load_time() if is_timed else None,
+        time_us=runs[-1].entry.time_us if is_timed else None,
         sample=summarise(values),
         minimum=min(values),
         maximum=max(values),
@@ -303,9 +304,9 @@ def _step_texts(steps: Sequence[Labels], axis: str | None) -> list[str]:
     return texts
 
 
-def time_text(of: SeriesPoint | Facts | None) -> str:
-    """When a run, or the newest one of a point, ended; empty where that isn't at hand."""
-    return "" if of is None or of.time_us is None else moment(of.time_us).strftime("%Y-%m-%d %H:%M UTC")
+def time_text(of: SeriesPoint | Entry) -> str:
+    """When a run, or the newest one of a point, ended; empty where that isn't known."""
+    return "" if of.time_us is None else moment(of.time_us).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def value_text(kpi: KPIDefinition, point: SeriesPoint) -> str:

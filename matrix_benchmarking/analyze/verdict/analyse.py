@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
-from ...lts.read import times_of_entry
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
@@ -120,7 +119,7 @@ def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
     distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
     entries = {id(entry): entry for one in distinct.values() for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
-    times = {each: [time for time in times_of_entry(entry) if time] for each, entry in entries.items()}
+    times = {each: [time for time in entry.span_us if time] for each, entry in entries.items()}
     undated = {each for each, entry in entries.items() if entry.campaign is None and not times[each]}
 
     def block(entry: Entry, at: int, *, in_turn: bool) -> tuple[int, int | None]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
 from ...filters import show
-from ...lts.read import times_of_entry
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
@@ -257,7 +256,7 @@ def _starts(runs: Iterable[Entry], question: Question) -> dict[Block, int]:
     """By block when the first of the *runs* began; of unknown times nothing."""
     found: dict[Block, int] = {}
     for run in runs:
-        block, start_us = question.blocks.of(run), times_of_entry(run)[0]
+        block, start_us = question.blocks.of(run), run.span_us[0]
         if start_us is not None:
             found[block] = min(start_us, found.get(block, start_us))
     return found

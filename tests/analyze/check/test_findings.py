@@ -85,7 +85,7 @@ def test_a_campaign_whose_runs_are_of_two_machines_is_found() -> None:
         made = [
             dataclasses.replace(run, campaign=campaign, host=host, facts=facts)
             for run, (campaign, host) in zip(runs, of, strict=True)
-            for facts in [dataclasses.replace(run.facts, host=host) if is_history and run.facts else None]
+            for facts in [run.facts if is_history else None]
         ]
         (torn,) = [one for one in findings(Matrix(made), toy_runs.workload()) if one.kind == "hosts"]
         assert torn.sentence.startswith(
@@ -141,7 +141,7 @@ def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
 def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
     runs = entries({"version": "1"}, {"version": "1"}, {"version": "2"})
     for run, version in zip(runs, ("1.0", "1.0", "1.1"), strict=True):
-        run.facts = dataclasses.replace(run.facts or Facts(None, None), schema_version=version)
+        run.facts = dataclasses.replace(run.facts or Facts(None), schema_version=version)
     (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "schemas"]
     assert found.sentence.startswith(
         "KPIs were computed by several versions of the payload's schema (1.0: 2 runs | 1.1:"
@@ -299,7 +299,7 @@ def test_names_that_no_run_has_are_one_finding() -> None:
         toy_runs.workload(ignored_keys=["urls"]), gates=(Gate(kpi="memory"),), group_keys=("task", "version", "node")
     )
     runs = [dataclasses.replace(run, kpis={"cost": 1.0}) for run in entries({"version": "1", "node": {"cpus": 2}}, {})]
-    runs[1].facts = Facts(None, None)
+    runs[1].span_us = None, None
     found = {one.kind: one.sentence for one in findings(Matrix(runs), workload, {"l4": 1.0, "aws/t4": 2.0})}
     assert found["unused-name"] == "The workload uses what no run has: urls (ignored key) and task (group key)."
     assert found["unused-price"] == "No run uses the prices of l4 and aws/t4."
@@ -337,7 +337,7 @@ def labelled_workload(**keys: Any) -> Workload:
 
 
 def with_labels(run: Entry, **labels: Any) -> Entry:
-    return dataclasses.replace(run, facts=Facts(0, labels))
+    return dataclasses.replace(run, facts=Facts(labels), span_us=(None, 0))
 
 
 def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
@@ -423,7 +423,8 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
 def test_repeats_with_the_time_and_the_values_of_another_are_copies_where_times_are_of_one_run_each() -> None:
     def found(*runs: tuple[int | None, float]) -> list[list[str]]:
         made = entries(*({"version": "1", "cost": cost} for _, cost in runs))
-        timed = [dataclasses.replace(run, span_us=(start, None)) for run, (start, _) in zip(made, runs, strict=True)]
+        spans = [(start, None) for start, _ in runs]
+        timed = [dataclasses.replace(run, span_us=span, facts=None) for run, span in zip(made, spans, strict=True)]
         of = findings(Matrix(timed), toy_runs.workload())
         return [list(one.runs) for one in of if one.kind == "same-values"]
 

@@ -37,7 +37,8 @@ def test_results_at_hand_of_one_version_have_no_order() -> None:
 def test_an_order_of_results_at_hand_loads_no_payload() -> None:
     toy = toy_runs.workload()
     toy = dataclasses.replace(toy, store=dataclasses.replace(toy.store, get_kpi_labels=lambda lts: {}))
-    runs = entries({"version": "1"}, {"version": "2"}, kept_in=None, facts=None, load_lts=lambda: 1 / 0)
+    of_tree = {"kept_in": None, "facts": None, "span_us": (None, None), "load_lts": lambda: 1 / 0}
+    runs = entries({"version": "1"}, {"version": "2"}, **of_tree)
     order = Study(Matrix(runs), toy).order_at_hand
     assert order is not None
     assert order.newest == "2"

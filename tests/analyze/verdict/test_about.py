@@ -158,8 +158,7 @@ def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[i
     for number, (version, minute, more) in enumerate(runs):
         one = entry({"version": f"1.{version}", "cost": 100.0, "day": None}, number)
         time = None if minute is None else int(minute * 60e6) + 10**12
-        assert one.facts is not None
-        made.append(dataclasses.replace(one, facts=dataclasses.replace(one.facts, time_us=time, start_us=time), **more))
+        made.append(dataclasses.replace(one, span_us=(time, time), **more))
     series = select(made, workload(), kpi_filter=["cost"]).series[0]
     return [list(point) for point in of._blocks([series])(series)]
 

@@ -157,7 +157,7 @@ def all_day(minutes: float, versions: int, steps: dict[int, float], shuffled: bo
 
 
 def _at(run: Entry, end_us: int) -> Entry:
-    return dataclasses.replace(run, facts=dataclasses.replace(run.facts, time_us=end_us, start_us=end_us - 20 * 10**6))
+    return dataclasses.replace(run, span_us=(end_us - 20 * 10**6, end_us))
 
 
 @pytest.mark.parametrize("minutes", [2, 10, 24 * 60])
@@ -170,7 +170,7 @@ def test_a_campaign_without_an_order_of_versions_or_without_versions_before_stay
     assert analyse(all_day(2, 24, {20: 115}, shuffled=True)).verdicts[0].outcome is not Outcome.REGRESSION
     night = [*history(20, repeats=3)]  # one a day
     evening = all_day(2, 28, {20: 115})[60:]
-    late = [_at(one, 10**14 + (one.facts.time_us or 0)) for one in evening]
+    late = [_at(one, 10**14 + (one.time_us or 0)) for one in evening]
     assert analyse([*night, *late]).verdicts[0].outcome is Outcome.SUSPECTED
     recorded = [dataclasses.replace(one, campaign="evening") for one in late]
     assert analyse([*night, *recorded]).verdicts[0].outcome is Outcome.SUSPECTED

@@ -460,8 +460,7 @@ def test_that_one_side_was_always_measured_before_the_other_is_said(*, is_shuffl
             is_swapped = is_shuffled and place == 3
             minute = 60 * (run.round or 0) + 10 * (1 - side if is_swapped else side)
             start_us = (1_700_000_000 + 60 * minute) * 1_000_000
-            assert run.facts is not None
-            run.facts = dataclasses.replace(run.facts, time_us=start_us + 30_000_000, start_us=start_us)
+            run.span_us = start_us, start_us + 30_000_000
     said = compare(old, new).beside
     assert said == (
         ""
