@@ -97,13 +97,14 @@ def read_regular(path: str | os.PathLike[str], limit: int = -1) -> bytes:
     Raises:
         OSError: it can't be read, or is not a regular file.
     """
-    with open(path, "rb", buffering=0, opener=_open_without_blocking) as stream:
+    with open(path, "rb", buffering=0, opener=open_without_blocking) as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
         return stream.read(limit)
 
 
-def _open_without_blocking(path: str, flags: int) -> int:
+def open_without_blocking(path: str, flags: int) -> int:
+    """An opener for :func:`open`, which a pipe or a device in the place of a file does not block."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import bucket
 from ..errors import HistoryError, needing
+from ..files import open_without_blocking
 from .location import engine
 from .port import Storage
 
@@ -69,7 +70,7 @@ def files_in(directory: str) -> list[str]:
 
 def _has_mark(path: str) -> bool:
     """True for a file with our mark in its footer; it takes no library to see that."""
-    with contextlib.suppress(OSError), open(path, "rb", opener=_without_blocking) as stream:
+    with contextlib.suppress(OSError), open(path, "rb", opener=open_without_blocking) as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - 8))
         end = stream.read()
@@ -78,7 +79,3 @@ def _has_mark(path: str) -> bool:
             stream.seek(size - 8 - length)
             return MARK in stream.read(length)
     return False
-
-
-def _without_blocking(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)
