@@ -107,7 +107,7 @@ class Entry:
         warnings: what the workload says makes this test's numbers doubtful.
         implausible: values that can't be, a sentence each: none of the run's numbers is believed.
         harmless: what else can't be, or isn't known, and spoils no number, such as a date in the future.
-        facts: what places it in a history; None where only its payload says, which has to be loaded for it.
+        facts: what its payload says of it; None where that has to be loaded for it, as of a test of a tree.
         recorded: when a history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
             the order of insertion); equal for runs of one upload; None where it is in no history that was read.
         kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
