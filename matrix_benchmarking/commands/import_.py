@@ -14,7 +14,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.readers import WrittenTwoWays, failed_with, field_name, is_no_number, rows
+from ..store.readers import WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
@@ -121,7 +121,7 @@ def command(
     apart = "are one number, and stay apart as they are written, like all cells of this column"
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
     unnamed = [column for column in columns if column not in named]
-    warn(_unread(file, unnamed, settings, kpi))
+    warn(_unread(file, unnamed, settings, kpi, time))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):
@@ -149,7 +149,11 @@ def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[s
 
 
 def _unread(
-    file: ArtifactPath, columns: Sequence[str], settings: Sequence[str], kpis: Sequence[tuple[str, str, str]]
+    file: ArtifactPath,
+    columns: Sequence[str],
+    settings: Sequence[str],
+    kpis: Sequence[tuple[str, str, str]],
+    time: str | None,
 ) -> list[str]:
     """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0."""
     names = ", ".join(column for column in columns if column != "exit_code")  # which says what failed
@@ -163,6 +167,11 @@ def _unread(
         total += 1
         if isinstance(row, str):
             bad.append(f"row {number} {row}")
+            continue
+        try:
+            moment_of(row.get(time or ""))
+        except ValueError as error:
+            bad.append(f"row {number} {error}")
             continue
         failed += bool(failed_with(row))
         for name in settings:

@@ -252,7 +252,7 @@ class TableReader:
         }
         rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
         if self.time is not None:
-            results["start"] = _time(rest.pop(self.time, None))
+            results["start"] = moment_of(rest.pop(self.time, None))
         if code := failed_with(rest):
             results["exit_code"] = code
         return f"row {number}", settings, {**results, "row": rest}
@@ -385,7 +385,8 @@ def is_no_number(value: Scalar) -> bool:
     return isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
 
 
-def _time(value: object) -> dt.datetime | None:
+def moment_of(value: object) -> dt.datetime | None:
+    """The time in a cell, None for an empty one; ValueError says as a half sentence that it is none."""
     if value is None:
         return None
     try:

@@ -74,6 +74,13 @@ def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: C
     assert "gain: below" not in said
 
 
+def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
+    table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
+    said = "2 of 4 rows can't be read: row 3 has 'yesterday' where an ISO 8601 time is expected"
+    assert said in capsys.readouterr().err
+
+
 def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:
     table.write_text("image,batch,rate\na,1,10\n,8,11\nb,1,20\n,8,21\n")
     assert main(["import", "runs.csv", "--settings=image,batch", "--kpi=rate:higher"]) == 0
