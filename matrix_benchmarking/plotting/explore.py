@@ -108,11 +108,13 @@ class ExploreReport(Report):
             if not run.failed and not run.implausible and filter_language.matches(wanted, run.settings, run.repeat)
         ]
 
-    @functools.cached_property
-    def _refused(self) -> Mapping[int, str]:
-        """By identity the runs that a gate refuses, and why."""
+    def _refused(self, chosen: Chosen) -> Mapping[int, str]:
+        """By identity the runs that can't be the best, and why: a gate, or an older version where none is shown."""
+        newest, found = self.study.of_all.newest, dict[int, str]()
+        if newest is not None and newest.key not in chosen.shown:
+            found = {id(run): f"not of the newest {newest.key}" for run in newest.others}
         excluded = select(self.matrix, self.workload)[1] if self.workload.gates else []
-        return {id(one.entry): one.kind for one in excluded if one.cause is ExclusionCause.GATED}
+        return found | {id(one.entry): one.kind for one in excluded if one.cause is ExclusionCause.GATED}
 
     def draw(self, view: View) -> list[Node]:
         controls = self.controls()
@@ -155,7 +157,7 @@ class ExploreReport(Report):
         )
 
     def _marks(self, chosen: Chosen) -> list[Mark]:
-        marks = []
+        marks, refused = [], self._refused(chosen)
         for runs in by_point(self._runs):
             having = [run for run in runs if chosen.y.name in run.kpis]
             if chosen.x_kpi is not None:
@@ -166,7 +168,8 @@ class ExploreReport(Report):
             if chosen.x_kpi is not None:
                 x = intervals.summarise([run.kpis[chosen.x] for run in having]).mean / chosen.x_kpi.divisor
             y, low, high = mean_of([run.kpis[chosen.y.name] for run in having])
-            marks.append(Mark(having, x, y, low, high, any(id(run) in self._refused for run in having)))
+            why = [refused.get(id(run), "") for run in having]
+            marks.append(Mark(having, x, y, low, high, why[0] if all(why) else ""))
         return marks
 
     def _panels(self, marks: Sequence[Mark], chosen: Chosen) -> list[tuple[str, list[Mark]]]:
@@ -181,23 +184,23 @@ class ExploreReport(Report):
         return list(zip(titles, panels.values(), strict=True))
 
     def _said(self, marks: Sequence[Mark], panels: Sequence[object], chosen: Chosen) -> list[str]:
-        refused = [mark for mark in marks if mark.is_refused]
-        good = [mark for mark in marks if not mark.is_refused] or marks
-        best = (min if chosen.y.lower_better else max)(good, key=lambda mark: mark.y)
-        direction = {True: "Lowest", False: "Highest", None: "Highest"}[chosen.y.lower_better]
-        settings = best.runs[0].settings
-        where = tuning_label(settings, varying(mark.runs[0].settings for mark in marks)) or "all settings"
-        said = [f"{direction} {chosen.y.name} of {count_of(len(good), 'point')}: {chosen.y.show(best.y)} at {where}."]
+        refused = [mark for mark in marks if mark.refused]
+        said = []
+        if good := [mark for mark in marks if not mark.refused]:
+            best = (min if chosen.y.lower_better else max)(good, key=lambda mark: mark.y)
+            direction = "Lowest" if chosen.y.lower_better else "Highest"
+            where = tuning_label(best.runs[0].settings, varying(mark.runs[0].settings for mark in marks))
+            newest, among = self.study.of_all.newest, count_of(len(good), "point")
+            among += f" of all {newest.of} versions" if newest is not None and newest.key in chosen.shown else ""
+            said = [f"{direction} {chosen.y.name} of {among}: {chosen.y.show(best.y)} at {where or 'all settings'}."]
         if refused:
-            reasons = dict.fromkeys(self._refused[id(run)] for mark in refused for run in mark.runs)
-            why = named(list(reasons), 2)
+            why = named(list(dict.fromkeys(mark.refused for mark in refused)), 2)
             said.append(f"{count_of(len(refused), 'point')} can't be the best, drawn hollow: {why}.")
         if not chosen.has_dots and any(mark.low is not None for mark in marks):
             said.append(
                 "Each 95 % interval is of the point's own runs alone; the ranking's know the noise of all points."
             )
-        shown = {chosen.x, chosen.colour, chosen.panels}
-        others = [name for name in varying(mark.runs[0].settings for mark in marks) if name not in shown]
+        others = [name for name in varying(mark.runs[0].settings for mark in marks) if name not in chosen.shown]
         alone = collections.Counter(
             (
                 typed(mark.x),

@@ -36,6 +36,10 @@ class Chosen:
     has_dots: bool
     logarithmic: str
 
+    @property
+    def shown(self) -> set[str | None]:
+        return {self.x, self.colour, self.panels}
+
     def is_log(self, axis: str) -> bool:
         return axis in self.logarithmic.split(" and ")
 
@@ -49,10 +53,10 @@ class Mark:
     y: float
     low: float | None
     high: float | None
-    is_refused: bool = False  # by a gate: it can't be the best, and is drawn hollow
+    refused: str = ""  # why it can't be the best, and is drawn hollow; empty where it can
 
     def symbol(self, of_its_colour: str) -> str:
-        return f"{of_its_colour}-open" if self.is_refused else of_its_colour
+        return f"{of_its_colour}-open" if self.refused else of_its_colour
 
 
 def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]:

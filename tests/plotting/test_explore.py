@@ -16,7 +16,7 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
-from matrix_benchmarking.workload import BaseStore, Gate, Workload
+from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
 
 
 @kpi.LowerBetter
@@ -155,3 +155,27 @@ def test_points_that_a_gate_refuses_are_hollow_and_never_the_lowest(toy: Workloa
         ["circle", "circle", "circle-open"],
         ["square", "square", "square-open"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("cfg", "said", "hollow"),
+    [
+        ({"colour": "none"}, "Lowest cost of 3 points: 3.00 USD at vus 4, version 2.", 3),
+        ({"colour": "version"}, "Lowest cost of 6 points of all 2 versions: 2.00 USD at vus 4, version 1.", 0),
+    ],
+)
+def test_the_lowest_is_of_the_newest_version_unless_versions_are_shown(
+    toy: Workload, cfg: Mapping[str, Any], said: str, hollow: int
+) -> None:
+    versioned = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=["version"]))
+    runs = [
+        dataclasses.replace(one, settings={**one.settings, "version": version}, name=name, test_uuid=name)
+        for version in (1, 2)
+        for vus in (1, 2, 4)
+        for one in [entry("a", vus, 7.0 + version - 1.5 * vus)]
+        for name in [f"{one.name}-{version}"]
+    ]
+    figure, text = drawn(study(versioned, runs), x="vus", panels="none", **cfg)
+    assert said in text
+    assert sum(symbol.endswith("-open") for trace in figure.data for symbol in trace.marker.symbol) == hollow
+    assert (f"{hollow} points can&#x27;t be the best, drawn hollow: not of the newest version." in text) == bool(hollow)

@@ -97,6 +97,9 @@ def test_a_limit_leaves_the_points_of_all_versions_that_keep_it(study: Study) ->
     catalogue = catalogue_of(under)
     _, said = catalogue.plot("Pareto front").do_plot(*catalogue.arguments())
     assert any("9 not sure to keep the limit" in each for each in said)
+    for name in ("Pareto front", "At a user's speed", "Highest load under limits"):
+        _, (first, *_) = catalogue.plot(name).do_plot(*catalogue.arguments())
+        assert first.startswith(f"Of all {under.best.newest.of} versions: ")
 
 
 def test_the_front_says_who_is_best_at_a_users_speed(study: Study) -> None:

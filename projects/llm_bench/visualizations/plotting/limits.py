@@ -17,7 +17,7 @@ from matrix_benchmarking.plotting import Plot, View
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, table
 
-from .spots import group_choice, known, label_of, names_of_variants, shown_group
+from .spots import group_choice, known, label_of, names_of_variants, of_versions, shown_group
 
 if TYPE_CHECKING:
     from matrix_benchmarking.plotting import Drawn
@@ -80,7 +80,8 @@ class HighestLoad(Plot):
         rows = highest_loads(groups, limits, load, wanted, names)
         if not rows:
             return None, [*which, f"No point can be ranked, so none has a load and {limits[0][0].name}."]
-        return None, [limits_conclusion(rows, limits, load), *which, self.table(rows, load, limits)]
+        said = of_versions(self.study, limits_conclusion(rows, limits, load))
+        return None, [said, *which, self.table(rows, load, limits)]
 
     def table(self, rows: Sequence[Kept], load: KPIDefinition, limits: Sequence[tuple[KPIDefinition, float]]) -> Any:
         columns: Columns = [

@@ -22,6 +22,7 @@ from .spots import (
     group_choice,
     known,
     not_shown,
+    of_versions,
     on_repeats,
     prices_of,
     shown_group,
@@ -63,8 +64,6 @@ class _Trade(Plot):
     def chosen(self, view: View) -> tuple[list[Spot], list[str], KPIDefinition | None, KPIDefinition | None]:
         """The points, which group they are, and the two KPIs; None where no run has such."""
         group, runs, which = shown_group(view)
-        if self.study.of_all.newest is not None:
-            which = [*which, "Versions stand beside each other here; the ranking is of the newest alone."]
         spots = spots_of(self.study, runs, group)
         if FELT not in {control.name for control in self.controls()}:
             return spots, which, None, None
@@ -109,7 +108,8 @@ class ParetoFront(_Trade):
         limited = self.study.limited is not None
         kept = {id(run) for run in within_limit(self.study, view.runs)} if limited else None
         missing = not_shown(view.runs, there, lambda run: _why_not(run, x, y, kept))
-        return figure, [front_conclusion(fronts, x, y), *which, *filter(None, [on_repeats(there)]), *missing]
+        said = of_versions(self.study, front_conclusion(fronts, x, y))
+        return figure, [said, *which, *filter(None, [on_repeats(there)]), *missing]
 
 
 def _why_not(run: Entry, x: KPIDefinition, y: KPIDefinition, kept: Collection[int] | None) -> str:
@@ -306,7 +306,7 @@ class AtAUsersSpeed(_Trade):
             values = sorted(point.x for points in fronts.values() for point in points)
             speed = next(iter(round_values(values[len(values) // 2], values[-1])), values[len(values) // 2]) / x.divisor
         rows = at_speed(fronts, speed * x.divisor, y.name == PER_GPU)
-        said = [speed_conclusion(rows, speed * x.divisor, x, y), *which, on_repeats(there)]
+        said = [of_versions(self.study, speed_conclusion(rows, speed * x.divisor, x, y)), *which, on_repeats(there)]
         return None, [*filter(None, said), self.table(rows, x, y)]
 
     def table(self, rows: Sequence[AtSpeed], x: KPIDefinition, y: KPIDefinition) -> Any:

@@ -153,6 +153,12 @@ def not_shown(runs: Sequence[Entry], spots: Sequence[Spot], why: Callable[[Entry
     return clicks.not_shown(runs, [run for spot in spots for run in spot.runs], reason)
 
 
+def of_versions(study: Study, said: str) -> str:
+    """*said* of points that stand beside those of other versions, where the ranking is of the newest alone."""
+    newest = study.of_all.newest
+    return said if newest is None else f"Of all {newest.of} versions: {said[:1].lower()}{said[1:]}"
+
+
 def on_repeats(spots: Sequence[Spot]) -> str:
     """What can't be said without repeats; empty where each point has several runs."""
     single = sum(len(spot.runs) == 1 for spot in spots)
