@@ -225,6 +225,14 @@ class Study:
         limited = self.limited
         return self.of_all_versions if limited is None else under(self.of_all_versions, limited.kpi, limited.limit).best
 
+    def within_limit(self, runs: Iterable[Entry]) -> list[Entry]:
+        """Those of *runs*, which may be of several versions, whose points keep the limit, if one is in force."""
+        if self.limited is None:
+            return [*runs]
+        groups = self.best_of_all_versions.groups
+        kept = {id(run) for group in groups for one in group.standings for run in one.point.runs}
+        return [run for run in runs if id(run) in kept]
+
     @functools.cached_property
     def _differing(self) -> frozenset[str]:
         """The settings that differ among all that was read."""

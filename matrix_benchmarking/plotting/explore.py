@@ -109,10 +109,11 @@ class ExploreReport(Report):
         ]
 
     def _refused(self, chosen: Chosen) -> Mapping[int, str]:
-        """By identity the runs that can't be the best, and why: a gate, or an older version where none is shown."""
-        newest, found = self.study.of_all.newest, dict[int, str]()
+        """By identity what can't be the best, and why: a gate, a limit, an older version where that isn't shown."""
+        newest, kept = self.study.of_all.newest, {id(run) for run in self.study.within_limit(self._runs)}
+        found = {id(run): "not sure to keep the limit" for run in self._runs if id(run) not in kept}
         if newest is not None and newest.key not in chosen.shown:
-            found = {id(run): f"not of the newest {newest.key}" for run in newest.others}
+            found |= {id(run): f"not of the newest {newest.key}" for run in newest.others}
         excluded = select(self.matrix, self.workload)[1] if self.workload.gates else []
         return found | {id(one.entry): one.kind for one in excluded if one.cause is ExclusionCause.GATED}
 

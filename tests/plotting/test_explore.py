@@ -179,3 +179,17 @@ def test_the_lowest_is_of_the_newest_version_unless_versions_are_shown(
     assert said in text
     assert sum(symbol.endswith("-open") for trace in figure.data for symbol in trace.marker.symbol) == hollow
     assert (f"{hollow} points can&#x27;t be the best, drawn hollow: not of the newest version." in text) == bool(hollow)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said", "hollow"),
+    [(30.0, "Lowest cost of 2 points: 11.00 USD at image a, vus 1.", 4), (99.0, "6 points can&#x27;t be the best", 6)],
+)
+def test_points_that_may_not_keep_the_limit_are_never_the_lowest(
+    toy: Workload, limit: float, said: str, hollow: int
+) -> None:
+    runs = [dataclasses.replace(run, kpis={**run.kpis, "speed": 40.0 / int(str(run.settings["vus"]))}) for run in RUNS]
+    figure, text = drawn(study(dataclasses.replace(toy, limit_kpi="speed"), runs).under(limit))
+    assert said in text
+    assert f"{hollow} points can&#x27;t be the best, drawn hollow: not sure to keep the limit." in text
+    assert sum(symbol.endswith("-open") for trace in figure.data for symbol in trace.marker.symbol) == hollow

@@ -28,7 +28,6 @@ from .spots import (
     shown_group,
     spots_of,
     tokens_per_usd,
-    within_limit,
 )
 
 if TYPE_CHECKING:
@@ -105,18 +104,17 @@ class ParetoFront(_Trade):
             return None, [*which, f"No point of {among} has both {x.name} and {y.name}."]
         prices = prices_of(run for spot in there for run in spot.runs) if y.name == PER_GPU else {}
         figure = pareto_figure(fronts, there, x, y, all_variants(spots), prices)
-        limited = self.study.limited is not None
-        kept = {id(run) for run in within_limit(self.study, view.runs)} if limited else None
+        kept = {id(run) for run in self.study.within_limit(view.runs)}
         missing = not_shown(view.runs, there, lambda run: _why_not(run, x, y, kept))
         said = of_versions(self.study, front_conclusion(fronts, x, y))
         return figure, [said, *which, *filter(None, [on_repeats(there)]), *missing]
 
 
-def _why_not(run: Entry, x: KPIDefinition, y: KPIDefinition, kept: Collection[int] | None) -> str:
+def _why_not(run: Entry, x: KPIDefinition, y: KPIDefinition, kept: Collection[int]) -> str:
     unknown = [kpi.name for kpi in (x, y) if kpi.name not in run.kpis]
     if unknown:
         return f"without {' and '.join(unknown)}"
-    return "not sure to keep the limit" if kept is not None and id(run) not in kept else "of other prompts"
+    return "of other prompts" if id(run) in kept else "not sure to keep the limit"
 
 
 def pareto_figure(

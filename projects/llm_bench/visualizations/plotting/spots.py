@@ -105,7 +105,7 @@ def shown_group(view: View) -> tuple[str | None, list[Entry], list[str]]:
 def spots_of(study: Study, runs: Iterable[Entry], group: str | None = None) -> list[Spot]:
     """The points of *runs*, which are of *group*, that keep the limit which is in force."""
     workload = study.workload
-    chosen = list(runs) if study.limited is None else within_limit(study, runs)
+    chosen = study.within_limit(runs)
     names = names_of_variants(chosen, workload)
     differing = varying(run.settings for run in chosen)
     loads = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
@@ -118,12 +118,6 @@ def spots_of(study: Study, runs: Iterable[Entry], group: str | None = None) -> l
         )
         for ones in by_point(run for run in chosen if not (run.failed or run.implausible))
     ]
-
-
-def within_limit(study: Study, runs: Iterable[Entry]) -> list[Entry]:
-    """Those of *runs*, which may be of several versions, whose points keep the limit that is in force."""
-    kept = {id(run) for one in study.best_of_all_versions.groups for each in one.standings for run in each.point.runs}
-    return [run for run in runs if id(run) in kept]
 
 
 def by_variant(spots: Iterable[Spot]) -> dict[str, list[Spot]]:
