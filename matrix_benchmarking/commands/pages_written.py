@@ -63,7 +63,7 @@ def files_label(written: Written) -> str:
 def listed(
     workload: Workload, generate: Sequence[str], generate_id: Sequence[str], plots_file: Path | None
 ) -> list[str]:
-    """The pages that are asked for by their names, or by *plots_file*; its pages that nobody listed are said.
+    """The pages that are named, or that *plots_file* lists, with the kept views; its pages that nobody listed are said.
 
     Raises:
         WorkloadError: a page of *workload* is none.
@@ -72,11 +72,9 @@ def listed(
     catalogue.check(workload)
     plots_file = plots.found(plots_file, workload.source)
     names = plots.names(generate, generate_id, plots_file, workload.name)
-    if plots.EVERYTHING in generate and names:
-        own = [
-            *(report.name for report in workload.pages()[1]),
-            *explore.views(configuration().all_views, workload.name, {}),
-        ]
+    if names and not generate_id and not any(generate):
+        names += explore.views(configuration().all_views, workload.name, {})
+        own = [report.name for report in workload.pages()[1]]
         forgotten = [name for name in own if not {name, name.removeprefix("report: ")} & {*names}]
         if forgotten:
             listing = plots_file or plots.DEFAULT_FILE

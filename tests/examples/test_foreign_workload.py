@@ -76,9 +76,13 @@ def test_its_report_is_generated(repository, tree, tmp_path, capsys):
     assert "nvme: 0.126 ms" in page
 
 
-def test_a_report_that_the_plots_file_forgets_is_named(repository, tree, tmp_path, capsys):
+def test_a_report_that_the_plots_file_forgets_is_named_and_a_kept_view_is_written(repository, tree, tmp_path, capsys):
     plots = tmp_path / "plots.yaml"
     plots.write_text("visualize:\n- id: best\n  generate:\n  - Best configuration\n")
     where = [f"--workload={repository / EXAMPLE}", f"--results-dirname={tree}", f"--report-dest={tmp_path / 'report'}"]
+    (tmp_path / "config.yaml").write_text("matbench: {views: {mine: {x: disk}, yours: {workload: another}}}")
+    where.append(f"--config={tmp_path / 'config.yaml'}")
     assert main(["visualize", *where, f"--plots-file={plots}", "--generate"]) == 0
+    pages = {page.stem for page in (tmp_path / "report").glob("*.html")}
+    assert pages == {"index", "best-configuration", "mine"}
     assert f"Not generated, as {plots} doesn't list it: report: Disks." in capsys.readouterr().err
