@@ -48,7 +48,7 @@ class Given:
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
     order: Explicit | None = None  # that of the versions, which somebody gave
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
-    opened: str = "'…'"  # the place as the arguments of matrix_benchmarking.open
+    opened: str = "'…'"  # the arguments of matrix_benchmarking.open but for filters and prices
     history: str = ""  # the history that was read, as commands take it
     views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
     has_views_file: bool = False  # the configuration names a file in which more may be kept

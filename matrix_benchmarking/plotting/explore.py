@@ -250,9 +250,15 @@ class ExploreReport(Report):
         selection = filter_language.written(
             {**self.study.filters, **filter_language.parse(self.chosen.get(FILTERS, ""))}
         )
+        hardware = [show(each).lower() for each in self.study.known.settings.get("hw_type", ())]
+        prices = {  # that of hardware which no run names would be an error
+            name: usd
+            for name, usd in self.study.given.prices.items()
+            if not hardware or any(name.rpartition("/")[2].lower() in each for each in hardware)
+        }
         parts: list[Node] = []
         for title, text in (
-            ("Open in a notebook", notebook_lines(self.study.given.opened, self.workload.name, selection, texts)),
+            ("Open in a notebook", notebook_lines(self.study.given.opened, prices, selection, texts)),
             ("Keep this view as a page", view_block(texts, selection, self.workload.name)),
         ):
             parts.append(html.Details([html.Summary(title), command(text)]))
@@ -275,16 +281,16 @@ def _spaced(links: Sequence[Node]) -> list[Node]:
     return [part for link in links for part in (" ", link)][1:]
 
 
-def notebook_lines(opened: str, workload: str, selection: str, texts: Mapping[str, str]) -> str:
-    """Python that loads the same runs and draws them; *opened* is the place as ``open`` takes it."""
-    filtered = f", filters={selection!r}" if selection else ""
+def notebook_lines(opened: str, prices: Mapping[str, float], selection: str, texts: Mapping[str, str]) -> str:
+    """Python that loads the same runs and draws them; *opened* is what ``open`` takes besides prices and filters."""
+    more = "".join(f", {name}={given!r}" for name, given in (("prices", prices), ("filters", selection)) if given)
     drawn = {"x": texts[X], "y": texts[Y]}
     drawn |= {name: texts[key] for name, key in (("color", COLOUR), ("facet_col", PANELS)) if texts[key] != NONE}
     logs = [f"log_{axis}=True" for axis in "xy" if axis in texts[LOGARITHMS].split(" and ")]
     arguments = ", ".join([*(f"{name}={value!r}" for name, value in drawn.items()), *logs])
     return (
         "import matrix_benchmarking as mb\nimport plotly.express as px\n\n"
-        f"runs = mb.open({opened}, workload={workload!r}{filtered})\n"
+        f"runs = mb.open({opened}{more})\n"
         f"frame = runs.to_dataframe()\npx.scatter(frame, {arguments})"
     )
 

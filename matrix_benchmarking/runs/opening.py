@@ -111,11 +111,20 @@ class Opening:
 
     @property
     def _opened(self) -> str:
-        """The place as :func:`.open` takes it."""
-        history = [] if self.history is None else [str(self.history())]
-        directories = [repr(str(each)) for each in self.directories]
-        beside = [f"history={history[0]!r}"] if history and directories else []
-        return ", ".join([*(directories or [repr(each) for each in history]), *beside])
+        """The arguments of :func:`.open` but for filters and prices, which are said where the runs are known."""
+        history = "" if self.history is None else str(self.history())
+        places = [str(each) for each in self.directories] or [history]
+        known = self.workload.options
+        named = {
+            "workload": self.workload.spec or self.workload.name,
+            "history": history if self.directories else "",
+            "order": self.order,
+            "settings_from": self.settings_from,
+            "options": {name: value for name, value in self.parser_options.items() if value != known.get(name, value)},
+            "headline": self.headline,
+            "ignoring": [*self.ignored],
+        }
+        return ", ".join([*map(repr, places), *(f"{name}={value!r}" for name, value in named.items() if value)])
 
     @functools.cached_property
     def parser_options(self) -> Mapping[str, Any]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import itertools
 import json
 import os
+import re
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -103,3 +108,45 @@ def test_a_value_of_another_kind_in_the_file_is_refused(capsys: Capture):
     Path("config.yaml").write_text("matbench: {workload_options: {warm_up: 1.5}}")
     assert parse() == 2
     assert "warm_up: expected a whole number, not the number 1.5; its default is 2" in capsys.readouterr().err
+
+
+PRICED = """
+from matrix_benchmarking.kpi import collect, field_kpi
+from matrix_benchmarking.store import BaseStore
+from matrix_benchmarking.workload import Workload
+
+def parse_always(results, test_dir, import_settings):
+    results.time = test_dir.options["share"]
+    results.cost = results.time * test_dir.options["prices"][import_settings["hw_type"]]
+
+time = field_kpi("time", help="how long", unit="s", better="lower")
+cost = field_kpi("cost", help="how dear", unit="USD", better="lower")
+store = BaseStore(parse_once=lambda results, test_dir: None, parse_always=parse_always, models_kpis=collect())
+workload = Workload(name="priced", store=store, options={"share": 1.0, "strict": False})
+"""
+
+
+def test_the_lines_for_a_notebook_open_what_the_command_was_given(monkeypatch: pytest.MonkeyPatch):
+    Path("priced.py").write_text(PRICED)
+    shutil.rmtree("tree")
+    for name, vus in itertools.product(("small", "large"), (1, 2, 4)):
+        Path(f"tree/{name}/{vus}").mkdir(parents=True)
+        Path(f"tree/{name}/{vus}/settings.yaml").write_text(f"vus: {vus}\n")
+        Path(f"tree/{name}/{vus}/exit_code").write_text("0\n")
+    Path("config.yaml").write_text("matbench: {prices: {small: 1.0, large: 2.0, elsewhere: 3.0}}")
+    monkeypatch.setenv("MATBENCH_CONFIG", "config.yaml")
+    where = ["--workload=priced.py", "--results-dirname=tree", "--settings-from=tree/{hw_type}/{n}", "--headline=cost"]
+    more = ["--price=large=8", "--workload-option=share=0.25", "--filters=vus=2:4", "--generate=Explore"]
+    assert main(["visualize", *where, *more]) == 0
+    told = re.search("Open in a notebook</summary>.*?<code>(.*?)</code>", Path("report/explore.html").read_text(), re.S)
+    assert told is not None
+    names: dict[str, Any] = {}
+    exec(html.unescape(told[1]), names)
+    frame = names["frame"].sort_values(["hw_type", "vus"])
+    assert frame[["hw_type", "vus", "cost"]].values.tolist() == [
+        ["large", 2, 2.0],
+        ["large", 4, 2.0],
+        ["small", 2, 0.25],
+        ["small", 4, 0.25],
+    ]
+    assert names["runs"].study.headline_name == "cost"

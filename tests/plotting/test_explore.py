@@ -68,7 +68,7 @@ def drawn(study: Study, page: str = "Explore", **cfg: Any) -> tuple[Any, str]:
 
 
 def study(toy: Workload, runs: list[Entry] = RUNS, views: Mapping[str, Any] | None = None) -> Study:
-    return Study(Matrix(runs), toy, given=Given(opened="'results'", views=views or {}))
+    return Study(Matrix(runs), toy, given=Given(opened="'results', workload='toy'", views=views or {}))
 
 
 def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_variant(toy: Workload) -> None:
