@@ -193,6 +193,8 @@ class ExploreReport(Report):
             where = tuning_label(best.runs[0].settings, varying(mark.runs[0].settings for mark in marks))
             newest, among = self.study.of_all.newest, count_of(len(good), "point")
             among += f" of all {newest.of} versions" if newest is not None and newest.key in chosen.shown else ""
+            if alike := sum(mark.y == best.y for mark in good) - 1:
+                where = f"{where} and at {count_of(alike, 'other')}" if alike + 1 < len(good) else "all of them"
             said = [f"{direction} {chosen.y.name} of {among}: {chosen.y.show(best.y)} at {where or 'all settings'}."]
         if refused:
             why = named(list(dict.fromkeys(mark.refused for mark in refused)), 2)

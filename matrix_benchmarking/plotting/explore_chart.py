@@ -107,9 +107,9 @@ def explore_figure(
         step = max(1, len(texts) // template.TICKS)
         ends = [-0.5, len(texts) - 0.5]
         facets.axes("x", tickvals=list(range(len(texts)))[::step], ticktext=texts[::step], range=ends)
-    lowest = min(run.kpis[kpi.name] for _, marks in panels for mark in marks for run in mark.runs)
-    if chosen.is_log("y") and lowest > 0:
-        facets.axes("y", type="log")
+    heights = [run.kpis[kpi.name] / kpi.divisor for _, marks in panels for mark in marks for run in mark.runs]
+    if chosen.is_log("y") and min(heights) > 0:
+        facets.axes("y", type="log", **template.log_axis(heights))
     legend = {"legend": {"title": {"text": template.text(chosen.colour)}}} if chosen.colour else {}
     return facets.figure(FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80, **legend)
 
@@ -119,7 +119,10 @@ def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colo
     if chosen.has_dots:
         pairs = [(mark, run) for mark in marks for run in mark.runs]
         return {
-            "x": [at[typed(mark.x)] for mark, _ in pairs],
+            "x": [
+                at[typed(mark.x)] if chosen.x_kpi is None else run.kpis[chosen.x] / chosen.x_kpi.divisor
+                for mark, run in pairs
+            ],
             "y": [run.kpis[kpi.name] / kpi.divisor for _, run in pairs],
             "mode": "markers",
             "marker": {

@@ -115,7 +115,7 @@ def setting_columns(names: Sequence[str], of_rows: Sequence[Mapping[str, object]
 
 def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[Cell | str]:
     values = (settings.get(name, NOT_SET) for name in names)
-    return [Cell(show(value), sort=float(value)) if is_number(value) else show(value) for value in values]
+    return [Cell(show(value), sort=value) if is_number(value) else show(value) for value in values]
 
 
 def kpi_cell(kpi: KPIDefinition, value: float, *, mark: bool = False) -> Cell:

@@ -15,6 +15,7 @@ from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.explore import ExploreReport
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
 
@@ -87,8 +88,10 @@ def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
     figure, said = drawn(
         study(toy), x="speed", y="cost", repeats="dots", panels="image", colour="vus", logarithmic="x and y"
     )
-    assert sum(len(trace.x) for trace in figure.data) == len(RUNS)
+    dots = [pair for trace in figure.data for pair in zip(trace.x, trace.y, strict=True)]
+    assert sorted(dots) == sorted((run.kpis["speed"], run.kpis["cost"]) for run in RUNS)
     assert {figure.layout.xaxis.type, figure.layout.yaxis.type} == {"log"}
+    assert figure.layout.yaxis.ticktext == ("4", "6", "8", "10", "12")
     assert [each.text for each in figure.layout.annotations] == ["image a", "b"]
     assert "log_x=True, log_y=True" in said
     figure, said = drawn(study(toy), x="vus", colour="none", panels="none")
@@ -104,6 +107,24 @@ def test_panels_have_one_axis_and_whole_numbers_no_halves(toy: Workload, panels:
     for axis in axes:
         assert axis["range"] == pytest.approx([0.82, 4.18] if panels == "image" else [-0.5, 1.5])
         assert axis.get("dtick") == (1 if panels == "image" else None)
+
+
+@pytest.mark.parametrize(
+    ("zeros", "said"),
+    [
+        ((1, 2, 4), "Lowest cost of 6 points: 0.00 USD at all of them."),
+        ((1, 4), "Lowest cost of 6 points: 0.00 USD at image a, vus 1 and at 3 others."),
+    ],
+)
+def test_points_that_are_alike_are_not_told_apart(toy: Workload, zeros: tuple[int, ...], said: str) -> None:
+    zero = [dataclasses.replace(run, kpis={"cost": 0.0}) for run in RUNS if run.settings["vus"] in zeros]
+    assert said in drawn(study(toy, [*zero, *(run for run in RUNS if run.settings["vus"] not in zeros)]))[1]
+
+
+def test_a_whole_number_stays_one_in_the_table_to_take_along(toy: Workload) -> None:
+    values = catalogue_of(study(toy)).report("Explore")
+    assert isinstance(values, ExploreReport)
+    assert [repr(value) for value in values.table({}).values()["vus"]] == ["1", "2", "4"] * 2
 
 
 def test_what_is_not_shown_is_counted_and_nothing_is_a_sentence(toy: Workload) -> None:
