@@ -282,6 +282,8 @@ def _input(control: Control, current: View, without: View) -> Node:
         case RunChoice():
             default = "" if control.default is None else (control.default.test_uuid or "")[: controls.SHORT_ID]
     chosen = current.cfg.get(control.name, default)
+    if isinstance(control, Choice) and chosen not in labels:  # else the list empties itself, as if somebody did
+        chosen = default
     name = f"{view.CFG}{control.name}"
     if len(labels) <= MANY_OPTIONS and (labels or isinstance(control, Choice)):
         links = [

@@ -43,3 +43,9 @@ def test_an_address_that_says_nonsense_is_told_so_on_each_page(pages: Pages, pag
     assert len(said) == 2
     assert "latency: there is no 'foo': known: avg_latency, p95_latency." in " ".join(said)
     assert "There is no setting 'vuss' to order by: did you mean 'vus'?" in " ".join(said)
+
+
+def test_a_choice_that_is_none_leaves_the_list_at_the_default(pages: Pages) -> None:
+    content, panel, _ = pages.page("?show=explore&cfg.x=nix", [])
+    assert "x: there is no 'nix': " in texts(content)
+    assert [(one.value, one.id["shown"]) for one in elements(panel, "Dropdown")] == [("vus", "vus")]
