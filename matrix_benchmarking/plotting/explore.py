@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 from .. import filters as filter_language
 from ..analyze import intervals
-from ..analyze.points import ExclusionCause, by_point, select, varying
+from ..analyze.points import ExclusionCause, by_point, keys, select, varying
 from ..analyze.words import count_of, named, tuning_label
 from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
 from ..plausible import is_number
+from ..rows import Rows
 from . import template
 from .base import Report, View, title_of
 from .controls import Choice, Control
@@ -45,6 +46,8 @@ CHOICES = (X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS)
 INTERVALS, DOTS = "intervals", "dots"
 NONE, KEPT = "none", "this view"
 FEW_PANELS, MOST_PANELS = 6, 12
+FAR = 1000.0
+"""Of values that are so many times apart the small ones can't be told from 0: a logarithmic axis is suggested."""
 
 
 class ExploreReport(Report):
@@ -64,13 +67,15 @@ class ExploreReport(Report):
         x, colour, panels = self._suggested(varying(run.settings for run in self._runs))
         headline = self.workload.headline
         y = headline.name if headline is not None and headline.name in kpis else kpis[0]
+        values = [run.kpis[y] for run in self._runs if y in run.kpis]
+        logarithms = "y" if min(values) > 0 and max(values) > FAR * min(values) else NONE
         controls = [
             Choice(Y, "KPI (y)", tuple(kpis), y),
             Choice(X, "Over (x)", (*settings, *kpis), x if x is not None else kpis[0]),
             Choice(COLOUR, "Colour", (NONE, *settings), colour),
             Choice(PANELS, "Panels", (NONE, *settings), panels),
             Choice(REPEATS, "Repeats", (INTERVALS, DOTS), INTERVALS),
-            Choice(LOGARITHMS, "Logarithmic", (NONE, "x", "y", "x and y"), NONE),
+            Choice(LOGARITHMS, "Logarithmic", (NONE, "x", "y", "x and y"), logarithms),
         ]
         return [self._with_default(control) for control in controls]
 
@@ -88,15 +93,24 @@ class ExploreReport(Report):
         return dataclasses.replace(control, default=known)
 
     def _suggested(self, settings: Sequence[str]) -> tuple[str | None, str, str]:
-        """The setting to the right: versions, else the number with most values; and those of few as colours, panels."""
-        counts = {name: len({typed(run.settings.get(name, NOT_SET)) for run in self._runs}) for name in settings}
-        numbers = [name for name in settings if all(is_number(run.settings.get(name)) for run in self._runs)]
+        """The setting to the right: versions, else the number with most values, else one with few; one of few values as
+        colours; and where points still stand beside each other one as panels that have several each.
+        """
+        points = [runs[0].settings for runs in self._points]
+        counts = {name: collections.Counter(typed(one.get(name, NOT_SET)) for one in points) for name in settings}
+        numbers = {name: [value for one in points if is_number(value := one.get(name))] for name in settings}
         versions = [name for name in settings if name in self.workload.regression.comparison_keys]
-        x = next(iter([*versions, *sorted(numbers, key=lambda name: -counts[name]), *settings]), None)
-        rest = sorted((name for name in settings if name != x and counts[name] <= len(template.COLOURS)),
-                      key=lambda name: (name not in self.workload.variant_keys, -counts[name]))  # fmt: skip
-        panels = sorted((name for name in rest[1:] if counts[name] <= FEW_PANELS), key=lambda name: -counts[name])
-        return x, next(iter(rest), NONE), next(iter(panels), NONE)
+        known = [name for name in settings if len({*numbers[name]}) > 1 and 2 * len(numbers[name]) > len(points)]
+        x = next(iter([*versions, *sorted(known, key=lambda name: -len({*numbers[name]})), *settings]), None)
+        everywhere = [name for name in settings if all(name in one for one in points)]
+        few = [name for name in settings if name != x and len(counts[name]) <= len(template.COLOURS)]
+        few.sort(key=lambda name: (name not in everywhere, name not in self.workload.variant_keys, -len(counts[name])))
+        colour, *rest = few or [NONE]
+        if len({*keys(points, [name for name in (x, colour) if name])}) == len(points):
+            return x, colour, NONE
+        several = [name for name in rest if name in everywhere and min(counts[name].values()) > 1]
+        panels = [name for name in several if len(counts[name]) <= FEW_PANELS]
+        return x, colour, max(panels, key=lambda name: len(counts[name]), default=NONE)
 
     @functools.cached_property
     def _runs(self) -> list[Entry]:
@@ -107,6 +121,10 @@ class ExploreReport(Report):
             for run in self.matrix
             if not run.failed and not run.implausible and filter_language.matches(wanted, run.settings, run.repeat)
         ]
+
+    @functools.cached_property
+    def _points(self) -> list[Rows]:
+        return by_point(self._runs)
 
     def _refused(self, chosen: Chosen) -> Mapping[int, str]:
         """By identity what can't be the best, and why: a gate, a limit, an older version where that isn't shown."""
@@ -142,7 +160,7 @@ class ExploreReport(Report):
         return {control.name: cfg.get(control.name, control.default) for control in self.controls()}
 
     def summary(self) -> str:
-        return count_of(len(by_point(self._runs)), "point") + "."
+        return count_of(len(self._points), "point") + "."
 
     def _read(self, values: Mapping[str, Any]) -> Chosen:
         kpis = self.workload.kpis
@@ -159,7 +177,7 @@ class ExploreReport(Report):
 
     def _marks(self, chosen: Chosen) -> list[Mark]:
         marks, refused = [], self._refused(chosen)
-        for runs in by_point(self._runs):
+        for runs in self._points:
             having = [run for run in runs if chosen.y.name in run.kpis]
             if chosen.x_kpi is not None:
                 having = [run for run in having if chosen.x in run.kpis]
@@ -301,8 +319,7 @@ def view_block(texts: Mapping[str, str], selection: str, workload: str, name: st
     """What keeps this view in the configuration, as YAML."""
     import yaml
 
-    view = {key: text for key, text in texts.items() if text != NONE}
-    view |= {FILTERS: selection} if selection else {}
+    view = {**texts, FILTERS: selection} if selection else texts
     name = name or f"{texts[Y]} over {texts[X]}"
     return str(yaml.safe_dump({"matbench": {"views": {name: {**view, WORKLOAD: workload}}}}, allow_unicode=True,
                               sort_keys=False)).rstrip()  # fmt: skip

@@ -88,7 +88,9 @@ def explore_figure(
             of_colour.setdefault(name, []).append(mark)
         for name in sorted(of_colour, key=lambda name: list(colours).index(name) if name in colours else 0):
             some = sorted(of_colour[name], key=lambda mark: at[typed(mark.x)])
-            trace = _trace(some, chosen, at, colours.get(name, template.COLOURS[0]), symbols.get(name, "circle"))
+            is_line = (is_numeric or bool(places)) and len({typed(mark.x) for mark in some}) == len(some)
+            looks = colours.get(name, template.COLOURS[0]), symbols.get(name, "circle")
+            trace = _trace(some, chosen, at, *looks, is_line=is_line and chosen.x_kpi is None)
             facets.add(panel, {"showlegend": False, **trace} if not name else {**trace, "name": name})
     kpi = chosen.y
     unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
@@ -114,7 +116,9 @@ def explore_figure(
     return facets.figure(FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80, **legend)
 
 
-def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colour: str, symbol: str) -> dict[str, Any]:
+def _trace(
+    marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colour: str, symbol: str, *, is_line: bool
+) -> dict[str, Any]:
     kpi = chosen.y
     if chosen.has_dots:
         pairs = [(mark, run) for mark in marks for run in mark.runs]
@@ -137,7 +141,6 @@ def _trace(marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colo
             ],
             "hovertemplate": "%{hovertext}<extra></extra>",
         }
-    is_line = len({typed(mark.x) for mark in marks}) == len(marks) and chosen.x_kpi is None
     reach = [(mark.y if end is None else end, mark.y) for mark in marks for end in (mark.high,)]
     below = [(mark.y, mark.y if end is None else end) for mark in marks for end in (mark.low,)]
     return {

@@ -84,6 +84,52 @@ def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_varia
     assert "runs = mb.open(&#x27;results&#x27;, workload=&#x27;toy&#x27;)" in said
 
 
+@pytest.mark.parametrize(
+    ("settings", "suggested"),
+    [
+        ([{"vus": vus, "batch": batch} for vus in (1, 2, 4) for batch in (1, 8)], ("vus", "batch", "none", "none")),
+        (
+            [{"size": size, "image": image, "batch": batch} for size in (1, 2) for image in "ab" for batch in (1, 8)],
+            ("size", "image", "batch", "none"),
+        ),
+        (  # one of the panels would have a point alone
+            [{"vus": vus, "image": "a", "size": size} for vus in (1, 2) for size in (1, 2)]
+            + [{"vus": 3, "image": "b", "size": 3}],
+            ("vus", "image", "none", "none"),
+        ),
+        (  # a number of most points comes before what all have, and a colour of all before a variant of some
+            [
+                {"tool": tool, "size": size, **more}
+                for tool, more in (("x", {"image": "a"}), ("y", {}))
+                for size in (1, 9)
+            ]
+            + [{"tool": "x", "image": "a"}],
+            ("size", "tool", "none", "none"),
+        ),
+        ([{"image": image, "tool": tool} for image in "ab" for tool in ("x", 50)], ("image", "tool", "none", "none")),
+        ([{"vus": vus, "far": 10.0**vus} for vus in (1, 5)], ("vus", "far", "none", "y")),
+    ],
+)
+def test_what_is_suggested_shows_points_beside_each_other(
+    toy: Workload, settings: list[dict[str, Any]], suggested: tuple[str, ...]
+) -> None:
+    runs = [
+        dataclasses.replace(entry("a", 1, one.get("far", 1.0)), settings=one, name=str(at), test_uuid=str(at))
+        for at, one in enumerate(settings)
+    ]
+    found = {control.name: control.default for control in catalogue_of(study(toy, runs)).report("Explore").controls()}
+    assert tuple(found[name] for name in ("x", "colour", "panels", "logarithmic")) == suggested
+
+
+def test_lines_join_numbers_and_versions_and_no_words(toy: Workload) -> None:
+    figure, _ = drawn(study(toy), x="image", colour="vus", panels="none")
+    assert {trace.mode for trace in figure.data} == {"markers"}
+    versioned = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=["image"]))
+    runs = [dataclasses.replace(run, settings={**run.settings, "image": f"1.{run.settings['image']}"}) for run in RUNS]
+    figure, _ = drawn(study(versioned, runs), x="image", colour="vus", panels="none")
+    assert {trace.mode for trace in figure.data} == {"lines+markers"}
+
+
 def test_dots_panels_logarithms_and_a_kpi_over_a_kpi(toy: Workload) -> None:
     figure, said = drawn(
         study(toy), x="speed", y="cost", repeats="dots", panels="image", colour="vus", logarithmic="x and y"
@@ -141,6 +187,7 @@ def test_a_view_is_a_page_and_the_block_on_the_page_makes_it(toy: Workload, tmp_
     loaded = config.load(tmp_path / "config.yaml").all_views
     assert loaded == yaml.safe_load(block)["matbench"]["views"]
     assert list(loaded) == ["speed over vus"]
+    assert loaded["speed over vus"]["panels"] == "none"  # else it would be suggested anew
     view = {**loaded["speed over vus"], "filters": "image=b"}
     figure, said = drawn(study(toy, views={"speed over vus": view}), "speed over vus")
     assert [trace.name for trace in figure.data] == ["b"]
