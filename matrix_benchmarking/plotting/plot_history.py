@@ -223,8 +223,7 @@ def _label_axes(facets: Facets, found: KPISeries) -> None:
         facets.axis("x", panel).update(showticklabels=True, title={"text": text(short(title, 40))})
     facets.axes("y", nticks=5)
     for panel in range(0, facets.panels, facets.columns):
-        shown_name = text(short(kpi.name, 24 - len(unit)) + unit)
-        facets.axis("y", panel)["title"] = {"text": shown_name, "font": {"size": 11}}
+        facets.axis("y", panel)["title"] = {"text": wrapped(f"{kpi.name}{unit}", 28), "font": {"size": 11}}
 
 
 def _limits(group: pandas.DataFrame) -> tuple[float, float] | None:

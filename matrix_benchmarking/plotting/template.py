@@ -32,6 +32,8 @@ IN_THE_DARK = ("#56b4e9", "#f28a45", "#3ec99b", "#e394c4", "#d6b53c", "#ab98f2",
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
 LEGEND_ABOVE = 44
 """How far above a figure its legend stands, in pixels."""
+LINE_PX = 22
+"""How much more for each further line of the panels' titles: on a phone a legend of several rows shrinks the figure."""
 CONFIG = {
     "displaylogo": False,
     "responsive": True,
@@ -173,8 +175,8 @@ def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     return figure
 
 
-def _legend_y(height: int) -> float:
-    return 1 + LEGEND_ABOVE / height
+def _legend_y(height: int, lines: int = 0) -> float:
+    return 1 + (LEGEND_ABOVE + LINE_PX * lines) / height
 
 
 class Facets:
@@ -231,8 +233,10 @@ class Facets:
             self.axis("y", panel)["title"] = {"text": y}
 
     def figure(self, height: int, **layout: Any) -> go.Figure:
-        """The figure with the common look."""
-        return drawn(self.traces, height, **{**self.layout, "shapes": self.shapes, **layout})
+        """The figure with the common look; its legend above titles of several lines."""
+        lines = max(note["text"].count("<br>") for note in self.layout["annotations"])
+        legend = {"y": _legend_y(height, lines), **layout.pop("legend", {})}
+        return drawn(self.traces, height, legend=legend, **{**self.layout, "shapes": self.shapes, **layout})
 
 
 def _number(panel: int) -> str:

@@ -264,6 +264,13 @@ def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> 
     assert max(map(len, re.findall(r"<td[^>]*>([^<]*)</td>", page(long)))) < 200
 
 
+def test_a_long_name_of_a_kpi_has_its_unit_below(toy: Workload) -> None:
+    long = {"output_tokens_per_s_per_gpu": dataclasses.replace(toy.kpis["cost"], name="output_tokens_per_s_per_gpu")}
+    named = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=long))
+    past = [dataclasses.replace(one, kpis=dict.fromkeys(long, 1.0)) for one in runs(["1", "2"], {"a": 1.0})]
+    assert figure(catalogue(named, past)).layout.yaxis.title.text == "output_tokens_per_s_per_gpu<br>(USD)"
+
+
 def test_a_run_of_a_history_has_no_link_and_one_of_the_results_has(toy: Workload) -> None:
     old, new = runs(["1"], {"a": 1.0}), runs(["2"], {"a": 1.0})
     for entry in old:

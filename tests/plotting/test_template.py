@@ -51,6 +51,8 @@ def test_a_name_is_one_entry_of_the_legend_of_all_panels_and_each_panel_has_its_
         ("x3", "int8", False),
         ("x", None, False),
     ]
+    low, high = (template.Facets([title] * 3, 3).figure(300).layout.legend.y for title in ("1", "max_batch_size 1"))
+    assert high == pytest.approx(low + template.LINE_PX / 300)
     assert (figure.layout.shapes[0].xref, figure.layout.shapes[0].yref) == ("x2", "y2 domain")
     titles = [figure.layout[f"xaxis{number}"].title.text for number in ("", 2, 3)]
     assert titles == [None, "load", "load"]
