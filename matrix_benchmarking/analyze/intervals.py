@@ -42,14 +42,18 @@ class Interval:
     is_within: bool = False
 
 
-def summarise(values: Sequence[float]) -> Sample:
-    """Mean and standard deviation (n − 1) of at least one value."""
-    runs = len(values)
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of at least one value."""
     try:
-        mean = math.fsum(values) / runs
+        return math.fsum(values) / len(values)
     except OverflowError:  # of the sum; the mean is no larger than the largest value
         largest = max(map(abs, values))
-        mean = largest * (math.fsum([value / largest for value in values]) / runs)
+        return largest * (math.fsum([value / largest for value in values]) / len(values))
+
+
+def summarise(values: Sequence[float]) -> Sample:
+    """Mean and standard deviation (n − 1) of at least one value."""
+    runs, mean = len(values), mean_of(values)
     if runs == 1:
         return Sample(1, mean, None)
     return Sample(runs, mean, math.hypot(*[value - mean for value in values]) / math.sqrt(runs - 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import itertools
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -155,6 +156,15 @@ def places_by_point(rows: Rows) -> list[list[int]]:
             places.sort(key=lambda place: (repeats[place], rows[place].name))
     in_order = ranks(rows.at(places[0] for places in found), names)
     return [found[index] for index in sorted(range(len(found)), key=in_order.__getitem__)]
+
+
+def values_at(points: Sequence[Sequence[Entry]], kpi: str) -> list[list[float]]:
+    """The values of a KPI at each of *points*, those of runs that have one."""
+    rows = list(map(Rows.of, points))
+    if len({id(one.table) for one in rows}) == 1:  # many points are read at once
+        found = iter(rows[0].table.kpi(kpi, itertools.chain.from_iterable(one.places for one in rows)))
+        return [[value for value in itertools.islice(found, len(one)) if value is not None] for one in rows]
+    return [[value for value in one.kpi(kpi) if value is not None] for one in rows]
 
 
 def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Column]:

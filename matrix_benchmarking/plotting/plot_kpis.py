@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..analyze import intervals
 from ..analyze.best import Group
-from ..analyze.points import Point
+from ..analyze.points import values_at
 from ..analyze.words import named
 from ..kpi import KPIDefinition
 from . import clicks, template
@@ -57,8 +57,11 @@ def spreads_of(group: Group, kpis: Mapping[str, KPIDefinition]) -> tuple[list[Sp
     found, without = [], []
     points = [standing.point for standing in group.standings]
     for kpi in kpis.values():
-        known = {id(point): mean for point in points if (mean := _mean(point, kpi)) is not None}
-        if kpi.lower_better is None or not known:
+        if kpi.lower_better is None:
+            continue
+        values = zip(points, values_at([point.runs for point in points], kpi.name), strict=True)
+        known = {id(point): intervals.mean_of(each) for point, each in values if each}
+        if not known:
             continue
         if min(known.values()) <= 0.0:
             without.append(kpi.name)
@@ -70,11 +73,6 @@ def spreads_of(group: Group, kpis: Mapping[str, KPIDefinition]) -> tuple[list[Sp
         quarters = statistics.quantiles(times, n=4, method="inclusive") if times[1:] else times * 3
         found.append(Spread(kpi, at, quarters[0], quarters[2], times[-1]))
     return [one for one in found if math.isfinite(one.worst)], without
-
-
-def _mean(point: Point, kpi: KPIDefinition) -> float | None:
-    values = [run.kpis[kpi.name] for run in point.runs if kpi.name in run.kpis]
-    return intervals.summarise(values).mean if values else None
 
 
 def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
@@ -95,6 +93,7 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
             hoverinfo="skip",
         )
     known = [(place, one) for place, one in enumerate(spreads) if one.winner is not None]
+    at = {one.kpi.name: intervals.mean_of(*values_at([group.best.runs], one.kpi.name)) for _, one in known}
     figure.add_scatter(
         x=[one.winner for _, one in known],
         y=[place for place, _ in known],
@@ -103,7 +102,7 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
         name=f"the best by {template.text(group.kpi.name)}",
         customdata=clicks.marks(clicks.run_of(group.best.runs) for _ in known),
         hovertext=[
-            clicks.hover(group.best.runs, template.text(f"{one.kpi.name} {one.kpi.show(_mean(group.best, one.kpi))}"))
+            clicks.hover(group.best.runs, template.text(f"{one.kpi.name} {one.kpi.show(at[one.kpi.name])}"))
             for _, one in known
         ],
         hovertemplate="%{hovertext}<extra></extra>",

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ..analyze import intervals
 from ..analyze.check import AnswerKind
-from ..analyze.points import ExclusionCause, Key, by_point, key, part, varying
+from ..analyze.points import ExclusionCause, Key, by_point, key, part, values_at, varying
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
@@ -104,19 +104,23 @@ class KPIReport(Report):
             *("Best mean at", Column("Known for", help="tests that have this KPI, of those that did not fail")),
             *("Direction", "Meaning"),
         ]
-        kpis = self.workload.kpis.values()
-        rows = [self._kpi_row(kpi, points) for kpi in kpis if any(kpi.applies(runs[0].settings) for runs in points)]
+        tests = [(runs[0], len(runs)) for runs in points]
+        applying = [
+            (kpi, sum(count for first, count in tests if kpi.applies(first.settings)))
+            for kpi in self.workload.kpis.values()
+        ]
+        rows = [self._kpi_row(kpi, points, count) for kpi, count in applying if count]
         return table(columns, rows, caption="KPIs, their range over the points and where their mean is best")
 
-    def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
-        tests = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
-        known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
+    def _kpi_row(self, kpi: KPIDefinition, points: Points, tests: int) -> Row:
+        values = values_at(points, kpi.name)
+        known = sum(map(len, values))
         start: list[Cell | str] = [kpi.name, kpi.display_unit]
         end: list[Cell | str] = [f"{known} of {tests}", kpi.direction.removesuffix(" is better"), kpi.help]
         valued = [
-            (sample.mean, runs)
-            for runs in points
-            if id(runs[0]) not in self._out and (sample := _sample(runs, kpi)) is not None
+            (intervals.mean_of(each), runs)
+            for each, runs in zip(values, points, strict=True)
+            if each and id(runs[0]) not in self._out
         ]
         if not valued:
             said = "the answers of all points are beyond a limit" if known else ""
@@ -170,15 +174,11 @@ class KPIReport(Report):
         return table(columns, map(row, points), caption="Mean over the runs at each point")
 
 
-def _sample(runs: Sequence[Entry], kpi: KPIDefinition) -> intervals.Sample | None:
-    values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
-    return intervals.summarise(values) if values else None
-
-
 def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
-    sample = _sample(runs, kpi)
-    if sample is None:
+    values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
+    if not values:
         return "unknown" if kpi.applies(runs[0].settings) else ""
+    sample = intervals.summarise(values)
     value = kpi.show(sample.mean, unit=False)
     if sample.deviation is not None:
         value += f" ± {kpi.show(sample.deviation, unit=False)}"
