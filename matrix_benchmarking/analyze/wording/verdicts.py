@@ -47,8 +47,12 @@ def headline(analysis: Analysis) -> str:
 
 
 def is_untold(analysis: Analysis) -> bool:
-    """Whether of no series it can be told if it is worse."""
-    return all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts)
+    """Whether of no series it can be told if it is worse at the newest version, which some may not have."""
+    return all(one.outcome is Outcome.CANT_TELL or _has_ended(one) for one in analysis.verdicts)
+
+
+def _has_ended(verdict: SeriesVerdict) -> bool:
+    return any(note.startswith(NO_VALUE) for note in verdict.notes)
 
 
 def changes(analysis: Analysis, first: str = "") -> list[str]:
@@ -92,8 +96,7 @@ def lead(analysis: Analysis) -> list[str]:
     ]
     said += [f"{count_of(len(alarms), 'alarm')} {words}." for alarms, words in known if alarms]
     said += _unchanged(analysis)
-    judged = [one for one in analysis.verdicts if one.outcome is not Outcome.CANT_TELL]
-    behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in judged)
+    behind = sum(one.outcome is not Outcome.CANT_TELL and _has_ended(one) for one in analysis.verdicts)
     said += [f"{behind} without a value at {analysis.newest}: judged up to an older version."] if behind else []
     left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
     return [
@@ -129,7 +132,8 @@ def _jumps(one: SeriesVerdict) -> bool:
 
 def _two_newest(analysis: Analysis) -> list[str]:
     """What compares the two newest versions of a history that is too short to tell anything."""
-    several = [one.versions for one in analysis.verdicts if len(one.versions) > 1 and not one.stands_on]
+    alone = [one for one in analysis.verdicts if len(one.versions) > 1 and not one.stands_on]
+    several = [one.versions for one in alone if not _has_ended(one)]
     if analysis.newest is None or not several or not is_untold(analysis):
         return []
     return [f"'matbench compare {shlex.join(several[0][-2:])}' compares the two newest."]

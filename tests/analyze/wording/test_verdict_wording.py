@@ -242,6 +242,15 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
     assert not any("without a value" in one for one in verdicts.lead(analysis(short)))
 
 
+def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
+    """A setting that was renamed ends its series: the new ones are too young to tell, and nothing is known to be good."""
+    ended = verdict(notes=(f"{NO_VALUE} 1.3.2",))
+    young = verdict(Outcome.CANT_TELL, labels={"n": 1}, why="the history is too short")
+    said = verdicts.lead(analysis(ended, young))
+    assert said[0] == "Whether 2 series of 1 KPI are worse can't be told: 1.3.2 against its history."
+    assert verdicts.lead(analysis(ended, verdict(labels={"n": 2})))[0].startswith("Nothing is worse")
+
+
 def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:
     old, new = regression(labels={"n": 1}), regression(labels={"n": 2}, is_new=True)
     assert "1 of them is new with 1.3.2." in verdicts.lead(analysis(old, new))
