@@ -243,7 +243,7 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
 
 
 def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
-    """A setting that was renamed ends its series: the new ones are too young to tell, and nothing is known to be good."""
+    """A setting that was renamed ends its series: the new ones are too young to tell."""
     ended = verdict(notes=(f"{NO_VALUE} 1.3.2",))
     young = verdict(Outcome.CANT_TELL, labels={"n": 1}, why="the history is too short")
     said = verdicts.lead(analysis(ended, young))
