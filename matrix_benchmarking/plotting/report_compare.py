@@ -49,7 +49,7 @@ from .compare_sides import (
 )
 from .controls import Control
 from .environments import environment_difference, repeat_commands, settings_difference
-from .series_tables import run_links, size_cell
+from .series_tables import size_cell
 from .tables import (
     Cell,
     Column,
@@ -357,22 +357,22 @@ class CompareReport(Report):
             *(Column("KPI", setting=True), Column("At", setting=True)),
             Column("Difference", numeric=True, help="with its 95 % interval"),
             "Verdict",
-            Column("Old", numeric=True, help="mean of the runs, geometric for positive values"),
-            Column("New", numeric=True, help="old and the difference"),
-            "Runs",
+            Column("Old", numeric=True, help="mean of the runs, geometric for positive values; leads to the first"),
+            Column("New", numeric=True, help="old and the difference; leads to the first run"),
+            Column("Seen from", numeric=True, help="how large a difference would at least be suspected"),
         ]
         rows = (self._pair_row(one, pairs[one.kpi.name, one.id]) for one in verdicts)
         return table(columns, rows, caption="The series, the most important first", limit=PAIRS_SHOWN)
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
-        links: list[Node] = []
-        for side, runs in zip(("old", "new"), pair.sides, strict=True):
-            links += [f"{side} ", *run_links(runs, self.link), " "]
-        levels = (verdict.old_level, verdict.new_level)
-        shown = (Cell(verdict.kpi.show(level), sort=level) for level in levels)
+        levels = zip((verdict.old_level, verdict.new_level), pair.sides, (False, True), strict=True)
+        means = (
+            Cell(self.link(runs[0], verdict.kpi.show(level, unit=unit)), sort=level) for level, runs, unit in levels
+        )
         alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
-        said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
-        return [verdict.kpi.name, verdict.name, size_cell(verdict), said, *shown, Cell(links)]
+        said = f"{outcome_label(verdict.outcome, verdict.looks_worse)}{alarms}"
+        seen_from = Cell(wording.seen_from(verdict), sort=verdict.would_show)
+        return [verdict.kpi.name, verdict.name, size_cell(verdict), said, *means, seen_from]
 
 
 def _side(switch: Switch, value: Scalar) -> str:

@@ -321,10 +321,15 @@ def shown(verdict: SeriesVerdict) -> str:
 
     Of a history with the number of versions after which it would: ``; 5.1 % would have shown within 5 versions``.
     """
+    by = seen_from(verdict)
+    return f"; {by} {_would_have(verdict)}{_within(verdict.would_show_in)}" if by else ""
+
+
+def seen_from(verdict: SeriesVerdict) -> str:
+    """How large a difference would have shown, ``5.1 %``, where none was; else empty."""
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
-    by = _amount(verdict, verdict.kpi, verdict.would_show).lstrip("+")
-    return f"; {by} {_would_have(verdict)}{_within(verdict.would_show_in)}"
+    return _amount(verdict, verdict.kpi, verdict.would_show).lstrip("+")
 
 
 def size(verdict: SeriesVerdict) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,8 +26,6 @@ HEIGHT_PX = 520
 HEADER_PX, LINE_PX = 42, 17
 SHORT_HEADER_PX, SHORT_ROW_PX = 60, 34
 """The least that a short table takes: its place until it is made."""
-TITLE_CHARACTERS = 14
-"""A longer title is broken into lines, up to this width: what was measured is seen without scrolling."""
 WRAPPED_ROWS = 200
 """Beyond, no text is broken into lines: the height of each row would have to be measured."""
 PINNED = 2
@@ -35,10 +34,10 @@ FEW_COLUMNS = 4
 """So few columns share the width by what they hold; more are as wide as that, and scroll."""
 JOINED_PX = 150
 """The column with all settings, which the page's script shows in their place where it is narrow."""
-CHARACTER_PX, PADDING_PX = 7.7, 38
+CHARACTER_PX, PADDING_PX = 7.2, 34
 LEAST_WIDTH_PX, LEAST_SHARED_PX, MOST_WIDTH_PX, MEASURED_ROWS = 70, 160, 520, 500
 THEME = (
-    "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
+    "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 13, "
     "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
     "headerBackgroundColor: 'var(--raised)', borderColor: 'var(--line)', wrapperBorderRadius: 4})"
 )
@@ -138,9 +137,11 @@ def height_px(table: Table) -> int:
     return SHORT_HEADER_PX + SHORT_ROW_PX * len(table.rows) if is_short else HEIGHT_PX
 
 
-def _header_px(table: Table) -> int:
-    lines = max(-(-len(column.heading) // TITLE_CHARACTERS) for column in table.columns)
-    return HEADER_PX + (LINE_PX * (lines - 1) if len(table.columns) > FEW_COLUMNS else 0)
+def _header_px(columns: Sequence[Mapping[str, Any]]) -> int:
+    """The height of a header whose titles are broken into lines, each as wide as its column."""
+    wide = [(str(one["headerName"]), one["width"] - PADDING_PX) for one in columns if "width" in one]
+    titles = (textwrap.wrap(title, int(width_px / CHARACTER_PX)) for title, width_px in wide)
+    return HEADER_PX + LINE_PX * (max(map(len, titles), default=1) - 1)
 
 
 def as_shown(table: Table, identity: str) -> Node:
@@ -150,9 +151,10 @@ def as_shown(table: Table, identity: str) -> Node:
 
 def grid(table: Table, identity: str) -> Node:
     rows = [_row(row, table.columns, number) for number, row in enumerate(table.rows)]
+    columns = _columns(table, rows)
     described = dash_ag_grid.AgGrid(
         id=identity,
-        columnDefs=_columns(table, rows),
+        columnDefs=columns,
         rowData=rows,
         getRowId="params.data.id",
         className="grid",
@@ -166,7 +168,7 @@ def grid(table: Table, identity: str) -> Node:
             "tooltipShowDelay": 300,
             "tooltipShowMode": "whenTruncated",
             "animateRows": False,
-            "headerHeight": _header_px(table),
+            "headerHeight": _header_px(columns),
             "alwaysShowHorizontalScroll": len(table.columns) > FEW_COLUMNS,
         },
     )
@@ -214,7 +216,7 @@ def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, 
 def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> int:
     """About as wide as what stands in the column: to measure it in the browser takes longer than to draw it."""
     texts = (_text(row[f"{name}p"]) if f"{name}p" in row else str(row[name] or "") for row in rows[:MEASURED_ROWS])
-    longest = max([min(len(column.heading), TITLE_CHARACTERS), *map(len, texts)])
+    longest = max([*map(len, column.heading.split()), *map(len, texts)])  # a title is broken into lines
     return min(max(LEAST_WIDTH_PX, round(longest * CHARACTER_PX) + PADDING_PX), MOST_WIDTH_PX)
 
 

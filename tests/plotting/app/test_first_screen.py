@@ -99,6 +99,18 @@ def test_at_400_pixels_the_verdict_takes_three_lines_and_the_figures_fit(tab: An
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+def test_at_1400_pixels_a_comparison_shows_both_means_without_scrolling(tab: Any, of_results: str) -> None:
+    with Visit(tab, of_results, viewport={"width": 1400, "height": 1000}) as visit:
+        visit.open("?show=compare")
+        visit.see_all()
+        visit.until("!!document.querySelector('.grid .ag-header-cell[col-id=c5]')")
+        right = "e => e.closest('.grid').getBoundingClientRect().right - e.getBoundingClientRect().right"
+        new = visit.page.get_by_role("columnheader", name="New", exact=True)
+        assert new.evaluate(right) >= 0
+        visit.page.locator(".grid .ag-row[row-index='0'] [col-id=c5] a").click()
+        visit.wait_text("#content h1", "cpu-2")
+
+
 CUT = """() => [...document.querySelectorAll(".js-plotly-plot")].flatMap(plot => {
     const { left, right } = plot.getBoundingClientRect();
     const said = [...plot.querySelectorAll("g.annotation, .g-xtitle, .xtick, .ytick, .slider-label")];
