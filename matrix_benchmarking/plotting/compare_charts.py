@@ -7,10 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.model import Outcome, SeriesVerdict, amount
 from ..analyze.verdict.sides import Pair, RunBlocks
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import is_or_are, percent, series_label
+from ..workload import MinimumEffect
 from . import clicks, template
 from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
 
@@ -28,6 +29,8 @@ KINDS = {
     Outcome.NO_CHANGE: (OTHER, "no difference shown"),
     Outcome.CANT_TELL: ("", "can't be told"),
 }
+SURE = dict(zip(KINDS, (0, 1, 0, 2, 3), strict=True))
+"""The parts of a comparison, of which what is sure comes first, be it worse or better."""
 GREY = template.COLOURS[6]
 _LOOKS = {**LOOKS, OTHER: (GREY, "circle"), "": (GREY, "circle-open")}
 NEW_COLOUR = template.COLOURS[0]
@@ -52,11 +55,10 @@ def counted_apart(verdicts: Sequence[SeriesVerdict]) -> tuple[str, str]:
 
 
 def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> list[SeriesVerdict]:
-    """*verdicts* by what they say, those of one cause together: since one version, of one series; large ones first.
+    """*verdicts* by how sure they are, those of one cause together: since one version, of one series; large ones first.
 
-    What concerns the KPI *headline* goes before the others.
+    What concerns the KPI *headline* goes before the others, and a change is as large as often it reaches its minimum.
     """
-    outcomes = list(KINDS)
     largest: dict[object, float] = {}
     important: set[object] = set()
 
@@ -71,7 +73,7 @@ def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> 
     def place(one: SeriesVerdict) -> tuple[object, ...]:
         of = cause(one)
         within = str(of), one.kpi.name != headline, -_size(one)
-        return outcomes.index(one.outcome), of not in important, -largest[of], *within
+        return SURE[one.outcome], of not in important, -largest[of], *within
 
     return sorted(verdicts, key=place)
 
@@ -86,10 +88,10 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
     import plotly.graph_objects as go
 
     shown = verdicts[:MOST_ROWS]
-    most = 3.0 * max([LEAST_REACH, *(_size(one) for one in shown)])
+    most = 3.0 * max([LEAST_REACH, *(abs(_value(one)) for one in shown)])
     known = [end for one in shown for end in (_value(one), *_ends(one)) if math.isfinite(end)]
     low, high = max(-most, min([-LEAST_REACH, *known])), min(most, max([LEAST_REACH, *known]))
-    reach, margin = max(-low, high), 0.04 * (high - low)
+    reach, margin = max(-low, high), 0.06 * (high - low)
     figure = go.Figure()
     for outcome, (kind, name) in KINDS.items():
         places = [place for place, one in enumerate(shown) if one.outcome is outcome]
@@ -110,6 +112,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
                 "width": 4,
             },
             name=name,
+            showlegend=True,
             customdata=clicks.marks(_new_run(one, pairs) for one in some),
             hovertext=[template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -125,7 +128,8 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         showgrid=False,
         tickfont_size=12,
     )
-    title = {"text": "change, 95 % intervals", "font_size": 12}
+    is_told = any(one.outcome is not Outcome.CANT_TELL for one in shown)
+    title = {"text": "change, 95 % intervals" if is_told else "change", "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
     figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
     row_px = max(ROW_PX, LINE_PX * max(text.count("<br>") + 1 for text in texts) + 8)
@@ -135,22 +139,28 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
 
 
 def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:
-    """A line between the rows of one outcome and those of the next."""
+    """A line between what is sure, suspected, without a difference, and can't be told."""
     for place in range(1, len(shown)):
-        if shown[place].outcome is not shown[place - 1].outcome:
+        if SURE[shown[place].outcome] != SURE[shown[place - 1].outcome]:
             figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
 
 
 def means_joined(pair: Pair, blocks: RunBlocks) -> list[list[float]]:
-    """The means of the old and of the new side in each block that has runs of both, as they are shown."""
+    """The means of the old and of the new side in each block that has runs of both, as they are shown.
+
+    One campaign without rounds joins nothing: its runs may have been measured one after the other.
+    """
     kpi = pair.series.kpi
-    together: dict[object, tuple[list[float], list[float]]] = {}
+    together: dict[tuple[str, int], tuple[list[float], list[float]]] = {}
     for at, runs in enumerate(pair.sides):
         for run in runs:
             block = blocks.of(run)
             key = ("campaign", block.campaign) if block.round is None else ("round", block.round)
             together.setdefault(key, ([], []))[at].append(run.kpis[kpi.name] / kpi.divisor)
-    return [[sum(values) / len(values) for values in of] for of in together.values() if all(of)]
+    common = {key: of for key, of in together.items() if all(of)}
+    if [kind for kind, _ in common] == ["campaign"]:
+        return []
+    return [[sum(values) / len(values) for values in of] for of in common.values()]
 
 
 def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tuple[str, str]) -> go.Figure:
@@ -203,10 +213,11 @@ def _value(one: SeriesVerdict) -> float:
 
 
 def _ends(one: SeriesVerdict) -> tuple[float, float]:
-    """The ends of the interval; of an unknown one the value itself."""
+    """The ends of the interval; of an unknown one, and of what can't be told, the value itself."""
     effect = one.effect
     assert effect is not None
-    low, high = (effect.value if math.isnan(end) else end for end in (effect.low, effect.high))
+    is_told = one.outcome is not Outcome.CANT_TELL
+    low, high = (end if is_told and not math.isnan(end) else effect.value for end in (effect.low, effect.high))
     return low, high
 
 
@@ -215,8 +226,10 @@ def _within(end: float, reach: float) -> float:
 
 
 def _size(one: SeriesVerdict) -> float:
-    value = math.nan if one.effect is None else abs(one.effect.value)
-    return value if math.isfinite(value) else 0.0
+    """How often a change reaches the least that counts."""
+    value = math.nan if one.difference is None else abs(one.difference.value)
+    minimum = MinimumEffect(one.minimum_effect, one.minimum_effect_absolute)
+    return value / (amount(minimum, one.old_level or 0.0) or 1.0) if math.isfinite(value) else 0.0
 
 
 def conclusion(verdicts: Sequence[SeriesVerdict]) -> str:

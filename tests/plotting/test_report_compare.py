@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
-from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
+from matrix_benchmarking.workload import BaseStore, Gate, MinimumEffect, RegressionKeys, Workload
 
 
 @kpi.LowerBetter
@@ -360,6 +360,37 @@ def test_the_forest_has_a_row_a_series_and_the_runs_of_a_round_are_joined(toy: W
     for figure in runs:
         assert len([trace for trace in figure.data if trace.mode == "lines"]) == 3
         assert [len(trace.x) for trace in figure.data if trace.mode == "markers"] == [3, 3]
+
+
+def test_what_the_headline_says_is_drawn_first_and_a_change_is_as_large_as_often_it_reaches_its_minimum(
+    toy: Workload,
+) -> None:
+    few = sweep("b", 0.5, right=0.999)[:6]
+    many = sweep("b", 0.4, right=0.95)[6:]
+    runs = [*sweep("a", 1.0), *few, *many]
+    regression = RegressionKeys(minimum_effects={"fidelity": MinimumEffect(0.0001)})
+    catalogue = catalogue_of(Study(Matrix(runs), dataclasses.replace(toy, regression=regression)))
+    forest = next(figures(catalogue.report("Compare").do_plot(*catalogue.arguments())))
+    drawn = [text.replace("\xa0", " ").split(" ") for text in forest.layout.yaxis.ticktext]
+    assert [(kpi, vus) for kpi, *_, vus in drawn] == [
+        *(("cost", "4"), ("cost", "1"), ("cost", "2")),
+        *(("fidelity", "4"), ("fidelity", "1"), ("fidelity", "2")),
+    ]
+
+
+def test_what_can_not_be_told_has_a_name_and_no_interval_and_one_campaign_without_rounds_joins_nothing(
+    toy: Workload,
+) -> None:
+    runs = [dataclasses.replace(run, round=None) for run in (*sweep("a", 1.0), *sweep("b", 0.5))]
+    catalogue = catalogue_of(Study(Matrix(runs), toy))
+    made = catalogue.report("Compare").do_plot(*catalogue.arguments())
+    forest, *others = figures(made)
+    assert forest.layout.xaxis.title.text == "change"
+    (untold,) = (trace for trace in forest.data if trace.name == "can't be told")
+    assert untold.showlegend
+    assert {*untold.error_x.array, *untold.error_x.arrayminus} == {0.0}
+    assert all(trace.mode == "markers" for figure in others for trace in figure.data)
+    assert "lines join" not in StaticHTML().render(made)
 
 
 def figures(node: Any) -> Iterator[Any]:
