@@ -175,6 +175,7 @@ def analysis_of(
             filter(
                 None,
                 (
+                    same_runs(judged),
                     unequal_shares(judged, question.ignored),
                     between_sides([one.sides for one in judged]),
                     campaigns_together([one.sides for one in judged]),
@@ -197,6 +198,15 @@ def doubts_of(pairs: Sequence[Pair]) -> list[Doubt]:
         for said, having in joined_warnings([*old.values(), *new.values()])
     ]
     return sorted(found, key=lambda one: -one.difference)
+
+
+def same_runs(pairs: Sequence[Pair]) -> str:
+    """That runs of one side are those of the other, by their ids, as a sentence; empty where none is."""
+    old, new = ({run.test_uuid for one in pairs for run in one.sides[side]} - {None} for side in (OLD, NEW))
+    both = len(old & new)
+    if both and old == new:
+        return "Both sides are the same runs, or copies of them: there is nothing to tell."
+    return f"{both} of {len(new)} new runs {is_or_are(both)} among the old ones, too." if both else ""
 
 
 def unequal_shares(pairs: Sequence[Pair], ignored: Sequence[str]) -> str:

@@ -114,6 +114,15 @@ def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
     assert [one.outcome for one in analysis.verdicts] == [Outcome.IMPROVEMENT]
 
 
+def test_runs_that_are_on_both_sides_are_said() -> None:
+    old, new = build("before", {"a": 100, "b": 300}), build("after", {"a": 100, "b": 300}, seed=2)
+    copy = dataclasses.replace(old, name="copy")
+    assert compare(old, copy).beside.startswith("Both sides are the same runs, or copies of them: ")
+    some = dataclasses.replace(new, entries=[*new.entries, *old.entries[:5]])
+    assert compare(old, some).beside.startswith("5 of 15 new runs are among the old ones, too.")
+    assert "runs" not in compare(old, new).beside
+
+
 def test_unequal_shares_of_what_may_differ_are_said() -> None:
     old, new = build("before", {"a": 100, "b": 300}), build("after", {"a": 100, "b": 300}, seed=2)
     assert compare(old, new, ignored=["image"]).beside == ""
