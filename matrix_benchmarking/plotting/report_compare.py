@@ -342,7 +342,10 @@ class CompareReport(Report):
         parts += environment_difference(list(old.values()), list(new.values()), self._environments)
         parts += repeat_commands(sides, (list(old.values()), list(new.values())))
         parts.append(_effects_table(switch))
-        written = [html.Summary("As Markdown, for a pull request"), command(markdown(switch.analysis))]
+        written = [
+            html.Summary("As Markdown, for a pull request"),
+            command(markdown(switch.analysis, self._sentence(switch))),
+        ]
         return [*parts, html.Details(written)]
 
     def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:

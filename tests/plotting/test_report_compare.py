@@ -138,6 +138,12 @@ def test_a_clear_gain_is_advised_and_a_clear_loss_is_not(toy: Workload) -> None:
     assert shown.index("c instead of a") < shown.index("b instead of a")  # the larger effect first
 
 
+def test_as_markdown_it_has_the_advice_and_no_column_without_a_value(toy: Workload) -> None:
+    written = page(toy, *sweep("a", 1.0), *sweep("b", 2.0)).split("As Markdown")[1].split("</pre>")[0]
+    assert "Stay: b instead of a changes cost by +100 %" in written
+    assert "| KPI | Series | Change | Level | Runs | q |\n| --- | --- | --- | --- | --: | --: |" in written
+
+
 def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5, right=0.5))
     assert "By cost alone: don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown

@@ -88,11 +88,12 @@ REASONS = 5
 _ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, where the runs are in a history."
 
 
-def markdown(analysis: Analysis) -> str:
-    """The report: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
+def markdown(analysis: Analysis, advice: str = "") -> str:
+    """The report, with what it advises: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
     blocks = [
         f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
         _lead(analysis),
+        plain(advice, 500),
         _worse_table(worse(analysis)),
         _suspected(analysis),
         _better(analysis),
@@ -136,7 +137,10 @@ def _worse_table(found: Sequence[Worse]) -> str:
     if not found:
         return ""
     headers = ["KPI", "Series", "Change", "Level", "Since", "Last good", "Runs", "q", "Alarm"]
-    text = table(headers, [_row(one) for one in found[:ROWS]], right=(6, 7))
+    rows = [_row(one) for one in found[:ROWS]]
+    kept = [at for at in range(len(headers)) if any(row[at] != "–" for row in rows)]
+    lines = [[row[at] for at in kept] for row in (headers, *rows)]
+    text = table(lines[0], lines[1:], right=[place for place, at in enumerate(kept) if headers[at] in ("Runs", "q")])
     rest = len(found) - ROWS
     more = [f"… and {rest} more series that {is_or_are(rest)} worse."] if rest > 0 else []
     return "\n\n".join([text, *more, *([_ACCEPT] if any(one.alarm.id for one in found) else [])])
