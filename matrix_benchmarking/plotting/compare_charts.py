@@ -36,14 +36,11 @@ _LOOKS = {**LOOKS, OTHER: (GREY, "circle"), "": (GREY, "circle-open")}
 NEW_COLOUR = template.COLOURS[0]
 
 
-def counted(verdicts: Sequence[SeriesVerdict]) -> str:
-    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would at least be suspected).``"""
-    said, seen = counted_apart(verdicts)
-    return f"{said.removesuffix('.')} ({seen})." if seen else said
+def counted(verdicts: Sequence[SeriesVerdict], *, is_brief: bool = False) -> str:
+    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would at least be suspected).``
 
-
-def counted_apart(verdicts: Sequence[SeriesVerdict]) -> tuple[str, str]:
-    """The same in two: ``4 worse, 2 better, 31 without a difference.``, and what would be shown of the last."""
+    If *is_brief* without what is in brackets.
+    """
     of = {outcome: [one for one in verdicts if one.outcome is outcome] for outcome in KINDS}
     same = of[Outcome.NO_CHANGE]
     said = [f"{len(of[one])} {KINDS[one][1]}" for one in (Outcome.REGRESSION, Outcome.IMPROVEMENT)]
@@ -51,7 +48,8 @@ def counted_apart(verdicts: Sequence[SeriesVerdict]) -> tuple[str, str]:
     said += [f"{ways[way]} suspected to be {way}" for way in ("worse", "better") if ways[way]]
     said += [f"{len(of[Outcome.CANT_TELL])} can't be told"] if of[Outcome.CANT_TELL] else []
     said.append(f"{len(same)} without a difference")
-    return f"{', '.join(said)}.", wording.would_show(same)
+    seen = "" if is_brief else wording.would_show(same)
+    return f"{', '.join(said)} ({seen})." if seen else f"{', '.join(said)}."
 
 
 def relevant(verdicts: Sequence[SeriesVerdict], headline: str | None = None) -> list[SeriesVerdict]:

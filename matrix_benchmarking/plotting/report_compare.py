@@ -145,8 +145,8 @@ class CompareReport(Report):
         chosen = view.choosing(**{SETTING: TREE, OLD: candidate.old, NEW: candidate.new})
         return [*page.draw(chosen), *([html.P(said, className="note")] if said else [])]
 
-    def _lead(self, switch: Switch) -> str:
-        return f"{self._versus(switch)}: {compare_charts.counted(switch.analysis.verdicts)}"
+    def _lead(self, switch: Switch, *, is_brief: bool = False) -> str:
+        return f"{self._versus(switch)}: {compare_charts.counted(switch.analysis.verdicts, is_brief=is_brief)}"
 
     def _versus(self, switch: Switch) -> str:
         """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
@@ -178,7 +178,7 @@ class CompareReport(Report):
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
         verdicts = switch.analysis.verdicts
         found = self._doubts(switch)
-        said = [html.P(self._sentence(switch)), *(node for node, is_one_sided in found if is_one_sided)]
+        said = [html.P(self._sentence(switch, is_brief=True)), *(node for node, is_one_sided in found if is_one_sided)]
         doubts = [node for node, is_one_sided in found if not is_one_sided]
         title = html.Summary(
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
@@ -191,11 +191,10 @@ class CompareReport(Report):
             for one in told[:NAMED]
         )
         named = [bullets(sentences, len(told) - NAMED)] if told else []
-        hidden = html.Details([title, *doubts, *named, html.P(" ".join(wording.lead(switch.analysis)))])
+        rest = [self._sentence(switch), " ".join(wording.lead(switch.analysis))]
+        hidden = html.Details([title, *doubts, *named, *map(html.P, rest)])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
-        counts, seen = compare_charts.counted_apart(verdicts)
-        shown = html.Span(f" ({seen}.)" if seen else "", className="behind")
-        lead = html.P([f"{self._versus(switch)}: {counts}", shown], className="lead")
+        lead = html.P(self._lead(switch, is_brief=True), className="lead")
         return html.Div([lead, *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
@@ -278,18 +277,18 @@ class CompareReport(Report):
     def _selected(self, entries: Sequence[Entry]) -> Selection:
         return select(entries, self.workload, order=self.study.order)
 
-    def _sentence(self, switch: Switch) -> str:
-        """Whether to switch, by the headline KPI; then the verdict on all series."""
+    def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:
+        """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         also = self._also.get((switch.setting, switch.old, switch.new))
         what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
         what += f" (with its {named([*also])})" if also else ""
         apart = wording.apart(effect.verdicts, effect.judged)
-        behind = f"{mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
+        behind = "" if is_brief else f" {mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
-        moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
+        moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure}{behind}"
         if effect.outcome not in _CLEAR:
             return f"{what}: {moved}; {_verdict(effect)}."
         gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
@@ -310,7 +309,7 @@ class CompareReport(Report):
         # What speaks against it by other KPIs: who reads the advice alone shall not miss that.
         opposite = Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT
         others = sum(one.outcome is opposite and one.kpi.name != kpi.name for one in switch.analysis.verdicts)
-        alone = f"By {kpi.name} alone: {advice[0].lower()}{advice[1:]}" if others else advice
+        alone = f"By {kpi.name} alone, {advice[0].lower()}{advice[1:]}" if others else advice
         but = f"; {others} series of other KPIs {is_or_are(others)} {opposite.value}" if others else ""
         return f"{alone}: {what} changes {kpi.name} by {moved}{other_way}{but}.{why}"
 

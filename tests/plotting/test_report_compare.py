@@ -146,7 +146,7 @@ def test_as_markdown_it_has_the_advice_and_no_column_without_a_value(toy: Worklo
 
 def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5, right=0.5))
-    assert "By cost alone: don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown
+    assert "By cost alone, don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown
     assert "; 3 series of other KPIs are worse. 9 runs with it" in shown
     assert "9 runs with it can&#x27;t be the best: the answers are beyond a limit." in shown
 

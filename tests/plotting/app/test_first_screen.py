@@ -85,18 +85,33 @@ def test_a_limit_is_typed_with_any_decimals_and_one_that_can_not_be_is_said(tab:
             visit.page.get_by_text(said).first.wait_for()
 
 
+LINES = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)"
+
+
 def test_at_400_pixels_the_verdict_takes_three_lines_and_the_figures_fit(tab: Any, of_results: str) -> None:
     with Visit(tab, of_results, viewport={"width": 400, "height": 800}) as visit:
         visit.open()
         visit.see_all()
-        lead = visit.page.locator("#headline .lead")
-        height = lead.evaluate("e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)")
-        assert height < 3.5
+        assert visit.page.locator("#headline .lead").evaluate(LINES) < 3.5
         scrolls = (
             "[...document.querySelectorAll('.figure-scroll')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
         )
         assert visit.page.evaluate(scrolls) == 0
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
+        visit.open("?show=compare")
+        assert visit.page.locator("#content .lead").evaluate(LINES) < 3.5
+
+
+@pytest.mark.parametrize(("of", "page"), [("llm_bench", "compare"), ("micro_bench", "best-configuration")])
+def test_at_400_pixels_the_verdict_on_other_samples_takes_three_lines(
+    application: Application, repository: Path, tab: Any, of: str, page: str
+) -> None:
+    with (
+        application(f"--results-dirname={repository / 'data/samples' / of}", f"--workload={of}", "--port=0") as address,
+        Visit(tab, address, viewport={"width": 400, "height": 800}) as visit,
+    ):
+        visit.open(f"?show={page}")
+        assert visit.page.locator(".verdict .lead").first.evaluate(LINES) < 3.5
 
 
 def test_at_1400_pixels_a_comparison_shows_both_means_without_scrolling(tab: Any, of_results: str) -> None:
