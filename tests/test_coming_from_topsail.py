@@ -287,7 +287,7 @@ def _(root: Path) -> None:
 
 @of("`report.Plot_and_Text(name, args)`")
 def _(root: Path) -> None:
-    assert "<h3 " in page(root, "As there") and "2 &lt;runs&gt;" in page(root, "As there")
+    assert "<h2 " in page(root, "As there") and "2 &lt;runs&gt;" in page(root, "As there")
 
 
 @of("Any Dash component")

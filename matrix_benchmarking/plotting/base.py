@@ -252,7 +252,7 @@ class Report(_Named):
         """The plot *name* under its heading, with its text; where the page has its name, that is its heading."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        heading = [] if plot.name == title_of(self.name) else [html.H3(plot.name)]
+        heading = [] if plot.name == title_of(self.name) else [html.H2(plot.name)]
         return [html.Section([*heading, plot.part(View.of(args))], className="plot")]
 
     def each_plot(self, view: View) -> list[Node]:

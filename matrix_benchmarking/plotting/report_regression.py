@@ -81,8 +81,8 @@ class RegressionReport(Report):
         shown = sorted(changed(analysis), key=lambda one: not (one.outcome is worse and one.kpi.name == headline))
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
-            parts += self._charts(shown[:FIRST_CHARTS])
-            parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
+            parts += [html.H2(told), *self._charts(shown[:FIRST_CHARTS])]
+            parts.append(changed_table(shown, most_charts, MOST_ROWS))
             parts += self._more_charts(shown, most_charts)
         parts.append(html.P(_scope(analysis), className="note"))
         parts += [*_alarms(analysis), *self._others(analysis)]

@@ -158,7 +158,7 @@ class StaticHTML:
         name = str((layout.get("title") or {}).get("text") or self._heading or f"Figure {number}")
         self.figures.append(Figure(name, self._names.add(name, "figure"), figure))
         return (
-            '<div class="figure-scroll" tabindex="0" role="region"'
+            '<div class="figure-scroll" tabindex="0" role="group"'
             f' aria-label="{escape(name)}" data-name="{self.figures[-1].slug}">'
             f'<div class="figure" id="{identity}" style="height:{float(height):g}px"></div></div>'
             f'<script type="application/json" data-figure="{identity}">{script_json(text)}</script>'

@@ -201,7 +201,7 @@ class Table:
             same = [(self.columns[place].heading, text) for place, text in self.constants.items()]
             data = {"data-same": json.dumps(same)}
         made = html.Table([html.Caption([caption, *tools]), head, html.Tbody(body)], className="sortable", **data)
-        return html.Div(made, className="table-scroll", tabIndex="0", role="region", **{"aria-label": caption})
+        return html.Div(made, className="table-scroll", tabIndex="0", role="group", **{"aria-label": caption})
 
 
 def table(columns: Columns, rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Table:

@@ -242,7 +242,7 @@ def test_the_link_of_a_section_leads_to_its_address(browser: Any, real_pages: Pa
         assert not visit.page.locator("a.anchor, .save").first.is_visible()
 
 
-def test_no_page_has_a_serious_barrier(browser: Any, real_pages: Path, pages: Path) -> None:
+def test_no_page_has_a_barrier(browser: Any, real_pages: Path, pages: Path) -> None:
     paths = [*sorted(real_pages.glob("*.html")), pages / "error-report.html"]
     # The page's policy forbids scripts that aren't its own; axe is one.
     for path, visit in walk(browser, paths, bypass_csp=True):

@@ -92,6 +92,6 @@ def test_all_charts_are_on_paper(browser: Any, page: Path) -> None:
         assert visit.page.locator("details:not([open])").count() == 0
 
 
-def test_the_page_has_no_serious_barrier(browser: Any, page: Path) -> None:
+def test_the_page_has_no_barrier(browser: Any, page: Path) -> None:
     with Visit(browser, page, bypass_csp=True) as visit:
         assert barriers(visit.page) == []

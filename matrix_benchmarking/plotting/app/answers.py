@@ -35,6 +35,7 @@ from .view import View
 
 FIRST_ANSWER_S = 1.5
 MAX_TABS_TITLE = 48
+NO_PAGE = "This page can't be shown"
 _KEPT_PAGES = 24
 T = TypeVar("T")
 Author: TypeAlias = "Callable[[object], str]"
@@ -122,7 +123,7 @@ class Pages:
             current = view.read(query)
             page = self._content(snapshot, current, wanted, is_local)
         except MatbenchError as error:
-            return problems.box(*str(error).splitlines()), [], ""
+            return [html.H1(NO_PAGE), problems.box(*str(error).splitlines())], [], ""
         return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int, *, is_local: bool = True) -> Node:
@@ -394,7 +395,7 @@ def no_page(snapshot: Snapshot, current: View) -> Node:
     nearest = html.A(title_of(snapshot.slugs[slug]), href=view.write(current.on_page(slug)))
     every = html.A(f"All {len(snapshot.slugs)} pages", href="#tabs")
     said = [f"There is no page '{current.show}'. Did you mean ", nearest, "? ", every, " are listed above."]
-    return html.Div(html.P(said), className="problem", role="alert")
+    return [html.H1(NO_PAGE), html.Div(html.P(said), className="problem", role="alert")]
 
 
 def _unknown(catalogue: Catalogue, found: Sequence[Control], current: View) -> list[str]:

@@ -162,7 +162,7 @@ def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, roots: Seque
         return [*parts, html.P([f"{shown.size_bytes:,} bytes, not text. ", download])]
     rest = "" if shown.is_whole else f"The first {artifacts.SHOWN_BYTES:,} of {shown.size_bytes:,} bytes. "
     label = {"aria-label": current.artifact}
-    text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="region", **label)
+    text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="group", **label)
     return [*parts, html.P([rest, download]), text]
 
 

@@ -252,7 +252,7 @@
   }
 
   function fileName(button) {
-    const heading = button.closest("section") && button.closest("section").querySelector("h3");
+    const heading = button.closest("section") && button.closest("section").querySelector("h2, h3");
     const title = (heading || document.querySelector("h1") || { textContent: "figure" }).textContent;
     return window.matbenchTables.slug(title) || "figure";
   }

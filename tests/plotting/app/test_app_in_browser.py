@@ -264,7 +264,7 @@ def test_a_narrow_window_scrolls_only_down(tab: Any, address: str, width: int) -
 @pytest.mark.parametrize(
     "query", ["", "?show=compare", "?show=cost-analysis", "?show=kpi-overview", "?run=RUN", "?nope=1"]
 )
-def test_there_is_no_serious_barrier(tab: Any, address: str, query: str) -> None:
+def test_there_is_no_barrier(tab: Any, address: str, query: str) -> None:
     few = "filters=batch_size=8,repeat=0"  # more rows and points have no other barriers
     with Visit(tab, address) as visit:
         visit.open(f"{query}&{few}" if "=" in query and "RUN" not in query else f"?{few}")
