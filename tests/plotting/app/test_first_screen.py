@@ -167,6 +167,21 @@ def test_at_400_pixels_values_are_seen_without_scrolling_and_no_text_of_a_figure
             assert all(is_seen for _, is_seen in found)
 
 
+@pytest.mark.parametrize("page", ["regression-analysis", "best-configuration"])
+def test_on_paper_a_table_has_all_its_columns(tab: Any, of_releases: str, page: str) -> None:
+    widths = (
+        "[...document.querySelectorAll('.table-scroll table')].filter(e => e.checkVisibility()).map(e => e.offsetWidth)"
+    )
+    with Visit(tab, of_releases, viewport={"width": 794, "height": 1123}) as visit:
+        visit.open(f"?show={page}")
+        visit.see_all()
+        visit.page.emulate_media(media="print")
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        found = visit.page.evaluate(widths)
+        assert found
+        assert max(found) <= 681  # 18 cm
+
+
 def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
     tab: Any, of_releases: str, repository: Path, tmp_path_factory: Any
 ) -> None:
