@@ -154,7 +154,8 @@ def verdict_box(
     lines += [check] if is_odd else []
     doubts = ranking.doubts(best)
     behind += [html.P(doubt, className="warning") for doubt in doubts]
-    counts = [count_of(len(verdicts) - 1, "other group")] if is_brief and len(verdicts) > 1 else []
+    others = max(len(verdicts), len(best.groups)) - 1  # those of one point have one sentence
+    counts = [count_of(others, "other group")] if is_brief and len(verdicts) > 1 else []
     counts += ["What to measure next"] if any(verdict.command for verdict in verdicts) else []
     counts += [count_of(len(doubts), "doubt")] if doubts else []
     counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
@@ -174,7 +175,7 @@ def variants_table(best: Best, group: Group, href: Href) -> Node:
         settings = setting_cells(one.point.settings, group.variant_names)
         settings += [tuning_label(one.point.settings, tuning)] if tuning else []
         rows.append([*settings, *value_cells(one, group, href), _warnings(best, one.point)])
-    return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
+    return table(columns, rows, caption=_heading(f"{kpi.name} of each variant at its best, {kpi.direction}", group))
 
 
 def alone_tables(best: Best, href: Href) -> list[Node]:

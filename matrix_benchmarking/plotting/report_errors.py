@@ -19,7 +19,7 @@ from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .base import Report, View
-from .tables import ROWS_SHOWN, Cell, Column, Columns, Node, Row, bullets, count_cell, html, table
+from .tables import ROWS_SHOWN, Cell, Column, Columns, Node, Row, bullets, html, table
 from .template import short
 
 _TESTS_LISTED = 100
@@ -104,19 +104,19 @@ class ErrorReport(Report):
             tests.setdefault(finding, []).append(entry)
         if not tests:
             return None
-        rows: list[Row] = [
-            [*finding, count_cell(len(entries)), Cell(self._list(entries))] for finding, entries in tests.items()
-        ]
-        columns: Columns = [*names, Column("Tests", numeric=True), "Which"]
+        rows: list[Row] = [[*finding, self._list(entries)] for finding, entries in tests.items()]
+        columns: Columns = [*names, "Tests"]
         return html.Section([html.H2(title), table(columns, rows, caption=title)])
 
-    def _list(self, entries: Sequence[Entry]) -> Node:
-        if len(entries) == 1:
-            return self.link(entries[0])
-        if len(entries) == len(self.matrix):
-            return "all tests"
-        listed = bullets(map(self.link, entries[:_TESTS_LISTED]), len(entries) - _TESTS_LISTED)
-        return html.Details([html.Summary(f"{len(entries)} tests"), listed])
+    def _list(self, entries: Sequence[Entry]) -> Cell:
+        """How many they are, sorted by it, and which."""
+        count = len(entries)
+        if count == 1:
+            return Cell(self.link(entries[0]), sort=count)
+        if count == len(self.matrix):
+            return Cell(f"all {count}", sort=count)
+        listed = bullets(map(self.link, entries[:_TESTS_LISTED]), count - _TESTS_LISTED)
+        return Cell(html.Details([html.Summary(f"{count} tests"), listed]), sort=count)
 
     def _why(self) -> list[Node]:
         """What the failed and unfinished tests have in common, their causes, and the ends of their logs."""
@@ -148,8 +148,7 @@ class ErrorReport(Report):
         columns: Columns = [
             "Exit code",
             Column("Last line of its log", help=said),
-            Column("Tests", numeric=True),
-            "Which",
+            "Tests",
         ]
         rows: list[Row] = []
         for group in groups:
@@ -157,7 +156,7 @@ class ErrorReport(Report):
             line = "not read" if logs is None else cause(logs) or "no log"
             code = "can't be read" if first.is_unreadable else DID_NOT_FINISH
             code = show(first.exit_code) if first.finished else code
-            rows.append([code, line, count_cell(len(group)), Cell(self._list([entry for entry, _ in group]))])
+            rows.append([code, line, self._list([entry for entry, _ in group])])
         return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
 
     def _logs(self, groups: Sequence[Sequence[Failure]]) -> list[Node]:

@@ -130,6 +130,9 @@ def test_groups_of_one_point_are_one_table_without_a_best(toy: Workload) -> None
     assert page.count("Groups of one point, in which nothing is compared") == 1
     assert "Difference" not in page
     assert all(said in page for said in ("40.00", "20.00", "30.00"))
+    compared = entry("a", 2, 41.0, 8.0)
+    study = Study(Matrix([compared, *(entry(image, 1, 40.0, 8.0) for image in "abcd")]), grouped)
+    assert "3 other groups" in StaticHTML().render(verdict_box(study, is_brief=True))
 
 
 def test_what_may_change_the_answer_is_not_folded_away(toy: Workload) -> None:

@@ -56,11 +56,11 @@ def test_failures_are_one_where_exit_code_and_last_line_are(workload: Workload, 
             ),
         )
     )
-    assert "1 out of memory after 12 s 2 2 tests a b" in shown
-    assert "2 out of memory after 13 s 1 c" in shown
-    assert "1 no log 1 d" in shown
-    assert "did not finish killed 1 e" in shown
-    assert "can&#x27;t be read no log 1 f" in shown
+    assert "1 out of memory after 12 s 2 tests a b" in shown
+    assert "2 out of memory after 13 s c" in shown
+    assert "1 no log d" in shown
+    assert "did not finish killed e" in shown
+    assert "can&#x27;t be read no log f" in shown
     assert "stderr.log started out of memory after 12 s" in shown
 
 
@@ -122,5 +122,5 @@ def test_a_thousand_failed_tests_are_reported_quickly(workload: Workload, tmp_pa
     shown = text(page(workload, *tests))
     assert time.perf_counter() - start < 5
     assert "The logs of the first 300 of 1000 tests were read." in shown
-    assert "1 died 300 300 tests" in shown
+    assert "1 died 300 tests" in shown
     assert "And those of 275 more tests" in shown

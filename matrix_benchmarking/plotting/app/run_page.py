@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...analyze.study import Study
-from ...analyze.words import percent
+from ...analyze.words import is_or_are, percent
 from ...bucket import BucketPath
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -191,8 +191,15 @@ def _side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, o
         html.H2("Environment"),
         _differences(surroundings, "Environment, what differs first")
         if surroundings
-        else html.P("Of neither run the environment was recorded."),
+        else html.P(_unknown_environment(one, other)),
     ]
+
+
+def _unknown_environment(*runs: Entry) -> str:
+    here = [run for run in runs if run.kept_in is None and not isinstance(run.location, BucketPath)]
+    gone = [run.name for run in here if not run.location.exists()]
+    is_gone = f": {' and '.join(gone)} {is_or_are(len(gone))} no longer there" if gone else ""
+    return f"The environment of these runs isn't known{is_gone}."
 
 
 class Pair(NamedTuple):

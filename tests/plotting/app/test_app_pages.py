@@ -166,13 +166,17 @@ def test_an_artifact_is_shown_as_text(pages: Pages) -> None:
     assert "there is no file '../../x'" in text_of(pages, f"?artifact=../../x&run={entry.test_uuid}")
 
 
-def test_two_runs_side_by_side_say_what_differs(pages: Pages) -> None:
+def test_two_runs_side_by_side_say_what_differs(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     first, other = snapshot_matrix(pages).entries[0], snapshot_matrix(pages).entries[-1]
     text = text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}")
     assert "They differ in hw_type, image, batch_size, vus." in text
     same = text_of(pages, f"?beside={first.test_uuid}&run={first.test_uuid}")
     assert "All settings are the same" in same
     assert "The recorded environment is the same." in same
+    for run in (first, other):
+        monkeypatch.setattr(run, "location", run.location / "gone")
+    gone = text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}")
+    assert f"The environment of these runs isn't known: {first.name} and {other.name} are no longer there." in gone
 
 
 @pytest.mark.parametrize(
@@ -254,7 +258,7 @@ def test_a_history_that_can_not_be_read_leaves_the_results(
     assert "Shown are the results alone: there is no history at gone.db yet" in texts(headline)
     assert "Cheapest by 1B_cost" in texts(headline)
     assert "Cost analysis" in texts(tabs)
-    assert "Best 1B_cost of each variant" in text_of(pages, "")
+    assert "1B_cost of each variant at its best" in text_of(pages, "")
     places.clear()
     data.start()
     data.join(20)
@@ -366,7 +370,7 @@ def test_a_report_that_fails_is_a_box_and_the_others_go_on(
     monkeypatch.setattr(KPIReport, "do_plot", broken)
     assert "can't be shown (RuntimeError: boom <script>)" in text_of(pages, "?show=kpi-overview")
     assert "boom" in caplog.text
-    assert "Best 1B_cost of each variant" in text_of(pages, "")
+    assert "1B_cost of each variant at its best" in text_of(pages, "")
 
 
 class TestActing:
@@ -498,7 +502,7 @@ def test_what_can_not_be_read_is_said_and_what_was_read_stays(pages: Pages) -> N
     pages.act({"do": "read"}, "")
     pages.data.join(10)
     assert "no such disk" in pages.progress()
-    assert "Best 1B_cost of each variant" in text_of(pages, "")
+    assert "1B_cost of each variant at its best" in text_of(pages, "")
 
 
 def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> None:
