@@ -101,7 +101,7 @@ window.matbenchTables = (() => {
     return [head.map(noFormula), ...body].map((row) => row.map(quoted).join(",")).join("\r\n");
   }
 
-  const slug = (text) => text.split(/[,:(]/)[0].toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
+  const slug = (text) => text.split(/[,:(·]/)[0].toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 
   function save(table) {
     const link = document.createElement("a");
