@@ -49,7 +49,7 @@
       const isSame = last && last.search === (search || "");
       if (isSame && last.version !== version && isWriting()) {
         newer = version;
-        window.dash_clientside.set_props("notice", { children: "There is something newer, which is shown once you have written." });
+        window.dash_clientside.set_props("notice", { children: "There is something newer, which is shown once you have written, or closed what you opened to write." });
         return noUpdate();
       }
       newer = null;
@@ -115,14 +115,14 @@
 
   let newer = null; // the version of what came while somebody wrote, who would lose what is in the fields
   let sent = false;
-  const isWriting = () => !sent && [...document.querySelectorAll(".deal input")].some((field) => field.value);
-  document.addEventListener("input", ({ target }) => {
-    if (!target.closest(".deal")) return;
-    sent = false;
+  const isWriting = () => !sent && document.querySelector("details[open] > .deal") !== null;
+  document.addEventListener("input", ({ target }) => { if (target.closest(".deal")) sent = false; });
+  document.addEventListener("toggle", ({ target }) => {
+    if (target.open && target.querySelector(":scope > .deal")) sent = false;
     if (newer === null || isWriting()) return;
     window.dash_clientside.set_props("request", { data: asked(last.search, newer) });
     newer = null;
-  });
+  }, true);
 
   function write(button) {
     const { token } = document.getElementById("token").dataset;
