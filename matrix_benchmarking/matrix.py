@@ -196,7 +196,7 @@ def joined(trees: Mapping[str, Matrix]) -> Matrix:
                 raise ConfigError(f"{entry.name} has a setting '{TREE}', so results trees can't be told apart by it")
             test_uuid = entry.test_uuid
             if test_uuid in taken and test_uuid is not None:
-                test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), name))
+                test_uuid = id_beside(test_uuid, name)
             taken.add(test_uuid)
             part = dataclasses.replace(
                 entry, settings={TREE: name, **entry.settings}, name=f"{name}/{entry.name}", test_uuid=test_uuid
@@ -204,6 +204,11 @@ def joined(trees: Mapping[str, Matrix]) -> Matrix:
             (entries if entry.finished else unfinished).append(part)
         notes += [f"{name}: {note}" for note in matrix.notes]
     return Matrix(entries, unfinished=unfinished, notes=notes)
+
+
+def id_beside(test_uuid: str, tree: str) -> str:
+    """The id in another *tree* of a test whose id is taken."""
+    return str(uuid.uuid5(uuid.UUID(test_uuid), tree))
 
 
 def _records(entry: Entry, series: str) -> list[dict[str, Any]]:

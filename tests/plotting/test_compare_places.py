@@ -61,6 +61,8 @@ def test_a_colleagues_directory_is_compared_and_called_unofficial(opening: Openi
     assert f"{colleague} (unofficial) against {opening.place}: 0 worse, 0 better, 108 without a difference" in text
     turned = said(opening, old=str(colleague), new="image=onnx-fp32")
     assert f"image=onnx-fp32 against {colleague} (unofficial): 0 worse, 0 better, 108 without a difference" in turned
+    assert "Both sides are the same runs, or copies of them" in turned
+    assert "Both sides are the same runs" not in said(opening, old="image=onnx-int8", new="image=onnx-fp32")
 
 
 def test_of_a_history_the_newest_version_takes_part_and_is_named(opening: Opening, releases: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
 from ...filters import show
-from ...matrix import NOT_SET, Entry, typed
+from ...matrix import NOT_SET, TREE, Entry, id_beside, typed
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
 from ..machines import between_sides, campaigns_together
@@ -202,7 +202,11 @@ def doubts_of(pairs: Sequence[Pair]) -> list[Doubt]:
 
 def same_runs(pairs: Sequence[Pair]) -> str:
     """That runs of one side are those of the other, by their ids, as a sentence; empty where none is."""
-    old, new = ({run.test_uuid for one in pairs for run in one.sides[side]} - {None} for side in (OLD, NEW))
+    sides = [[run for one in pairs for run in one.sides[side]] for side in (OLD, NEW)]
+    ids = [{run.test_uuid for run in side if run.test_uuid} for side in sides]
+    trees = {str(run.settings[TREE]) for side in sides for run in side if TREE in run.settings}
+    first = {id_beside(one, tree): one for one in ids[OLD] | ids[NEW] for tree in trees}
+    old, new = ({first.get(one, one) for one in of} for of in ids)
     both = len(old & new)
     if both and old == new:
         return "Both sides are the same runs, or copies of them: there is nothing to tell."
