@@ -153,8 +153,8 @@ class Table:
         found = {
             place: texts[0]
             for place, column in enumerate(self.columns)
-            if (texts := [_plain(row[place]) for row in self.rows]) and texts[0]
-            if all(text == texts[0] for text in texts)
+            if (column.setting or not column.numeric) and (texts := [_plain(row[place]) for row in self.rows])
+            if texts[0] and all(text == texts[0] for text in texts)
         }
         return found if len(self.rows) >= FEWEST_ALIKE and len(found) < len(self.columns) else {}
 
@@ -167,10 +167,8 @@ class Table:
     @property
     def title(self) -> str:
         """The caption with what all rows have in common."""
-        same = (
-            f"{self.columns[at].title} {text} {self.columns[at].unit}".rstrip() for at, text in self.constants.items()
-        )
-        return " · in all: ".join(filter(None, [self.caption, ", ".join(same)]))
+        same = [f"{self.columns[place].title} {text}" for place, text in self.constants.items()]
+        return f"{self.caption} · in all: {', '.join(same)}" if same else self.caption
 
     @property
     def is_lazy(self) -> bool:
@@ -212,17 +210,9 @@ def table(columns: Columns, rows: Iterable[Row], *, caption: str, limit: int = R
 
 
 def _plain(cell: Cell | str) -> str:
-    """The text of a *cell* that is nothing else, however it looks; empty for any other."""
-    return "".join(_texts(cell.content if isinstance(cell, Cell) and not cell.mark else cell))
-
-
-def _texts(content: Any) -> list[str]:
-    if isinstance(content, str):
-        return [content]
-    if getattr(content, "_type", "") in ("Span", "Strong"):
-        return _texts(content.children)
-    parts = [_texts(each) for each in content] if isinstance(content, (list, tuple)) else []
-    return [text for part in parts for text in part] if all(parts) else []
+    """The text of a *cell* that is nothing else; empty for any other."""
+    said = cell.content if isinstance(cell, Cell) and not cell.mark else cell
+    return said if isinstance(said, str) else ""
 
 
 def _header(column: Column, look: str) -> Component:

@@ -72,15 +72,6 @@ def test_markup_in_data_is_text() -> None:
     assert row == {"id": "0", "c0": "<img src=x onerror=alert(1)>"}
 
 
-def test_what_all_rows_have_in_common_is_said_once_however_it_looks() -> None:
-    columns = [Column("at"), Column("Verdict"), Column("cost", unit="USD", numeric=True), Column("Runs")]
-    said = Cell(html.Strong(["✕ ", html.Span("worse")]))
-    rows = [[str(at), said, Cell("3", sort=3), Cell(html.A("1", href="?run=1"))] for at in range(3)]
-    shown = table(columns, rows, caption="c")
-    assert shown.title == "c · in all: Verdict ✕ worse, cost 3 USD"
-    assert [one["hide"] for one in grid(shown, "t").children[1].children.columnDefs] == [False, True, True, False]
-
-
 def test_rows_have_ids_that_stay_and_a_long_grid_can_be_filtered() -> None:
     shown = grid(table([Column("x")], [[str(number)] for number in range(100)], caption="c"), "t").children[1].children
     assert [row["id"] for row in shown.rowData[:3]] == ["0", "1", "2"]
