@@ -218,6 +218,7 @@ class CompareReport(Report):
         analysis = self.study.analysis if self.study.has_versions else None
         first = None if analysis is None or not wording.is_untold(analysis) else self._usual()
         is_one = first is not None and first.setting in self.workload.regression.comparison_keys
+        is_one = is_one and analysis is not None and first is not None and show(first.new) == analysis.newest
         return f"By themselves, {self._lead(first).rstrip('.')}." if first is not None and is_one else ""
 
     def box(self) -> Node:

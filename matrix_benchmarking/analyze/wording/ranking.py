@@ -212,7 +212,8 @@ def difference_label(amount: float, scale: Scale, kpi: KPIDefinition) -> str:
 def _group(group: Group, condition: str, version: str) -> Verdict:
     best, kpi = group.best, group.kpi
     claim = f"{superlative(kpi, condition)} {version}".rstrip()
-    whose = variant_label(group.settings, [name for name in group.named_by if name in group.settings])
+    names = [name for name in group.named_by if name in group.settings]
+    whose = variant_label(group.settings, names) if len(names) > 1 else scope(group)
     start = f"For {whose}: {claim}" if group.settings else claim
     implied = tuning_label(best.settings, group.implied_names)
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."

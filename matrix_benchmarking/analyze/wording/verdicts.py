@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import operator
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -48,7 +49,9 @@ def headline(analysis: Analysis) -> str:
 
 def is_untold(analysis: Analysis) -> bool:
     """Whether of no series it can be told if it is worse at the newest version, which some may not have."""
-    return all(one.outcome is Outcome.CANT_TELL or _has_ended(one) for one in analysis.verdicts)
+    ended = (one.outcome is Outcome.NO_CHANGE and _has_ended(one) for one in analysis.verdicts)
+    untold = (one.outcome is Outcome.CANT_TELL for one in analysis.verdicts)
+    return not analysis.over_all and all(map(operator.or_, untold, ended))
 
 
 def _has_ended(verdict: SeriesVerdict) -> bool:

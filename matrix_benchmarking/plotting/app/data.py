@@ -230,7 +230,10 @@ class Data:
         past, problem = None, ""
         try:
             past = self.source.past(read)
-        except MatbenchError as error:  # the results can be read, and are shown without it
+        except MatbenchError as error:
+            if current is not None and current.study.past is not None:
+                self.away = f"{error}: what is shown is of before"
+                return
             problem = f"Shown are the results alone: {error}."
         source = self.source
         given = Given(place=source.place) if source.given is None else source.given

@@ -13,6 +13,16 @@
     window.dash_clientside.set_props("address", { search });
   };
 
+  // What somebody opened on this page, by heading and summary: it stays open when the page is put together anew.
+  const unfolded = new Set();
+  const titleOf = (details) => [
+    details.closest("section")?.querySelector("h2, h3"), details.querySelector(":scope > summary"),
+  ].map((each) => each?.textContent).join("\n");
+  document.addEventListener("click", ({ target }) => {
+    const details = target.closest("#content details > summary")?.parentElement;
+    if (details) details.open ? unfolded.delete(titleOf(details)) : unfolded.add(titleOf(details));
+  });
+
   // -- what Dash calls ------------------------------------------------------------------------------------------------
 
   const NEAR_PX = 200; // what is so near to what is seen is made as well, but not waited for
@@ -31,7 +41,10 @@
     const same = last && pageOf(last.search) === pageOf(search);
     const parts = same ? [...document.querySelectorAll("#content .part")].filter((part) => inView(part)) : [];
     if (last && !same) scrollToContent();
-    if (last && last.search !== search) window.dash_clientside.set_props("notice", { children: "" });
+    if (!same) unfolded.clear();
+    if (last && (last.search !== search || newer !== null)) window.dash_clientside.set_props("notice", { children: "" });
+    if (last && last.search !== search) left = form();
+    newer = null;
     return (last = { search, version, parts: parts.map((part) => Number(part.dataset.part)) });
   }
 
@@ -49,10 +62,9 @@
       const isSame = last && last.search === (search || "");
       if (isSame && last.version !== version && isWriting()) {
         newer = version;
-        window.dash_clientside.set_props("notice", { children: "There is something newer, which is shown once you have written, or closed what you opened to write." });
+        window.dash_clientside.set_props("notice", { children: NEWER });
         return noUpdate();
       }
-      newer = null;
       return isSame && last.version === version ? noUpdate() : asked(search || "", version);
     },
     fields(values, ids) {
@@ -113,20 +125,21 @@
 
   // -- what a person writes: to alarms, and a view that is kept --------------------------------------------------------
 
+  const NEWER = "There is something newer, which is shown once you have written, or closed what you opened to write.";
+  const SENT_MS = 5000; // so long what comes is taken for what was written
   let newer = null; // the version of what came while somebody wrote, who would lose what is in the fields
-  let sent = false;
-  const isWriting = () => !sent && document.querySelector("details[open] > .deal") !== null;
-  document.addEventListener("input", ({ target }) => { if (target.closest(".deal")) sent = false; });
-  document.addEventListener("toggle", ({ target }) => {
-    if (target.open && target.querySelector(":scope > .deal")) sent = false;
+  let sent = -SENT_MS;
+  let left = null; // a form of the page before, which is there until the next one is
+  const form = () => document.querySelector("details[open] > .deal");
+  const isWriting = () => performance.now() - sent > SENT_MS && form() !== null && form() !== left;
+  document.addEventListener("toggle", () => {
     if (newer === null || isWriting()) return;
     window.dash_clientside.set_props("request", { data: asked(last.search, newer) });
-    newer = null;
   }, true);
 
   function write(button) {
     const { token } = document.getElementById("token").dataset;
-    sent = true;
+    sent = performance.now();
     if (button.dataset.keep !== undefined) {
       const name = button.parentElement.querySelector("input").value.trim();
       return send({ do: "keep", name, block: button.dataset.keep, token });
@@ -159,6 +172,9 @@
 
   let opened = null;
   const watch = new MutationObserver(() => {
+    for (const details of document.querySelectorAll("#content details:not([open])")) {
+      if (unfolded.has(titleOf(details))) details.open = true;
+    }
     if (document.querySelector("#content > *")) document.body.classList.add("drawn");
     const open = document.querySelector("#tabs .page-link[aria-current]");
     if (open && open !== opened) {

@@ -249,6 +249,8 @@ def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
     said = verdicts.lead(analysis(ended, young))
     assert said[0] == "Whether 2 series of 1 KPI are worse can't be told: 1.3.2 against its history."
     assert verdicts.lead(analysis(ended, verdict(labels={"n": 2})))[0].startswith("Nothing is worse")
+    assert verdicts.is_untold(analysis(ended, young))
+    assert not verdicts.is_untold(analysis(dataclasses.replace(regression(), notes=ended.notes), young))
 
 
 def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:

@@ -175,3 +175,24 @@ def test_alarms_that_were_read_are_shown_also_when_the_history_is_away(
     shown = str(Pages(data, tmp_path).page("?show=compare", []))
     assert "there is no history" not in shown
     assert "instead of" in shown
+
+
+def test_what_was_shown_of_a_history_stays_when_it_is_away(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    reads: list[Matrix] = []
+
+    def past(read: Matrix) -> Matrix:
+        if reads:
+            raise MatbenchError("the history is away")
+        reads.append(read)
+        return read
+
+    data = Data(Source(encoder_workload, "results", [], lambda progress: sample_matrix, past=past))
+    data.start()
+    data.join(20)
+    before = data.snapshot
+    data.start(is_asked=True)
+    data.join(20)
+    assert data.snapshot is before
+    assert "the history is away: what is shown is of before" in Pages(data, tmp_path).progress()

@@ -190,6 +190,8 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         other = visit.page.context.new_page()
         other.goto(of_releases)
         other.locator("#content .verdict .lead").wait_for()
+        folded = other.locator("#content details", has_text="series without a difference shown")
+        folded.locator("summary").first.click()
         other.locator("summary", has_text="Deal with this alarm").first.click()
         begun = other.locator(".deal input[name=reason]:visible").first
         begun.fill("what nobody else may take away")
@@ -208,6 +210,8 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         other.locator("summary", has_text="Deal with this alarm").first.click()
         other.wait_for_function(dealt, timeout=20_000)
         assert "Acknowledged by" in other.locator("#content").inner_text()
+        other.wait_for_function("() => document.querySelector('#notice').innerText === ''")
+        assert folded.evaluate("details => details.open")
         visit.page.locator("summary", has_text="Deal with this alarm").first.click()
         form = visit.page.locator(".deal:visible").first
         form.locator("input[name=reason]").fill("see the release notes")
