@@ -47,6 +47,7 @@ class _Module:
     stats: dict[str, Any] = dataclasses.field(default_factory=dict)
     matrix: matrix.Matrix = dataclasses.field(default_factory=lambda: matrix.Matrix([]))
     settings: dict[str, set[Any]] = dataclasses.field(default_factory=lambda: defaultdict(set))
+    registering: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
 
 _UNDER_WAY: contextvars.ContextVar[_Module] = contextvars.ContextVar("the module of TOPSAIL that is under way")
@@ -382,8 +383,8 @@ def _pages(module: _Module) -> tuple[list[type[Plot]], list[type[Report]]]:
     """The classes of what the module's ``plotting.register()`` registered."""
     from .plotting import Plot, Report
 
-    if not module.stats:
-        with _of(module):
+    with module.registering, _of(module):
+        if not module.stats:
             try:
                 importlib.import_module(f"{module.name}.plotting").register()
             except ModuleNotFoundError as error:

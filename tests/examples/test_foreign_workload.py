@@ -62,8 +62,8 @@ def test_another_headline_can_be_asked_for(repository, tree, capsys):
     where = [f"--workload={repository / EXAMPLE}", f"--results-dirname={tree}"]
     assert main(["parse", *where, "--headline=latency"]) == 0
     out = capsys.readouterr().out
-    assert "For ping: Lowest latency: nvme" in out
-    assert "For seqread: Highest peak: nvme" in out
+    assert "For tool ping: Lowest latency: nvme" in out
+    assert "For tool seqread: Highest peak: nvme" in out
     assert main(["parse", *where, "--headline=latencies"]) == 2
     assert "did you mean 'latency'?" in capsys.readouterr().err
 

@@ -37,7 +37,7 @@ class AppVisit:
             "request": self._asked,
             "response": self._answered,
         }
-        tab.emulate_media(color_scheme=color_scheme)
+        tab.emulate_media(color_scheme=color_scheme, media="screen")
         tab.set_viewport_size(viewport or VIEWPORT)
         for event, listener in self._listeners.items():
             tab.on(event, listener)

@@ -83,6 +83,7 @@ def test_a_limit_is_typed_with_any_decimals_and_one_that_can_not_be_is_said(tab:
             field.press("Enter")
             visit.until(f"location.search.includes('cfg.limit={typed}')")
             visit.page.get_by_text(said).first.wait_for()
+            visit.until("!document.querySelector('[data-dash-is-loading=true]')")
 
 
 LINES = "e => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight)"
@@ -195,6 +196,7 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         other.locator("summary", has_text="Deal with this alarm").first.click()
         begun = other.locator(".deal input[name=reason]:visible").first
         begun.fill("what nobody else may take away")
+        visit.until("!document.querySelector('[data-dash-is-loading=true]')")
         visit.page.locator("summary", has_text="Deal with all 4 since 1.3.1").click()
         form = visit.page.locator(".deal").first
         form.get_by_role("button", name="Acknowledge").click()
