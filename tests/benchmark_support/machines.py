@@ -87,7 +87,8 @@ class Machines:
         """All processes on *host*, which do nothing until they :meth:`go_on`, as a machine that is suspended."""
         found = [self._processes[host].pid, *started_on(host)]
         for pid in found:
-            psutil.Process(pid).suspend()
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has ended since it was found
+                psutil.Process(pid).suspend()
         return found
 
     def go_on(self, paused: list[int]) -> None:
