@@ -202,6 +202,12 @@ class Best:
         runs = (one.entry.settings for one in self.excluded if one.cause is ExclusionCause.FAILED)
         return sum(key(settings, settings) == key(point.settings, settings) for settings in runs)
 
+    def beyond(self, group: Group) -> list[Excluded]:
+        """The runs that take no part, of the best variant of *group* with more of a setting that ends at the best."""
+        best, ends = group.best.settings, group.highest(group.best)
+        like = sharing(self.excluded, best, [*group.settings, *group.variant_names], lambda one: one.entry.settings)
+        return [one for one in like if any(_is_more(one.entry.settings.get(name), best[name]) for name in ends)]
+
     @property
     def alone(self) -> tuple[Group, ...]:
         """Groups of a single point, where there are several: they are told together."""
@@ -264,6 +270,10 @@ def rank(
         known = wholes.get((key(points[0][0].settings, workload.group_keys), its.name))
         made.append(_group(points, its, workload, common, names, blocks, variants, differing, known))
     return Best(kpi, tuple(made), tuple(excluded), newest)
+
+
+def _is_more(value: object, than: object) -> bool:
+    return is_number(value) and is_number(than) and value > than
 
 
 def group_key(group: Group, workload: Workload) -> tuple[Key, str]:

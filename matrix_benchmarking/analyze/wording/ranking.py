@@ -14,7 +14,7 @@ from .. import further
 from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Point, among_others, varying
+from ..points import Bounded, Excluded, Point, among_others, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 
@@ -59,7 +59,7 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    said = [_group(group, condition, _version(group, best.newest)) for group in best.compared]
+    said = [_group(group, condition, _version(group, best.newest), best.beyond(group)) for group in best.compared]
     groups = best.alone
     if groups:  # to each its own sentence would hide the others
         only = f" that {'keeps the limit' if condition else 'could be ranked'}"
@@ -165,15 +165,16 @@ def instead(wanted: KPIDefinition | None, runs: Iterable[Entry]) -> list[str]:
 
 def exclusions(best: Best) -> str:
     """How many runs take no part in the ranking, by reason; empty if all do."""
-    if not best.excluded:
-        return ""
-    reasons = collections.Counter(excluded.kind for excluded in best.excluded)
+    return _left_out(best.excluded) if best.excluded else ""
+
+
+def _left_out(runs: Sequence[Excluded]) -> str:
+    reasons = collections.Counter(excluded.kind for excluded in runs)
     listed = [f"{count} × {reason}" for reason, count in reasons.most_common(_NAMED)]
     rest = len(reasons) - len(listed)
     if rest:
         listed.append(f"{rest} other {plural(rest, 'reason')}")
-    total = len(best.excluded)
-    return f"{count_of(total, 'run')} can't take part ({'; '.join(listed)})"
+    return f"{count_of(len(runs), 'run')} can't take part ({'; '.join(listed)})"
 
 
 def superlative(kpi: KPIDefinition, condition: str = "") -> str:
@@ -209,7 +210,7 @@ def difference_label(amount: float, scale: Scale, kpi: KPIDefinition) -> str:
     return percent(amount) if scale is Scale.RATIO else difference(kpi, amount)
 
 
-def _group(group: Group, condition: str, version: str) -> Verdict:
+def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded]) -> Verdict:
     best, kpi = group.best, group.kpi
     claim = f"{superlative(kpi, condition)} {version}".rstrip()
     names = [name for name in group.named_by if name in group.settings]
@@ -218,17 +219,22 @@ def _group(group: Group, condition: str, version: str) -> Verdict:
     implied = tuning_label(best.settings, group.implied_names)
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
-    lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi)
-    beyond = (further.command(group) or "") if edge else ""
+    lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi, lost)
+    beyond = (further.command(group) or "") if edge and not lost else ""
     return Verdict(lead, rest, edge, beyond, _rivals_counted(group, condition), ending)
 
 
-def _edge(group: Group, kpi: KPIDefinition) -> str:
-    """Whether the best is at the end of what was tried, and what the last step to there brought."""
+def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
+    """Whether the best is at the end of what was tried, and what the last step to there brought; *lost* are runs of
+    more, which can't take part.
+    """
     highest = group.highest(group.best)
     if not highest:
         return ""
     leads = "lead" if group.estimates is not None and (group.undecided or group.untold) else "win"
+    if lost:
+        could = f"that could be ranked {leads}{'s' if len(highest) == 1 else ''}"
+        return f"The highest {' and '.join(highest)} {could}: of more, {_left_out(lost)}."
     wins = f"that was tried {leads}s" if len(highest) == 1 else f"that were tried {leads}"
     start = f"More may be better: the highest {' and '.join(highest)} {wins}"
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]

@@ -252,6 +252,15 @@ def test_a_winner_at_the_edge_is_said_with_what_the_last_step_brought(
     assert expected in verdict.edge
 
 
+def test_that_more_was_tried_and_failed_is_no_invitation_to_try_it(workload: Workload, entries: MakeEntries) -> None:
+    of = {"hw_type": "a"}
+    runs = [*entries({**of, "vus": 1}, 2.0), *entries({**of, "vus": 4}, 1.0)]
+    lost = [*entries({**of, "vus": 8}, 1.0, 1.0, exit_code=3), *entries({"hw_type": "b", "vus": 16}, 1.0, exit_code=3)]
+    (verdict,) = ranking.verdict(rank(Matrix([*runs, *lost]), workload))
+    told = "The highest vus that could be ranked wins: of more, 2 runs can't take part (2 × failed with exit code 3)."
+    assert (verdict.edge, verdict.command) == (told, "")
+
+
 def test_why_the_ranking_is_by_another_kpi(workload: Workload, entries: MakeEntries) -> None:
     runs = [*entries({"vus": 1}, None, None), *entries({"vus": 2}, None)]
     assert ranking.instead(workload.headline, runs) == ["No run has cost: no price is known."]
