@@ -20,6 +20,7 @@ from ..words import count_of, difference, is_or_are, named, percent, plural, tun
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
+_LEAST = 0.0005  # the share of the best value below which by how much it looks too good isn't said
 NOT_IN_TURN = "Nothing says that they were measured in turn: whether it is more than the machine's mood can't be told."
 MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
@@ -264,7 +265,8 @@ def optimism(group: Group, kpi: KPIDefinition) -> str:
     if amount is None or len(group.standings) == 1:
         return ""
     shown = f"{amount * 100:.1f} %" if group.scale is Scale.RATIO else kpi.show(amount)
-    if not any(digit in "123456789" for digit in shown):
+    least = _LEAST * (1 if group.scale is Scale.RATIO else abs(group.best.value))
+    if amount < least or not any(digit in "123456789" for digit in shown):
         return ""
     return f"The best of {len(group.standings)} points looks about {shown} better than it is."
 

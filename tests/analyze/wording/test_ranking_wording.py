@@ -142,6 +142,10 @@ def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
         other = dataclasses.replace(group, scale=scale)
         vars(other)["optimism"] = optimism
         assert ranking.optimism(other, money) == said
+    any_digits = dataclasses.replace(money, format="{:g}")
+    other = dataclasses.replace(group, scale=Scale.DIFFERENCE)
+    vars(other)["optimism"] = 1e-17
+    assert ranking.optimism(other, any_digits) == ""
     alone = dataclasses.replace(group, standings=group.standings[:1])
     vars(alone)["optimism"] = 0.5
     assert ranking.optimism(alone, money) == ""
