@@ -25,7 +25,10 @@ def folded(node: Node) -> list[Any]:
 
 
 def _listed(node: Any) -> Sequence[Any]:
-    return [] if node is None else node if isinstance(node, (list, tuple)) else [node]
+    """What is in *node*, and in the lists within it."""
+    if isinstance(node, (list, tuple)):
+        return [each for part in node for each in _listed(part)]
+    return [] if node is None else [node]
 
 
 def _fold(node: Any) -> Tree | dict[str, Any]:
@@ -35,7 +38,7 @@ def _fold(node: Any) -> Tree | dict[str, Any]:
     found: dict[str, Any] = node.to_plotly_json()
     properties = {name: value for name, value in found["props"].items() if name != "href" or _is_address(value)}
     tag = found["type"].lower()
-    children = [_fold(each) for each in _listed(properties.pop("children", None)) if each is not None]
+    children = [_fold(each) for each in _listed(properties.pop("children", None))]
     is_plain = found["namespace"] == "dash_html_components" and tag in _TAGS
     if is_plain and all(itertools.starmap(_is_plain, properties.items())) and not any(map(_is_dash, children)):
         return [tag, properties, children]

@@ -48,6 +48,7 @@ def test_a_history_opens_on_what_changed_with_its_chart(tab: Any, of_releases: s
         lead = visit.page.locator("#content .verdict .lead")
         assert lead.inner_text() == "batch_size 8 is worse since 1.3.1: 1B_cost +11.6 %, and 3 more KPIs."
         visit.see_all()
+        assert "children=" not in visit.page.locator("#content").inner_text()  # an element is no text
         visit.page.evaluate("scrollTo(0, 0)")
         assert visit.page.evaluate(FIGURES) >= 1
         assert visit.page.evaluate(IN_VIEW) <= MOST_WORDS

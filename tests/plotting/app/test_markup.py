@@ -44,6 +44,13 @@ def test_elements_that_dash_deals_with_stay_its_own_and_divide_the_others() -> N
     assert label["props"]["children"] == [markup(["span", {}, ["c"]]), field.to_plotly_json()]
 
 
+def test_lists_in_lists_are_what_is_in_them() -> None:
+    node = html.Td([[html.Code("x"), " ", [html.Button("Copy", **{"data-copy": ""})]], " open", None])
+    assert folded(node) == [
+        markup(["td", {}, [["code", {}, ["x"]], " ", ["button", {"data-copy": ""}, ["Copy"]], " open"]])
+    ]
+
+
 def test_text_stays_text() -> None:
     assert folded(["a", "b"]) == ["a", "b"]
     assert folded("a") == ["a"]
