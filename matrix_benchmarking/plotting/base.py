@@ -298,8 +298,10 @@ class Catalogue:
     may_open: bool = True
     """Who looks at it may name other directories and histories to compare with: not from another machine."""
 
-    address_of: Callable[[str], str | None] = lambda name: None
-    """Gives the address of the page of a plot or report by its name; None where there is none to link to."""
+    address_of: Callable[[str, Mapping[str, str]], str | None] = lambda name, chosen: None
+    """Gives the address of the page of a plot or report by its name, with what is *chosen* of its controls; None where
+    there is none to link to.
+    """
 
     differing: Callable[[], Sequence[str]] = tuple
     """Gives the settings in which runs differ, the versions first."""

@@ -109,7 +109,7 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
             sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
         )
     if old is None and new is None and study.places(setting):
-        return [_newest(study, setting, values)]
+        return [_newest(study, setting, values, study.matrix)]
     old = _usual(study.matrix, setting, values) if old is None else _value(old, setting, values)
     others = [value for value in values if typed(value) != typed(old)]
     if new is None:
@@ -260,14 +260,20 @@ def versions_said(study: Study, candidate: Candidate) -> str:
     return f"Compared: {'; '.join(said)}." if said else ""
 
 
-def _newest(study: Study, setting: str, values: list[Scalar]) -> Candidate:
-    """The newest of *values*, versions in order, against the last that the history calls good, else the one before.
+def judged(study: Study) -> Candidate | None:
+    """The newest version, and the last that the history calls good, else the one before; None of fewer than two."""
+    known = comparable(study)
+    setting = next((name for name in study.workload.regression.comparison_keys if name in known), None)
+    return None if setting is None else _newest(study, setting, known[setting], study.runs)
 
-    With results beside a history, the newest is theirs.
+
+def _newest(study: Study, setting: str, values: list[Scalar], of: Iterable[Entry]) -> Candidate:
+    """The newest of *values* that one *of* these runs has, versions in order, against the last that the history calls
+    good, else the one before.
     """
     analysis = study.analysis  # also where it takes long: else the default would depend on how many runs there are
     places = study.places(setting)
-    own = {typed(entry.settings.get(setting, NOT_SET)) for entry in study.matrix}
+    own = {typed(entry.settings.get(setting, NOT_SET)) for entry in of}
     newest = max((place for place, value in enumerate(values) if typed(value) in own), default=len(values) - 1)
     before = values[:newest] or values[newest + 1 :]
     good = [
@@ -293,7 +299,7 @@ def _all(study: Study, variables: Mapping[str, list[Scalar]]) -> Iterator[Candid
             new = study.matrix.entries[0].settings.get(TREE)
             yield from (Candidate(TREE, value, new) for value in values if value != new)
         elif study.places(name):
-            yield _newest(study, name, values)
+            yield _newest(study, name, values, study.matrix)  # results beside a history are what is asked about
         elif len(values) <= MOST_VALUES:
             usual = _usual(study.matrix, name, values)
             yield from (Candidate(name, usual, value) for value in values if value is not usual)

@@ -11,9 +11,10 @@ from ..analyze.check import AnswerKind
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural
+from ..filters import show
 from . import deal, series_chart
 from .base import Report, View
-from .compare_sides import comparable
+from .compare_sides import NEW, OLD, SETTING, candidates, judged
 from .plot_history import why_nothing
 from .report_compare import CompareReport
 from .series_tables import (
@@ -96,19 +97,20 @@ class RegressionReport(Report):
 
     def _next(self, analysis: Analysis) -> list[Node]:
         """Where to look next: at what else differs between the newest version and the one it is judged by."""
-        keys, address = self.workload.regression.comparison_keys, self.catalogue.address_of(CompareReport.name)
-        if not any(name in keys for name in comparable(self.study)) or not (
-            analysis.failing or wording.is_untold(analysis)
-        ):
+        if not (analysis.failing or wording.is_untold(analysis)) or (sides := judged(self.study)) is None:
             return []
-        other = "the last good one" if analysis.failing else "the one before"
+        usual = next((one for one in candidates(self.study, {}) if one.setting == sides.setting), None)
+        chosen = {SETTING: sides.setting, OLD: show(sides.old), NEW: show(sides.new)}
+        address = self.catalogue.address_of(CompareReport.name, chosen)
+        if address is None and usual == sides:  # a written page shows its usual comparison
+            address = self.catalogue.address_of(CompareReport.name, {})
         if address is not None:
+            other = "the last good one" if analysis.failing else "the one before"
             said = f" says in what else the newest version differs from {other}: runs, settings, environments."
             return [html.P([html.A("Compare", href=address), said])]
-        known = (one for one in analysis.failing if one.last_good_version is not None)
-        if (worse := next(known, None)) is None:
+        if not any(one.last_good_version is not None for one in analysis.failing):
             return []
-        command = html.Code(f"matbench compare {shlex.join(map(str, (worse.last_good_version, worse.versions[-1])))}")
+        command = html.Code(f"matbench compare {shlex.join((show(sides.old), show(sides.new)))}")
         return [html.P([command, " says in what else they differ, with the options of this analysis."])]
 
     def _charts(self, shown: Sequence[SeriesVerdict], start: int = 0) -> list[Node]:

@@ -7,7 +7,7 @@ import dataclasses
 import datetime as dt
 import os
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..analyze.check import counted
@@ -77,7 +77,7 @@ def write_site(
     texts = cfg or {}
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     addresses: dict[str, str] = {}
-    catalogue = dataclasses.replace(catalogue, texts=texts, address_of=addresses.get)
+    catalogue = dataclasses.replace(catalogue, texts=texts, address_of=_unless_chosen(addresses))
     reports = _reports(catalogue, names)
     for report, name in zip(reports, slugs(report.name for report in reports), strict=True):
         addresses[report.name] = f"#{name.removesuffix('.html')}" if single_file else name
@@ -149,7 +149,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     shown = compared[:1] if any(page.figures for page in reports) else ()
     body: list[Node] = [
         *_what_changed(catalogue),  # before anything else
-        verdict_box(study, [tags.P(failed)], compare=catalogue.address_of(CompareReport.name)),
+        verdict_box(study, [tags.P(failed)], compare=catalogue.address_of(CompareReport.name, {})),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(study.best, group, catalogue.href) for group in compared),
         *alone_tables(study.best, catalogue.href),
@@ -173,6 +173,11 @@ def _data(study: Study, selection: str) -> str:
         runs = f"{low} {plural(low, 'run')} each" if low == high else f"{low} to {high} runs each"
         data += f" at {len(repeats)} {plural(len(repeats), 'point')}, {runs}"
     return f"{data}."
+
+
+def _unless_chosen(addresses: Mapping[str, str]) -> Callable[[str, Mapping[str, str]], str | None]:
+    """A page that is written has no other choices than its own."""
+    return lambda name, chosen: None if chosen else addresses.get(name)
 
 
 def relative_address(entry: Entry, destination: Path) -> str | None:

@@ -235,10 +235,19 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
 def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command() -> None:
     of = catalogue(mixed())
     assert "<code>matbench compare 1.16 1.19</code> says in what else they differ" in page(of)
-    linked = page(dataclasses.replace(of, address_of={"report: Compare": "compare.html"}.get))
-    assert (
-        '<a href="compare.html">Compare</a> says in what else the newest version differs from the last good' in linked
+    said = "Compare</a> says in what else the newest version differs from the last good"
+    written = dataclasses.replace(of, address_of=lambda name, chosen: None if chosen else "compare.html")
+    assert f'<a href="compare.html">{said}' in page(written)
+    live = dataclasses.replace(of, address_of=lambda name, chosen: f"?{name} {chosen['old']} {chosen['new']}")
+    assert f'<a href="?report: Compare 1.16 1.19">{said}' in page(live)
+    # Results of an older version beside the history: what the page of Compare shows by itself is about them.
+    entries = mixed()
+    own = Matrix([run for run in entries if run.settings["version"] == VERSIONS[5]])
+    beside = catalogue_of(Study(own, toy_workload(), past=Matrix(entries)))
+    assert "<code>matbench compare 1.16 1.19</code> says" in page(
+        dataclasses.replace(beside, address_of=written.address_of)
     )
+    assert f'1.16 1.19">{said}' in page(dataclasses.replace(beside, address_of=live.address_of))
     assert "Compare" not in page(catalogue(series("same", VERSIONS)))
 
 

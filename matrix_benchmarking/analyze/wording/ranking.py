@@ -220,7 +220,10 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     implied = tuning_label(best.settings, group.implied_names)
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
-    lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, kpi, lost)
+    lead, edge = (
+        f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}",
+        _edge(group, kpi, lost),
+    )
     beyond = (further.command(group) or "") if edge and not lost else ""
     return Verdict(lead, rest, edge, beyond, _rivals_counted(group, condition), ending)
 

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
@@ -289,8 +289,15 @@ class Content:
 
 def _catalogue(snapshot: Snapshot, current: View) -> Catalogue:
     """Of what is selected, with the addresses of the pages that keep the selection."""
-    addresses = {name: view.write(current.on_page(slug)) for slug, name in snapshot.slugs.items()}
-    return dataclasses.replace(snapshot.catalogue(current.filters, current.order), address_of=addresses.get)
+    slugs = {name: slug for slug, name in snapshot.slugs.items()}
+
+    def address_of(name: str, chosen: Mapping[str, str]) -> str | None:
+        if name not in slugs:
+            return None
+        page = current.on_page(slugs[name])
+        return view.write(dataclasses.replace(page, cfg={**page.cfg, **chosen}))
+
+    return dataclasses.replace(snapshot.catalogue(current.filters, current.order), address_of=address_of)
 
 
 def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
@@ -307,12 +314,12 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     name = "" if current.run else snapshot.slugs.get(current.show or snapshot.opening, "")
     page = catalogue.reports.get(name) or catalogue.plots.get(name)
     answers = AnswerKind.BEST if page is None else page.answers
-    check = catalogue.address_of(CheckReport.name)
+    check = catalogue.address_of(CheckReport.name, {})
     found = check_line(catalogue.study.findings, answers, check, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")
     is_about_it = name == BestReport.name
-    compare = catalogue.address_of(CompareReport.name)
+    compare = catalogue.address_of(CompareReport.name, {})
     box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, compare=compare)
     return problems.guarded(box, "The verdict")
 
