@@ -254,7 +254,13 @@ class Study:
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
-        return check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
+        found = check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
+        newest, is_all = self.of_all.newest, self.past is None or self.past is self.matrix
+        if newest is None and is_all:
+            return found
+        others = set() if newest is None else {id(run) for run in newest.others}
+        ranked = {run.name for run in (*self.matrix.entries, *self.matrix.unfinished) if id(run) not in others}
+        return check.by_weight([one.unless_about_others(check.AnswerKind.BEST, ranked) for one in found])
 
     def run_called(self, name: str) -> Entry | None:
         """The run of this name; None for a name that is none."""

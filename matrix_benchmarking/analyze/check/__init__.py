@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
 from ...lts.read import is_of_a_payload
@@ -39,7 +39,7 @@ from .finding import (
 from .settings import label_findings, name_findings, setting_findings, version_findings
 from .values import file_findings, value_findings
 
-__all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "counted", "findings", "line"]
+__all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
 
 def findings(
@@ -73,6 +73,11 @@ def findings(
     ]
     if any(one.kind == "copies" for one in found):  # which says it, and why
         found = [one for one in found if one.kind != "same-values"]
+    return by_weight(found)
+
+
+def by_weight(found: Iterable[Finding]) -> list[Finding]:
+    """Those that change an answer first."""
     return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...matrix import Entry
 from ..words import count_of, plural
@@ -40,6 +40,11 @@ class Finding:
     def of(cls, kind: str, sentence: str, entries: Iterable[Entry], changes: frozenset[AnswerKind] = EVERY) -> Finding:
         """One that is about *entries*."""
         return cls(kind, sentence, changes, [entry.name for entry in entries])
+
+    def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
+        """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""
+        is_of_others = bool(self.runs) and not any(name in asked for name in self.runs)
+        return dataclasses.replace(self, changes=self.changes - {answer}) if is_of_others else self
 
 
 def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:

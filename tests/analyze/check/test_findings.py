@@ -12,6 +12,7 @@ import toy_runs
 from matrix_benchmarking import store
 from matrix_benchmarking import workload as workloads
 from matrix_benchmarking.analyze.check import AnswerKind, Finding, about, counted, findings
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -468,3 +469,17 @@ def test_a_setting_with_other_values_at_each_version_leaves_no_series() -> None:
     )
     assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
     assert said(lambda at: "ci") == said("fv-az{}".format, ignored_keys=["machine"]) == []
+
+
+def test_what_is_wrong_with_runs_that_are_not_ranked_changes_no_ranking() -> None:
+    def changed(damaged: str, own: str) -> frozenset[AnswerKind]:
+        runs = [
+            dataclasses.replace(run, problems=(Problem("is cut off", "a.json"),) * (run.settings["version"] == damaged))
+            for run in entries(*({"version": version} for version in "1122"))
+        ]
+        here = Matrix(run for run in runs if str(run.settings["version"]) in own)
+        found = Study(here, toy_runs.workload(), past=Matrix(runs)).findings
+        return next(one.changes for one in found if one.kind == "damaged")
+
+    assert changed("2", "12") == changed("2", "2") == changed("1", "1") == set(AnswerKind)
+    assert changed("1", "12") == changed("1", "2") == changed("2", "1") == set(AnswerKind) - {AnswerKind.BEST}
