@@ -7,6 +7,7 @@ deduplicated: repeats are entries of their own.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,6 +58,18 @@ class Matrix:
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    @functools.cached_property
+    def damaged_files(self) -> Rows:
+        """Those of *unfinished* that are no tests, but files that hold some which could be read."""
+        lost = [entry for entry in self.unfinished if entry.is_unreadable]
+        of_some = {one.location for one in self.entries.having("part")} if lost else set()
+        return Rows.of(entry for entry in lost if entry.location in of_some)
+
+    @property
+    def tests(self) -> int:
+        """How many there are, the unfinished ones among them."""
+        return len(self) + len(self.unfinished) - len(self.damaged_files)
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)

@@ -214,7 +214,7 @@ def select(matrix: Matrix, workload: Workload) -> tuple[list[tuple[Rows, KPIDefi
     A failed run, one without the value or with values that can't be is left out by itself; a run beyond a gate takes
     its point with it, because the best of several answers to a wrong question isn't right.
     """
-    excluded = [_unfinished(entry) for entry in matrix.unfinished]
+    excluded = [_unfinished(entry) for entry in matrix.unfinished if entry not in matrix.damaged_files]
     rows, ranked = matrix.entries, list[tuple[Rows, KPIDefinition]]()
     impossible = list(map(bool, rows.values("implausible")))
     is_out = list(map(operator.or_, rows.failed(), impossible))

@@ -44,7 +44,7 @@ def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
             for one in answer.findings
         ]
         document = {"format": "matbench-check", "version": 1, "workload": study.workload.name}
-        document |= {"runs": len(study.runs) + len(study.runs.unfinished), "findings": findings}
+        document |= {"runs": study.runs.tests, "findings": findings}
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         for part in answer.said():

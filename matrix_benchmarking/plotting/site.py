@@ -164,7 +164,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
 def _data(study: Study, selection: str) -> str:
     matrix = study.matrix
     repeats = [len(runs) for runs in by_point(matrix.entries)]
-    tests = len(matrix) + len(matrix.unfinished)
+    tests = matrix.tests
     data = f"Data: {study.given.place}, {tests} {plural(tests, 'test')}"
     if selection:
         data += f" selected by {selection}"

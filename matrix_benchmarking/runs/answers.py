@@ -151,7 +151,7 @@ class CheckAnswer(Printable):
 
     def said(self) -> Iterator[str | PrintedTable]:
         study, order = self.study, self.study.order_at_hand
-        runs = len(study.runs) + len(study.runs.unfinished)
+        runs = study.runs.tests
         where = f"{study.workload.name} ({study.data})"
         yield f"{runs} {plural(runs, 'run')} of {where}: {check.counted(self.findings)}."
         for title, part in (

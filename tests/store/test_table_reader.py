@@ -127,6 +127,7 @@ def test_times_of_which_some_name_no_zone_are_a_problem_of_the_file(tmp_path: Pa
     assert [problem.reason for one in matrix.unfinished for problem in one.problems] == (
         [said] if zones[0] != "Z" and zones[1] else []
     )
+    assert (matrix.tests, list(matrix.damaged_files)) == (4, list(matrix.unfinished))  # a file is no test of its own
 
 
 @pytest.mark.parametrize(

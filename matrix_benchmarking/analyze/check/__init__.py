@@ -239,11 +239,10 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
 
 
 def _unreadable(matrix: Matrix) -> Iterator[Finding]:
-    unread = [entry for entry in matrix.unfinished if entry.is_unreadable]
-    of_some = {one.location for one in matrix.entries.having("part")} if unread else set()
-    partly, lost = ([one for one in unread if (one.location in of_some) is each] for each in (True, False))
+    partly = matrix.damaged_files
+    lost = [one for one in matrix.unfinished if one.is_unreadable and one not in partly]
     if partly:
-        what = f"{count_of(len(partly), 'file')} can't be read whole, and what could be takes part"
+        what = f"{count_of(len(partly), 'file')} can't be read whole, or isn't clear; what could be read takes part"
         yield Finding.of("read-in-part", f"{what}: {_first_problem(partly)}.", partly)
     if lost:
         yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)

@@ -483,3 +483,15 @@ def test_what_is_wrong_with_runs_that_are_not_ranked_changes_no_ranking() -> Non
 
     assert changed("2", "12") == changed("2", "2") == changed("1", "1") == set(AnswerKind)
     assert changed("1", "12") == changed("1", "2") == changed("2", "1") == set(AnswerKind) - {AnswerKind.BEST}
+
+
+def test_a_file_of_which_a_part_can_not_be_read_is_no_run() -> None:
+    runs = [dataclasses.replace(run, part=run.name, location=Path("/r/a.csv")) for run in entries({}, {})]
+    problem = (Problem("row 3 has not as many cells as the first row"),)
+    file = dataclasses.replace(runs[0], part=None, finished=False, name="a.csv", problems=problem)
+    matrix = Matrix(runs, unfinished=[file])
+    (finding,) = (one for one in findings(matrix, toy_runs.workload()) if one.runs)
+    assert (finding.kind, finding.runs, matrix.tests) == ("read-in-part", ["a.csv"], 2)
+    assert Study(matrix, toy_runs.workload()).best.excluded == ()
+    alone = Matrix([], unfinished=[file])
+    assert (alone.tests, list(alone.damaged_files)) == (1, [])
