@@ -23,6 +23,7 @@ from ..verdict.sides import Judged
 from ..words import count_of, difference, is_or_are, percent, plural, series_label
 
 CAUSES_NAMED = 3
+_MOST_SEEN = 10.0  # a larger change than the tenfold of the old level is as good as none
 
 
 def headline(analysis: Analysis) -> str:
@@ -199,7 +200,7 @@ def would_show(same: Sequence[SeriesVerdict]) -> str:
     sizes = [one.would_show for one in known if one.would_show]
     if not sizes:
         return ""
-    by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
+    by = " to ".join(dict.fromkeys(_seen(size, unit=False) for size in (min(sizes), max(sizes))))
     of = "" if len(known) == len(same) else f"in {len(known)} of them "
     return f"{of}{by} % {_would_have(known[0])}{_within(max(one.would_show_in for one in known))}"
 
@@ -207,6 +208,16 @@ def would_show(same: Sequence[SeriesVerdict]) -> str:
 def _would_have(verdict: SeriesVerdict) -> str:
     """What a difference of this size would have come to: of two sides what passes alone, not among many."""
     return "would at least be suspected" if verdict.stands_on else "would have shown"
+
+
+def _seen(fraction: float, *, unit: bool = True) -> str:
+    """How large a difference would have been seen; beyond a factor which no one asks for no number."""
+    shown = percent(min(fraction, _MOST_SEEN), unit=unit).lstrip("+")
+    return f"more than {shown}" if fraction > _MOST_SEEN else shown
+
+
+def _seen_by(of: SeriesVerdict | Judged, kpi: KPIDefinition, size: float) -> str:
+    return difference(kpi, size).lstrip("+") if of.effect is None else _seen(size)
 
 
 def _within(versions: int) -> str:
@@ -332,7 +343,7 @@ def seen_from(verdict: SeriesVerdict) -> str:
     """How large a difference would have shown, ``5.1 %``, where none was; else empty."""
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
-    return _amount(verdict, verdict.kpi, verdict.would_show).lstrip("+")
+    return _seen_by(verdict, verdict.kpi, verdict.would_show)
 
 
 def size(verdict: SeriesVerdict) -> str:
@@ -369,7 +380,7 @@ def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum:
     """The verdict on one mean; without a difference also which one would have shown."""
     label = outcome_label(outcome, (judged.difference.value > 0) == kpi.lower_better)
     seen = judged.would_show(minimum) if outcome is Outcome.NO_CHANGE else None
-    return f"{label}; {_amount(judged, kpi, seen).lstrip('+')} would have shown" if seen else label
+    return f"{label}; {_seen_by(judged, kpi, seen)} would have shown" if seen else label
 
 
 def mean_label(judged: Judged, pairs: int) -> str:

@@ -100,8 +100,10 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
 
 def test_two_sides_say_what_would_have_been_seen_too() -> None:
     same = [verdict(would_show=size, effect=Estimate(0.0, 0.0, 0.0), stands_on="in 3 common rounds", labels={"n": size})
-            for size in (0.051, 0.012)]  # fmt: skip
-    assert "No difference shown in 2; 1.2 to 5.1 % would at least be suspected." in verdicts.lead(analysis(*same))
+            for size in (0.051, 0.012, 1e21)]  # fmt: skip
+    assert "No difference shown in 2; 1.2 to 5.1 % would at least be suspected." in verdicts.lead(analysis(*same[:2]))
+    assert "1.2 to more than 1,000 % would at least be suspected." in " ".join(verdicts.lead(analysis(*same)))
+    assert verdicts.nothing(same[2]) == "no difference shown; more than 1,000 % would at least be suspected"
 
 
 def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
