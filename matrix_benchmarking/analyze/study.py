@@ -255,6 +255,8 @@ class Study:
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
         found = check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
+        if not any(one.runs and check.AnswerKind.BEST in one.changes for one in found):
+            return found
         newest, is_all = self.of_all.newest, self.past is None or self.past is self.matrix
         if newest is None and is_all:
             return found
