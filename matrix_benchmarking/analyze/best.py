@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Matrix, typed
+from ..matrix import NOT_SET, TREE, Matrix, typed
 from ..plausible import is_number
 from ..rows import Rows
 from ..workload import Workload
@@ -191,6 +191,7 @@ class Best:
     groups: tuple[Group, ...]
     excluded: tuple[Excluded, ...]
     newest: Newest | None = None  # the version that it is of, where there are several
+    trees: tuple[object, ...] = ()  # which were put beside each other, the first one first; none of a single one
 
     def __repr__(self) -> str:
         """Short: a ranking has many points, and they their runs."""
@@ -269,7 +270,8 @@ def rank(
         its = headlines[alike]
         known = wholes.get((key(points[0][0].settings, workload.group_keys), its.name))
         made.append(_group(points, its, workload, common, names, blocks, variants, differing, known))
-    return Best(kpi, tuple(made), tuple(excluded), newest)
+    trees = [each for each in entries.setting(TREE)[0] if each is not NOT_SET]
+    return Best(kpi, tuple(made), tuple(excluded), newest, tuple(trees))
 
 
 def _is_more(value: object, than: object) -> bool:

@@ -147,6 +147,7 @@ def verdict_box(
     elif study.workload.limited is not None:
         behind += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
     behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
+    lines += [html.P(sentence) for sentence in ranking.of_trees(best)]
     if best.groups and best.excluded:
         behind.append(html.P(f"{ranking.exclusions(best)}."))
     lines += [html.P(sentence) for sentence in ranking.instead(study.unknown_headline, study.matrix)]

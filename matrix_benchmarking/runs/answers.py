@@ -77,6 +77,7 @@ class BestAnswer(Printable):
         yield from wording.of_failed(self.study.without_a_good_run)
         yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
         yield from wording.of_newest(self.best)
+        yield from wording.of_trees(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)
         yield from wording.doubts(self.best)
         left_out = wording.exclusions(self.best)

@@ -84,6 +84,16 @@ def of_newest(best: Best) -> list[str]:
     return [f"{show(version)} is the newest of {newest.of} {plural(newest.of, 'version')}; {rest}"]
 
 
+def of_trees(best: Best) -> list[str]:
+    """That runs of trees that somebody put beside the first one take part."""
+    of = best.trees
+    if len(of) < 2:
+        return []
+    others = named([show(tree) for tree in of[1:]], _NAMED)
+    are = "was" if len(of) == 2 else "were"
+    return [f"{others} {are} put beside {show(of[0])}, and {'is' if len(of) == 2 else 'are'} unofficial."]
+
+
 def of_failed(versions: Sequence[str]) -> list[str]:
     """That no run of these *versions* succeeded, so that none could be the best."""
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +12,7 @@ from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import variant_label
-from matrix_benchmarking.matrix import Entry, Matrix, Problem
+from matrix_benchmarking.matrix import Entry, Matrix, Problem, joined
 from matrix_benchmarking.workload import Workload
 
 MakeEntries = Callable[..., list[Entry]]
@@ -263,6 +264,19 @@ def test_that_more_was_tried_and_failed_is_no_invitation_to_try_it(workload: Wor
     (verdict,) = ranking.verdict(rank(Matrix([*runs, *lost]), workload))
     told = "The highest vus that could be ranked wins: of more, 2 runs can't take part (2 × failed with exit code 3)."
     assert (verdict.edge, verdict.command) == (told, "")
+
+
+def test_trees_that_were_put_beside_the_first_are_called_unofficial(workload: Workload, entries: MakeEntries) -> None:
+    trees = {name: Matrix(entries({"vus": 1}, 1.0)) for name in ("ours", "a colleague's", "another's")}
+    said = [
+        ranking.of_trees(rank(joined(dict(itertools.islice(trees.items(), count))), workload)) for count in (1, 2, 3)
+    ]
+    assert said == [
+        [],
+        ["a colleague's was put beside ours, and is unofficial."],
+        ["a colleague's, another's were put beside ours, and are unofficial."],
+    ]
+    assert ranking.of_trees(rank(trees["ours"], workload)) == []
 
 
 def test_why_the_ranking_is_by_another_kpi(workload: Workload, entries: MakeEntries) -> None:
