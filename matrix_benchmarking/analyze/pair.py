@@ -40,7 +40,7 @@ _LENT_DEGREES = 4.0
 _SKEW_ROOM, _PER_SKEW = 0.3, 0.3
 _SPIKE_CHANCE = 0.002
 LARGEST_LOGARITHM = 700.0
-_LEAST_STEP = 1e-15
+_LEAST_STEP = 1e-15  # of the largest value, where that is below 1
 
 
 class Ground(enum.Enum):
@@ -238,7 +238,9 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     known = np.array(values, dtype=np.float64)
     compared = known[sides < OTHER]
     # What is rounded in values that are all the same can't be seen.
-    step = 0.0 if (known == known[0]).all() else max(step_of(values), _LEAST_STEP)
+    step = (
+        0.0 if (known == known[0]).all() else max(step_of(values), _LEAST_STEP * min(1.0, float(np.abs(known).max())))
+    )
     if scale_of(compared) is Scale.DIFFERENCE:
         exponent = math.frexp(float(np.abs(compared).max()))[1]
         unit = math.ldexp(1.0, min(exponent, sys.float_info.max_exp - 1))

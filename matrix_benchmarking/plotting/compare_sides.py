@@ -275,7 +275,9 @@ def _newest(study: Study, setting: str, values: list[Scalar], of: Iterable[Entry
     places = study.places(setting)
     own = {typed(entry.settings.get(setting, NOT_SET)) for entry in of}
     newest = max((place for place, value in enumerate(values) if typed(value) in own), default=len(values) - 1)
-    before = values[:newest] or values[newest + 1 :]
+    if newest == 0:  # results that are older than all of a history beside them
+        return Candidate(setting, values[0], values[-1])
+    before = values[:newest]
     good = [
         value
         for one in ([] if analysis is None else analysis.failing)

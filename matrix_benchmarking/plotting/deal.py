@@ -75,7 +75,9 @@ def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -
         study = catalogue.study
         place = f" --history={shlex.quote(study.given.history)}" if study.given.history else ""
         # Who only looked hasn't kept the alarm, which the others can't deal with before.
-        analyse = f"matbench analyze_lts --workload={shlex.quote(study.workload.name)}{place}"
+        analyse = f"matbench analyze_lts --workload={shlex.quote(study.workload.spec or study.workload.name)}{place}"
+        if study.given.history and study.given.place != study.given.history:  # results beside it
+            analyse += f" --results-dirname={shlex.quote(study.given.place)}"
         shown: list[Node] = [html.P("Keep what is seen here in the history, if no analysis has yet:"), command(analyse)]
         for action, label in offered:
             needs_reason = action != "reopened"

@@ -189,6 +189,8 @@ def overview(matrix: Matrix) -> str:
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]
     total = f"{len(everything)} {plural(len(everything), 'test')}"
+    if not found and len(everything) == 1:
+        return "The test didn't fail, it finished, and no artifact is damaged or missing."
     if not found:
         return f"None of {total} failed, all finished, no artifact is damaged or missing."
     return f"Of {total}: {', '.join(found)}."

@@ -170,7 +170,11 @@ def _data(study: Study, selection: str) -> str:
         data += f" selected by {selection}"
     if repeats:
         low, high = min(repeats), max(repeats)
-        runs = f"{low} {plural(low, 'run')} each" if low == high else f"{low} to {high} runs each"
+        runs = (
+            f"{low} {plural(low, 'run')}{' each' if len(repeats) > 1 else ''}"
+            if low == high
+            else f"{low} to {high} runs each"
+        )
         data += f" at {len(repeats)} {plural(len(repeats), 'point')}, {runs}"
     return f"{data}."
 

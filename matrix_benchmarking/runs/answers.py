@@ -130,7 +130,9 @@ class AnalysisAnswer(Printable):
         if any(one.effect is not None and one.stands_on for one in shown):
             yield "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`."
         if alarm := next((one.alarm.id for one in worse(self.analysis) if one.alarm.id), None):
-            yield one_line(f"What is meant is accepted by '{ACCEPT.format(id=alarm)}'.", 500)
+            yield one_line(
+                f"What is meant is accepted by '{ACCEPT.format(id=alarm)}', where the runs are in a history.", 500
+            )
 
     def _rest(self, rest: Sequence[SeriesVerdict]) -> Iterator[str]:
         if rest:

@@ -166,11 +166,12 @@ def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
         ([10.0, 20.0, 30.0], 1.0),
         ([1.0, 1.0, 1.0], 0.0),
         ([1.5], 0.0),
-        ([0.1 + 0.2, 0.5], 1e-15),
+        ([0.1 + 0.2, 0.5], 5e-16),
         ([1e-7, 3e-7], 1e-7),
         ([0.0, 3.0], 1.0),
         ([1e-15, 3.0], 1e-15),
         ([1e-16, 3.0], 1e-15),
+        ([1.5e-17, 3e-17], 1e-18),
     ],
 )
 def test_the_step_of_rounded_values_is_that_of_their_decimals(values: list[float], step: float) -> None:

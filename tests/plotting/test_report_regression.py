@@ -20,6 +20,7 @@ from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import report_regression, series_tables
 from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.compare_sides import SETTING, candidates
 from matrix_benchmarking.plotting.report_regression import RegressionReport
 from matrix_benchmarking.plotting.site import write_regression_page
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -110,6 +111,16 @@ def test_what_is_done_to_an_alarm_is_one_command_each_with_what_it_means() -> No
         ("Resolve", "matbench alarms resolve"),
         ("Comment", "matbench alarms comment"),
     ]
+
+
+def test_the_command_that_keeps_an_alarm_has_the_workload_and_the_results_as_they_were_given() -> None:
+    given = Given(place="new results/", history="sqlite:///h.db")
+    workload = dataclasses.replace(toy_workload(), spec="./toy.py")
+    beside = Study(Matrix(mixed()), workload, past=Matrix(mixed()), given=given)
+    keep = "matbench analyze_lts --workload=./toy.py --history=sqlite:///h.db"
+    assert f"<code>{keep} --results-dirname=&#x27;new results/&#x27;</code>" in page(catalogue_of(beside))
+    alone = Study(beside.matrix, workload, past=beside.past, given=dataclasses.replace(given, place=given.history))
+    assert f"<code>{keep}</code>" in page(catalogue_of(alone))
 
 
 def test_what_was_not_analysed_stands_with_its_reason() -> None:
@@ -249,6 +260,13 @@ def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command()
     )
     assert f'1.16 1.19">{said}' in page(dataclasses.replace(beside, address_of=live.address_of))
     assert "Compare" not in page(catalogue(series("same", VERSIONS)))
+
+
+def test_results_older_than_the_history_beside_them_are_the_old_side() -> None:
+    entries = mixed()
+    own = Matrix([run for run in entries if run.settings["version"] == VERSIONS[0]])
+    (found,) = candidates(Study(own, toy_workload(), past=Matrix(entries)), {SETTING: "version"})
+    assert (found.old, found.new) == (VERSIONS[0], VERSIONS[-1])
 
 
 def test_a_history_that_can_not_tell_quotes_what_two_versions_say_by_themselves(repository: Path) -> None:

@@ -69,7 +69,11 @@ def test_what_comes_next_and_which_mean_it_is_stand_below_the_table() -> None:
     assert which in shown(dataclasses.replace(of_history, verdicts=tuple(of_sides)))[0]
     said, _ = shown(of_history)
     assert which not in said  # whose levels are plain ones
-    assert re.search(r"^What is meant is accepted by 'matbench alarms ack \w{12} --reason …'\.$", said, re.MULTILINE)
+    assert re.search(
+        r"^What is meant is accepted by 'matbench alarms ack \w{12} --reason …', where the runs are in a history\.$",
+        said,
+        re.MULTILINE,
+    )
 
 
 def test_without_alarms_they_have_no_column() -> None:

@@ -138,7 +138,10 @@ def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     """The verdict, what people said of its alarms, and what else is to be known."""
     lines = [verdicts.sentence(verdict)]
     if failure is not None:
-        chance = f"p = {probability(verdict.p_value)}, q = {probability(verdict.q_value)}"
+        known = {"p": probability(verdict.p_value), "q": probability(verdict.q_value)}
+        chance = ", ".join(
+            f"{name} {value if value.startswith('<') else f'= {value}'}" for name, value in known.items()
+        )
         lines = [failure.sentence, chance, *filter(None, [failure.accept])]
     for alarm in verdict.alarms:
         if alarm.status is not Status.OPEN:

@@ -280,7 +280,7 @@ def of_history(pairs: Sequence[Pair], verdicts: Sequence[SeriesVerdict], known: 
     """What the alarms of a history say of the series that were compared and the verdicts don't; empty for nothing."""
     alarms = by_series(known.values())
     of = {verdict.id: verdict for verdict in verdicts}
-    shown = {alarm.id for verdict in verdicts for alarm in verdict.alarms}
+    shown = {alarm.id for verdict in verdicts for alarm in verdict.alarms if alarm.id}
     counts: dict[tuple[str, str], set[str]] = {}
     for one in pairs:
         for alarm in alarms.get(one.series.id, ()):

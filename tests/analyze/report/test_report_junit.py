@@ -38,7 +38,7 @@ def test_a_series_that_is_worse_is_a_failure_with_the_verdict() -> None:
     assert failure.text is not None
     lines = failure.text.splitlines()
     assert lines[0].startswith("throughput of batch_size 8, image onnx-int8 is worse since 1.3.1 (last good 1.3.0)")
-    assert lines[1] == "p = < 0.001, q = 0.002"
+    assert lines[1] == "p < 0.001, q = 0.002"
     assert lines[2].startswith("If it is meant: matbench alarms ack ")
 
 

@@ -100,6 +100,8 @@ def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None
     (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
     assert text == "In the end all 1 series passed their highest mean: enough users were tried."
     (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
+    assert text == "One number of users was tried at each point: whether more do better isn't known."
+    (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10), *curve(8, 10, 20)), kpi)
     assert "(only 1 was tried)" in text
 
 

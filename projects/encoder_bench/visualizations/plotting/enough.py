@@ -193,6 +193,8 @@ def peaks_conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     if not last:
         return [f"In the end all {len(found)} series passed their highest mean: enough users were tried."]
     still = [peak for peak in last if peak.is_open]
+    if all(peak.gain is None for peak in found):
+        return ["One number of users was tried at each point: whether more do better isn't known."]
     flat = f"{len(last)} of {len(found)} series have their highest mean at the most users that were tried"
     if not still:
         return [
