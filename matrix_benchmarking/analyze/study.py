@@ -30,6 +30,7 @@ from .select.selection import good_and_bad, judged_and_without
 from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
 from .verdict.sides import RunBlocks
+from .words import named
 
 # So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards.
 FEW_VALUES = 3_000
@@ -339,7 +340,7 @@ class Study:
         study = self._unlimited
         with study._lock:
             if study._analysis is None and not study._has_nothing_to_analyse:
-                study._analysis = analyse_runs(
+                made = analyse_runs(
                     study.runs,
                     study.workload,
                     data=study.data,
@@ -347,7 +348,19 @@ class Study:
                     minimum_effects=study.minimum_effects,
                     events=study.given.events(),
                 )
+                study._analysis = study.with_own_version(made)
             return study._analysis
+
+    def with_own_version(self, analysis: Analysis) -> Analysis:
+        """*analysis*, with a note where the runs beside a history aren't of the version that it judges."""
+        axis = None if self.past is None or self.past is self.matrix else self.order.axis
+        own = dict.fromkeys(
+            show(run.settings[axis]) for run in self.matrix if axis is not None and axis in run.settings
+        )
+        if not own or analysis.newest is None or analysis.newest in own:
+            return analysis
+        note = f"{self.given.place} has {named(list(own), 3)} alone: what is judged is the newest, {analysis.newest}"
+        return dataclasses.replace(analysis, notes=(note, *analysis.notes))
 
     @property
     def has_analysis(self) -> bool:

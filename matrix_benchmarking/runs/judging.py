@@ -70,7 +70,7 @@ def judge(
                 history.record_alarms(added)
         except MatbenchError as error:
             warn([f"the alarms could not be kept in the history: {error}"])
-    return dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
+    return study.with_own_version(dataclasses.replace(analysis, notes=(*analysis.notes, *notes)))
 
 
 def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:

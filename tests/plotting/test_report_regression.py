@@ -269,6 +269,20 @@ def test_results_older_than_the_history_beside_them_are_the_old_side() -> None:
     assert (found.old, found.new) == (VERSIONS[0], VERSIONS[-1])
 
 
+def test_that_results_beside_a_history_are_not_what_is_judged_is_said() -> None:
+    entries = mixed()
+
+    def notes(*versions: str) -> list[str]:
+        own = Matrix([run for run in entries if run.settings["version"] in versions])
+        analysis = Study(own, toy_workload(), past=Matrix(entries)).analysis
+        assert analysis is not None
+        return [note for note in analysis.notes if "alone: what is judged" in note]
+
+    said = f"these runs has {VERSIONS[0]}, {VERSIONS[4]} alone: what is judged is the newest, {VERSIONS[-1]}"
+    assert notes(VERSIONS[0], VERSIONS[4]) == [said]
+    assert notes(VERSIONS[0], VERSIONS[-1]) == notes(*VERSIONS) == []
+
+
 def test_a_history_that_can_not_tell_quotes_what_two_versions_say_by_themselves(repository: Path) -> None:
     workload = load("llm_bench")
     study = Study(store.parse_tree(workload, repository / "data/samples/llm_bench", jobs=1), workload)
