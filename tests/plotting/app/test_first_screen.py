@@ -215,10 +215,12 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         assert "Acknowledged by" in other.locator("#content").inner_text()
         other.wait_for_function("() => document.querySelector('#notice').innerText === ''")
         assert folded.evaluate("details => details.open")
+        visit.until("!document.querySelector('[data-dash-is-loading=true]')")
         visit.page.locator("summary", has_text="Deal with this alarm").first.click()
         form = visit.page.locator(".deal:visible").first
         form.locator("input[name=reason]").fill("see the release notes")
         form.get_by_role("button", name="Comment").click()
+        visit.until("document.querySelector('#notice').innerText.includes('see the release notes')")
         commented = "() => document.querySelector('#content').innerText.includes(': see the release notes.')"
         other.wait_for_function(commented, timeout=20_000)
         other.close()
