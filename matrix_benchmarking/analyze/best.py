@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from .best_of import Estimates
     from .select.order import Order
 
-# An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
-# than so many times the largest value.
+# An interval of which one end is more than so many times the other says nothing; of differences, one that is wider than
+# so many times the largest value.
 WIDEST = 100.0
 
 
@@ -39,7 +39,7 @@ class Standing:
     """A point and how it compares with the best of its group."""
 
     point: Point
-    difference: float  # from the best: value / best − 1 on the ratio scale, else value − best
+    difference: float  # from the best: as a fraction of its size on the ratio scale, else value − best
     # False for a point of the set that contains the best with 95 %: it can't be told apart from the best; None where
     # nobody knows: no point was repeated, or only a mood of the machine may lie between two campaigns.
     apart: bool | None
@@ -86,7 +86,7 @@ class Group:
 
         if self.estimates is None or self.best.interval is None:
             return None
-        return best_of.optimism(self.estimates, lower_better=bool(self.kpi.lower_better))
+        return best_of.optimism(self.estimates, lower_better=_lower_better(self.kpi, self.scale, self.best.value))
 
     @functools.cached_property
     def variants(self) -> list[Standing]:
@@ -392,7 +392,7 @@ def _compared(
     if found is not None:
         from . import best_of  # numpy and scipy: a third of a second, which single runs don't need
 
-        lower = bool(kpi.lower_better)
+        lower = _lower_better(kpi, scale, points[0].value)
         told = best_of.is_told(found, lower_better=lower)
         may_be = best_of.may_be_best(found, lower_better=lower)
         # Of a mean without an interval, such as one that a single run makes, nothing is known that sets it apart.
@@ -401,9 +401,18 @@ def _compared(
         aparts = [True if is_sure else False if is_told else None for is_sure, is_told in zip(sure, told, strict=True)]
     best = points[0].value
     return tuple(
-        Standing(point, point.value / best - 1 if scale is Scale.RATIO else point.value - best, apart)
-        for point, apart in zip(points, aparts, strict=True)
+        Standing(point, apart_by(point.value, best, scale), apart) for point, apart in zip(points, aparts, strict=True)
     )
+
+
+def apart_by(value: float, best: float, scale: Scale) -> float:
+    """How far *value* is from the *best*: as a fraction of its size on the ratio scale, else in the KPI's unit."""
+    return (value - best) / abs(best) if scale is Scale.RATIO else value - best
+
+
+def _lower_better(kpi: KPIDefinition, scale: Scale, value: float) -> bool:
+    """The same of the sizes, which are compared on the ratio scale, of values with the sign of *value*."""
+    return bool(kpi.lower_better) != (scale is Scale.RATIO and value < 0)
 
 
 def _points(
@@ -411,6 +420,9 @@ def _points(
 ) -> tuple[list[Point], Scale, Estimates | None]:
     values = cast("list[list[float]]", [runs.kpi(kpi.name) for runs in points_runs])  # those that can be ranked have it
     samples = [intervals.summarise(run_values) for run_values in values]
+    sign = intervals.sign_of(itertools.chain.from_iterable(values))
+    sizes = [[sign * value for value in of] for of in values] if sign < 0 else values
+    scale = intervals.scale_of(itertools.chain.from_iterable(sizes))
     found: Estimates | None = None
     ends: list[Interval | None] = [None] * len(samples)
     if any(len(runs) > 1 for runs in points_runs):
@@ -418,13 +430,15 @@ def _points(
 
         known = [[blocks[place] for place in runs.places] for runs in points_runs]
         rounds, campaigns = ([[getattr(block, of) for block in each] for each in known] for of in ("round", "campaign"))
-        found = best_of.estimate(values, rounds, campaigns)
+        found = best_of.estimate(sizes, rounds, campaigns)
         assert found is not None
-        lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))
+        lows, highs = best_of.intervals(found, lower_better=_lower_better(kpi, scale, sign))
         widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
-            Interval(low, high, sample.runs == 1, not found.knows_moods)
-            if high <= (WIDEST * low if found.scale is Scale.RATIO else low + widest)
+            Interval(
+                min(sign * low, sign * high), max(sign * low, sign * high), sample.runs == 1, not found.knows_moods
+            )
+            if high <= (WIDEST * low if scale is Scale.RATIO else low + widest)
             else None
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
         ]
@@ -432,4 +446,4 @@ def _points(
         Point(runs[0].settings, runs, sample, interval)
         for runs, sample, interval in zip(points_runs, samples, ends, strict=True)
     ]
-    return points, intervals.scale_of(itertools.chain.from_iterable(values)) if found is None else found.scale, found
+    return points, scale, found

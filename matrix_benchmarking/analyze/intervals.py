@@ -64,6 +64,11 @@ def scale_of(values: Iterable[float]) -> Scale:
     return Scale.RATIO if min(values, default=1.0) > 0 else Scale.DIFFERENCE
 
 
+def sign_of(values: Iterable[float]) -> float:
+    """−1.0 if all values are negative: their sizes can be compared on the ratio scale."""
+    return -1.0 if max(values, default=0.0) < 0 else 1.0
+
+
 def step_of(values: Iterable[float]) -> float:
     """The step to which *values* are rounded, by the decimals that they are written with: 0.01 for 27.5 and 26.98.
 

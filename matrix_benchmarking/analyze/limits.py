@@ -73,15 +73,16 @@ def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list
         points = [group.standings[at].point for at in repeated]
         campaigns = [_campaigns(one, kpi, blocks) for one in points]
         asked = sum(at < len(means) for at in repeated)
+        sign = intervals.sign_of(value for at in repeated for value in values[at])
         known = bounds_of(
-            [values[at] for at in repeated],
+            [[sign * value for value in values[at]] for at in repeated],
             [one.value for one in points],
             campaigns,
-            lower_better=bool(kpi.lower_better),
+            lower_better=bool(kpi.lower_better) == (sign > 0),
             first=asked,
         )
         for at, bound in zip(repeated, known, strict=False):
-            bounds[at] = bound
+            bounds[at] = sign * bound
     beyond_all = math.inf if kpi.lower_better else -math.inf
     limits = [beyond_all if one is None else one for one in (bounds if repeated else means)]
     return [

@@ -299,6 +299,34 @@ def test_values_of_which_one_is_zero_are_compared_by_their_differences(
     assert group.scale is Scale.DIFFERENCE
 
 
+@pytest.mark.parametrize("headline", ["cost", "speed"])
+def test_values_that_are_all_negative_are_the_mirror_of_positive_ones(
+    workload: Workload, entries: MakeEntries, headline: str
+) -> None:
+    rng = np.random.default_rng(7)
+    made = [
+        one
+        for vus, level in ((1, 1.0), (2, 1.02), (4, 30.0), (8, 1000.0))
+        for one in entries({"vus": vus}, *(level * rng.normal(1, 0.03, 4)).tolist())
+    ]
+    mirrored = [dataclasses.replace(one, kpis={headline: -one.kpis["cost"]}) for one in made]
+    other = "speed" if headline == "cost" else "cost"
+    made = [dataclasses.replace(one, kpis={other: one.kpis["cost"]}) for one in made]
+    (plain,), (found,) = (
+        rank(Matrix(runs), dataclasses.replace(workload, headline_kpi=name)).groups
+        for runs, name in ((made, other), (mirrored, headline))
+    )
+    assert found.scale is Scale.RATIO
+    assert [one.apart for one in found.standings] == [one.apart for one in plain.standings]
+    assert [one.difference for one in found.standings] == [-one.difference for one in plain.standings]
+    assert found.optimism == plain.optimism
+    for one, its in zip(found.standings, plain.standings, strict=True):
+        assert one.point.interval is not None and its.point.interval is not None
+        assert one.point.interval == dataclasses.replace(
+            its.point.interval, low=-its.point.interval.high, high=-its.point.interval.low
+        )
+
+
 def test_the_best_above_zero_is_what_differences_start_from(workload: Workload, entries: MakeEntries) -> None:
     below = entries({"vus": 1}, 1.0)
     below[0].kpis = {"cost": -3.0}

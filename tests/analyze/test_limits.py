@@ -325,3 +325,20 @@ def test_why_the_limited_kpi_is_unknown_is_said(entries: MakeEntries, limited_wo
     run.missing_kpis = {"p95": "no answer came"}
     best = rank(Matrix([run]), limited_workload)
     assert ranking.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]
+
+
+def test_a_limit_on_values_that_are_all_negative_is_that_of_their_mirror(
+    limited_workload: Workload, entries: MakeEntries
+) -> None:
+    levels = {1: (10.0, 10.5, 9.9), 2: (11.0, 11.3, 10.8), 4: (900.0, 930.0, 880.0)}
+    made = [
+        (one, latency)
+        for vus, latencies in levels.items()
+        for one, latency in zip(entries({"vus": vus}, *[1.0 / vus] * 3), latencies, strict=True)
+    ]
+    found = []
+    for sign, name in ((1.0, "p95"), (-1.0, "speed")):
+        runs = [dataclasses.replace(one, kpis={"cost": one.kpis["cost"], name: sign * value}) for one, value in made]
+        (group,) = rank(Matrix(runs), limited_workload).groups
+        found.append([one.limit for one in limits.bounded(group, limited_workload.store.models_kpis[name])])
+    assert found[1] == [-one for one in found[0]]

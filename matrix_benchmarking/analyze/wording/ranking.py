@@ -11,7 +11,7 @@ from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry
 from .. import further
-from ..best import Best, Group, Standing
+from ..best import Best, Group, Standing, apart_by
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Excluded, Point, among_others, varying
@@ -112,8 +112,7 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
     for group, earlier in pairs:
         version = NOT_SET if newest is None else earlier.best.settings.get(newest.key, NOT_SET)
         whose = "An earlier version" if newest is None or version is NOT_SET else value_label(newest.key, version)
-        apart = earlier.best.value / group.best.value - 1 if group.scale is Scale.RATIO else (
-            earlier.best.value - group.best.value)  # fmt: skip
+        apart = apart_by(earlier.best.value, group.best.value, group.scale)
         told = tuple(name for name in earlier.told_names if newest is None or name != newest.key)
         point = point_label(earlier.best.settings, dataclasses.replace(earlier, told_names=told))
         label = f"{point}, {group.kpi.show(earlier.best.value)}"
