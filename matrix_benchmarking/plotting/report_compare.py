@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.check import AnswerKind
@@ -14,7 +14,7 @@ from ..analyze.select.selection import Selection, select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.over_all import Effect
-from ..analyze.verdict.pairs import version_pairs
+from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
 from ..analyze.wording import ranking
@@ -183,6 +183,8 @@ class CompareReport(Report):
         title = html.Summary(
             count_of(len(doubts), "doubt") if doubts else "What else", className="warning" if doubts else None
         )
+        if switch.analysis.order and self.study.order.newer(switch.setting, (switch.old, switch.new)) == switch.old:
+            said.append(html.P(f"The old side, {_side(switch, switch.old)}, is the newer one.", className="warning"))
         said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
         said += [html.P(sentence) for sentence in ranking.instead(self.study.unknown_headline, self.study.matrix)]
         told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
@@ -272,11 +274,13 @@ class CompareReport(Report):
             )
             question = dataclasses.replace(question, lenders=lenders)
         if is_of_versions:
-            return switch_versions(self._selected(entries), setting, old, new, question)
+            selected = self._selected(entries, either(setting, show(old), show(new)))
+            selected = dataclasses.replace(selected, order=self.study.order.newer_said(setting, (old, new)))
+            return switch_versions(selected, setting, old, new, question)
         return switch(entries, self.workload, setting, old, new, question)
 
-    def _selected(self, entries: Sequence[Entry]) -> Selection:
-        return select(entries, self.workload, order=self.study.order)
+    def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] | None = None) -> Selection:
+        return select(entries, self.workload, order=self.study.order, noted=noted)
 
     def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:
         """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""

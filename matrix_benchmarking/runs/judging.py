@@ -6,12 +6,12 @@ import dataclasses
 import datetime as dt
 import fnmatch
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..analyze.handling import about_unjudged, about_unseen
 from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.order import Order, OrderUnknown
+from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
@@ -22,6 +22,7 @@ from ..analyze.verdict.pairs import (
     Build,
     compare_builds,
     compare_versions,
+    either,
     unknown_labels,
     version_pairs,
 )
@@ -29,7 +30,7 @@ from ..analyze.verdict.sides import Pair, Question
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history
-from ..matrix import NOT_SET, typed
+from ..matrix import NOT_SET
 from ..workload import Workload
 
 
@@ -132,14 +133,14 @@ def compare(
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
     try:
-        selected = select(study.runs, workload, order=order, kpi_filter=kpi_filter)
+        selected = select(study.runs, workload, order=order, kpi_filter=kpi_filter, noted=either(axis, old, new))
     except OrderUnknown:
         first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
         return compare_builds(
             first, second, own, _question(study, data), ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
         )
     question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
-    newer = _which_is_newer(order, axis, {name: by_version[name][0] for name in (old, new)})
+    newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
     selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
     return compare_versions(selected, old, new, question, axis=axis)
 
@@ -168,15 +169,3 @@ def _question(study: Study, data: str, pairs_of: Callable[[Study], Sequence[Pair
     lenders = () if study.whole is study else pairs_of(study.whole)
     events = known_alarms(study.given.events())
     return Question(data, study.blocks, study.minimum_effects, events, lenders=lenders)
-
-
-def _which_is_newer(order: Order, axis: str, runs: Mapping[str, LabelledRun]) -> str:
-    """A sentence on the order of both versions; empty where nothing says it, which a comparison can do without."""
-    try:
-        placed = order.of(axis)
-    except OrderUnknown:
-        return ""
-    (old, first), (new, second) = ((name, placed.places.get(typed(run.versions[axis]))) for name, run in runs.items())
-    if first is None or second is None:
-        return ""
-    return f"{placed.sentence} {old if first > second else new} is the newer one."

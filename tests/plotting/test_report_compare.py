@@ -334,6 +334,27 @@ def test_of_two_versions_the_older_one_is_the_old_one(toy: Workload) -> None:
     assert "Versions in the order of their numbers." in shown
 
 
+def test_asked_the_other_way_round_the_page_says_which_side_is_newer_and_so_does_its_markdown(toy: Workload) -> None:
+    runs = [*sweep("2.9", 1.0), *sweep("2.10", 0.5)]
+    asked = {"setting": "image", "old": "2.10", "new": "2.9"}
+    shown = page(versioned(toy), *runs, **asked)
+    assert "The old side, image 2.10, is the newer one." in shown
+    assert "2.10 is the newer one." in shown.partition("As Markdown")[2]
+    usual = page(versioned(toy), *runs)
+    assert "The old side" not in usual
+    assert "2.10 is the newer one." in usual.partition("As Markdown")[2]
+    unordered = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
+    assert "is the newer one" not in unordered
+
+
+def test_runs_of_other_versions_that_failed_are_not_said_of_two(toy: Workload) -> None:
+    failed = [dataclasses.replace(entry("2.8", 1, 1.0, repeat=at), exit_code=1, kpis={}) for at in range(3)]
+    runs = [*sweep("2.8", 1.0), *failed, *sweep("2.9", 1.0), *sweep("2.10", 0.5)]
+    assert "left out" not in page(versioned(toy), *runs)
+    asked = {"setting": "image", "old": "2.8", "new": "2.10"}
+    assert "3 failed runs left out" in page(versioned(toy), *runs, **asked)
+
+
 def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:
     shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "The order of image is unknown" in shown

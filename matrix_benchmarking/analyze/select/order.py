@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...errors import ConfigError, WorkloadError
-from ...filters import Filters, matches
+from ...filters import Filters, matches, show
 from ...matrix import NOT_SET, Entry, typed
 from ...settings import is_nearly
 from ...workload import Workload
@@ -140,6 +140,20 @@ class Order:
         """Where the order of a comparison key, or of the runs, is from, and what is to be said of it, as sentences."""
         placed = self.of(key)
         return [one for one in (placed.sentence, *(f"{note[:1].upper()}{note[1:]}." for note in placed.notes)) if one]
+
+    def newer(self, key: str, versions: Sequence[object]) -> object:
+        """The newer one of two *versions*; NOT_SET where nothing says it, which a comparison can do without."""
+        try:
+            known = self.of(key).places
+        except OrderUnknown:
+            return NOT_SET
+        places = {known[typed(one)]: one for one in versions if typed(one) in known}
+        return places[max(places)] if len(places) == 2 else NOT_SET
+
+    def newer_said(self, key: str, versions: Sequence[object]) -> str:
+        """Which one that is, and where the order is from, as a sentence; empty where nothing says it."""
+        found = self.newer(key, versions)
+        return "" if found is NOT_SET else f"{self.of(key).sentence} {show(found)} is the newer one."
 
     def of(self, key: str | None) -> Placed:
         """The order of the values of a comparison key; of the runs for None.

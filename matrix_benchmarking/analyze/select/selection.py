@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ... import lts
 from ...errors import did_you_mean
@@ -49,6 +49,7 @@ def select(
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
     now_us: int | None = None,
+    noted: Callable[[Entry], bool] | None = None,
 ) -> Selection:
     """The series among *entries*.
 
@@ -57,6 +58,7 @@ def select(
         kpi_filter: names of KPIs, ``*`` and ``?`` for any characters; all that aren't ignored unless given.
         since_us: only runs from this time on, in microseconds since 1970; one of unknown time isn't known to be so new.
         now_us: the time of the analysis, likewise; runs from long after it are noted.
+        noted: which of them the notes are about; all unless given.
 
     Raises:
         OrderUnknown: nothing says which version, or run, came after which.
@@ -64,14 +66,19 @@ def select(
     entries = list(entries)
     runs = labelled(entries, workload) if order is None else order.runs_of(entries)
     order = Order(runs, workload) if order is None else order
-    notes = _about_entries(entries, runs, workload)
+    about = entries if noted is None else list(filter(noted, entries))
+    notes = _about_entries(about, _noted(runs, noted), workload)
     if since_us is not None:
         every = len(runs)
         runs = [run for run in runs if (time_us := run.entry.time_us) is not None and time_us >= since_us]
         if early := every - len(runs):
             notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
-    notes += _about_runs(runs, workload, now_us)
+    notes += _about_runs(_noted(runs, noted), workload, now_us)
     return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
+
+
+def _noted(runs: Sequence[LabelledRun], noted: Callable[[Entry], bool] | None) -> Sequence[LabelledRun]:
+    return runs if noted is None else [run for run in runs if noted(run.entry)]
 
 
 def select_runs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
 from ...filters import show
@@ -116,6 +116,11 @@ def version_pairs(
         else:
             pairs.append(Pair(series, before, after))
     return pairs, others
+
+
+def either(axis: str, old: str, new: str) -> Callable[[Entry], bool]:
+    """Whether a run is of one of two versions, values of *axis* in words."""
+    return lambda run: show(run.settings.get(axis, NOT_SET)) in (old, new)
 
 
 def _places(series: Series, version: str, axis: str | None) -> tuple[int, ...]:
