@@ -71,7 +71,9 @@ class ExploreReport(Report):
         logarithms = "y" if min(values) > 0 and max(values) > FAR * min(values) else NONE
         controls = [
             Choice(Y, "KPI (y)", tuple(kpis), y),
-            Choice(X, "Over (x)", (*settings, *kpis), x if x is not None else kpis[0]),
+            Choice(
+                X, "Over (x)", (*settings, *kpis), x if x is not None else next((name for name in kpis if name != y), y)
+            ),
             Choice(COLOUR, "Colour", (NONE, *settings), colour),
             Choice(PANELS, "Panels", (NONE, *settings), panels),
             Choice(REPEATS, "Repeats", (INTERVALS, DOTS), INTERVALS),
@@ -213,7 +215,10 @@ class ExploreReport(Report):
             among += f" of all {newest.of} versions" if newest is not None and newest.key in chosen.shown else ""
             if alike := sum(mark.y == best.y for mark in good) - 1:
                 where = f"{where} and at {count_of(alike, 'other')}" if alike + 1 < len(good) else "all of them"
-            said = [f"{direction} {chosen.y.name} of {among}: {chosen.y.show(best.y)} at {where or 'all settings'}."]
+            what = f"{direction} {chosen.y.name} of {among}" if len(good) > 1 else chosen.y.name
+            said = [
+                f"{what}: {chosen.y.show(best.y)} at {where or ('all settings' if len(good) > 1 else 'one point')}."
+            ]
         if refused:
             why = named(list(dict.fromkeys(mark.refused for mark in refused)), 2)
             said.append(f"{count_of(len(refused), 'point')} can't be the best, drawn hollow: {why}.")

@@ -261,3 +261,10 @@ def test_points_that_may_not_keep_the_limit_are_never_the_lowest(
     assert said in text
     assert f"{hollow} points can&#x27;t be the best, drawn hollow: not sure to keep the limit." in text
     assert sum(symbol.endswith("-open") for trace in figure.data for symbol in trace.marker.symbol) == hollow
+
+
+def test_of_a_single_run_one_kpi_is_drawn_over_another_and_nothing_is_the_lowest(toy: Workload) -> None:
+    _, said = drawn(study(toy, [entry("a", 1, 2.0)]))
+    assert "cost over speed" in said
+    assert "cost: 2.00 USD at one point." in said
+    assert "Lowest" not in said
