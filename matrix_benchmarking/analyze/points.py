@@ -162,8 +162,9 @@ def values_at(points: Sequence[Sequence[Entry]], kpi: str) -> list[list[float]]:
     """The values of a KPI at each of *points*, those of runs that have one."""
     rows = list(map(Rows.of, points))
     if len({id(one.table) for one in rows}) == 1:  # many points are read at once
-        found = iter(rows[0].table.kpi(kpi, itertools.chain.from_iterable(one.places for one in rows)))
-        return [[value for value in itertools.islice(found, len(one)) if value is not None] for one in rows]
+        places = [one.places for one in rows]
+        found = iter(rows[0].table.kpi(kpi, itertools.chain.from_iterable(places)))
+        return [[value for value in itertools.islice(found, len(of)) if value is not None] for of in places]
     return [[value for value in one.kpi(kpi) if value is not None] for one in rows]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -85,8 +86,10 @@ class KPIReport(Report):
         names, newest = self.workload.group_keys, self.study.best.newest
         others = set() if newest is None else {id(run) for run in newest.others}
         groups: dict[Key, list[Sequence[Entry]]] = {}
-        shown = (run for run in self.matrix if not (run.failed or run.implausible or id(run) in others))
-        for runs in by_point(shown):
+        rows = self.matrix.entries
+        is_out = map(operator.or_, rows.failed(), map(bool, rows.values("implausible")))
+        rows = rows.where(map(operator.not_, is_out))
+        for runs in by_point(rows.where(id(run) not in others for run in rows) if others else rows):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
@@ -104,23 +107,24 @@ class KPIReport(Report):
             *("Best mean at", Column("Known for", help="tests that have this KPI, of those that did not fail")),
             *("Direction", "Meaning"),
         ]
-        tests = [(runs[0], len(runs)) for runs in points]
-        applying = [
-            (kpi, sum(count for first, count in tests if kpi.applies(first.settings)))
-            for kpi in self.workload.kpis.values()
-        ]
-        rows = [self._kpi_row(kpi, points, count) for kpi, count in applying if count]
+        tests: dict[object, int] = {}  # by what KPIs ask of the settings
+        for kpi in self.workload.kpis.values():
+            if kpi.applies_to not in tests:
+                tests[kpi.applies_to] = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
+        known = [(kpi, count) for kpi in self.workload.kpis.values() if (count := tests[kpi.applies_to])]
+        may_be_best = [id(runs[0]) not in self._out for runs in points]
+        rows = [self._kpi_row(kpi, points, may_be_best, count) for kpi, count in known]
         return table(columns, rows, caption="KPIs, their range over the points and where their mean is best")
 
-    def _kpi_row(self, kpi: KPIDefinition, points: Points, tests: int) -> Row:
+    def _kpi_row(self, kpi: KPIDefinition, points: Points, may_be_best: Sequence[bool], tests: int) -> Row:
         values = values_at(points, kpi.name)
         known = sum(map(len, values))
         start: list[Cell | str] = [kpi.name, kpi.display_unit]
         end: list[Cell | str] = [f"{known} of {tests}", kpi.direction.removesuffix(" is better"), kpi.help]
         valued = [
             (intervals.mean_of(each), runs)
-            for each, runs in zip(values, points, strict=True)
-            if each and id(runs[0]) not in self._out
+            for each, runs, may in zip(values, points, may_be_best, strict=True)
+            if each and may
         ]
         if not valued:
             said = "the answers of all points are beyond a limit" if known else ""

@@ -64,9 +64,10 @@ class CostMap(Plot):
     )
 
     def controls(self) -> Sequence[Control]:
-        shown = rankable(self.study, self.matrix.entries)
-        loads = [entry.settings.get("vus") for entry in shown if _is_positive(show(entry.settings.get("batch_size")))]
-        users = sorted({float(each) for each in loads if isinstance(each, (int, float)) and 0 < each < math.inf})
+        points = (one.point.settings for group in self.study.best.groups for one in group.standings)
+        loads = {(settings.get("vus"), settings.get("batch_size")) for settings in points}
+        known = [vus for vus, size in loads if _is_positive(show(size))]
+        users = sorted({float(each) for each in known if isinstance(each, (int, float)) and 0 < each < math.inf})
         if len(users) < 2:
             return []
         least = default_minimum(users)
