@@ -166,9 +166,9 @@ def good_and_bad(entries: Iterable[Entry]) -> tuple[Rows, Rows]:
     """The runs that may be judged; and those that failed, or have no KPI where others have one."""
     rows = Rows.of(entries)
     is_bad = rows.failed()
-    if columns := [rows.kpi(name) for name in rows.kpi_names()]:
-        values = zip(*columns, strict=True)
-        is_bad = [failed or set(of_run) == {None} for failed, of_run in zip(is_bad, values, strict=True)]
+    names, codes = rows.shared("kpi_names")
+    if any(names[code] for code in set(codes)):
+        is_bad = [failed or not names[code] for failed, code in zip(is_bad, codes, strict=True)]
     return rows.where(not bad for bad in is_bad), rows.where(is_bad)
 
 
