@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matrix_benchmarking import settings
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.matrix import typed
 from matrix_benchmarking.settings import check_settings, load_json, read_key_values
@@ -59,6 +60,77 @@ def test_any_text_is_either_read_or_refused_with_a_sentence(text):
                 check_settings(loaded)
             except SettingsError as error:
                 assert str(error).startswith("settings: ")
+
+
+WORDS = [
+    *("1", "01", "1_000", "0x1f", "1.5", ".5", "1e3", "1.e3", "+1", "-", "---", "...", "-1", "~", "null", "yes", "off"),
+    *(
+        "true",
+        "a",
+        "cpu-1",
+        "a/b",
+        "2026-11-27",
+        "1:30",
+        "'q'",
+        '"q"',
+        "#x",
+        "a#",
+        "&a",
+        "*a",
+        "!t",
+        "[1]",
+        "{a: 1}",
+        "|",
+    ),
+    *(
+        ">",
+        "%",
+        "@",
+        "a:",
+        ": b",
+        "<<",
+        "é",
+        "",
+        " ",
+        "?",
+        "=",
+        ".inf",
+        ".nan",
+        "9" * 30,
+        "a" * 300,
+        "\t",
+        "\r",
+        "\x85",
+    ),
+]
+LINES = st.lists(
+    st.builds(
+        lambda indent, name, colon, words, end: f"{indent}{name}{colon}{' '.join(words)}{end}",
+        st.sampled_from(["", "", "", " ", "- "]),
+        st.sampled_from(["a", "b", "a-b", "_c", "y", "yes", "null", "1", "<<", "é", "---", "repeat"]),
+        st.sampled_from([": ", ": ", ": ", ":", " : ", ":  "]),
+        st.lists(st.sampled_from(WORDS), max_size=3),
+        st.sampled_from(["\n", "\n", "\n", "\r\n", "", "\n\n", "\n  more\n", " # said\n"]),
+    ),
+    max_size=4,
+)
+
+
+@given(lines=LINES)
+def test_lines_that_are_read_one_by_one_say_what_the_whole_file_says(lines: list[str]) -> None:
+    content = "".join(lines).encode()
+
+    def read(one_by_one: bool) -> object:
+        with pytest.MonkeyPatch.context() as patch:
+            if not one_by_one:
+                patch.setattr(settings, "_setting_in", lambda line: None)
+            try:
+                found = settings.settings_in(content, "settings.yaml")
+            except SettingsError as error:
+                return str(error)
+        return [(name, type(value), repr(value)) for name, value in found.items()]
+
+    assert read(one_by_one=True) == read(one_by_one=False)
 
 
 def test_key_value_lines_have_the_types_that_yaml_gives():
