@@ -6,6 +6,7 @@ The unit of evidence is a block: a round in which both sides were measured, else
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import math
@@ -366,7 +367,8 @@ def pooled(series: Sequence[Runs]) -> Runs:
     """The runs of several series of one KPI as those of one, whose difference is the mean of theirs.
 
     Each side of a series is moved to the middle of that side over all series, so that it matters to no block which of
-    the series were measured in it. All are to be on one scale.
+    the series were measured in it. Blocks of different series are one: by themselves they say nothing of the mean. All
+    are to be on one scale.
     """
     unit = max(one.unit for one in series)
     values = [one.values * (one.unit / unit) for one in series]
@@ -382,11 +384,31 @@ def pooled(series: Sequence[Runs]) -> Runs:
         each + np.array([over_all[side] - middle[side] for side in one.sides])
         for each, middle, one in zip(values, middles, series, strict=True)
     ]
-    sides, campaigns, rounds = (
-        np.concatenate([getattr(one, name) for one in series]) for name in ("sides", "campaigns", "rounds")
-    )
+    sides = np.concatenate([one.sides for one in series])
+    campaigns, rounds = (_blocks_over_all(series, name) for name in ("campaigns", "rounds"))
     step = min(one.step * (one.unit / unit) for one in series)
     return Runs(series[0].scale, unit, np.concatenate(moved), sides, campaigns, rounds, step)
+
+
+def _blocks_over_all(series: Sequence[Runs], name: str) -> Integers:
+    """The numbers of campaigns or rounds of all *series*; those of the same sides that share no series have one.
+
+    A block that shares a series with an earlier one comes after it.
+    """
+    members, sides = collections.defaultdict[int, set[int]](set), collections.defaultdict[int, set[int]](set)
+    for place, one in enumerate(series):
+        for number, side in set(zip(getattr(one, name).tolist(), np.minimum(one.sides, OTHER).tolist(), strict=True)):
+            members[number].add(place)
+            sides[number].add(side)
+    layers: dict[tuple[frozenset[int], int], int] = {}  # the last one of a series, by the sides that are in it
+    first: dict[tuple[frozenset[int], int], int] = {}
+    known = {NO_ROUND: NO_ROUND}
+    for number in sorted(members.keys() - known.keys()):
+        of = frozenset(sides[number])
+        layer = 1 + max(layers.get((of, place), 0) for place in members[number])
+        layers |= {(of, place): layer for place in members[number]}
+        known[number] = first.setdefault((of, layer), number)
+    return np.concatenate([np.array([known[number] for number in getattr(one, name).tolist()]) for one in series])
 
 
 def tell(weighed: Weighed) -> Told:

@@ -378,6 +378,44 @@ def test_a_series_missing_in_a_round_does_not_move_the_mean() -> None:
     assert whole.blocks == (3, 3)
 
 
+def in_files_of_their_own(series: int, campaigns: int, random: np.random.Generator) -> list[pair.Runs]:
+    """Series without a difference, of which each campaign measured one alone; its mood is that of all at its time."""
+    moods = random.normal(0.0, 0.02, 2 * campaigns)
+    return [
+        runs(
+            *(
+                (
+                    math.exp(place + moods[at] + random.normal(0.0, 0.01)),
+                    OLD if at < campaigns else NEW,
+                    number,
+                    NO_ROUND,
+                )
+                for at in range(2 * campaigns)
+                for number in [100 * at + place]
+            )
+        )
+        for place in range(series)
+    ]
+
+
+def test_campaigns_of_different_series_are_one_block_of_their_mean() -> None:
+    random = np.random.default_rng(41)
+    assert pair.evidence(pair.pooled(in_files_of_their_own(12, 1, random))).ground is Ground.NONE
+    found = [pair.evidence(pair.pooled(in_files_of_their_own(12, 4, random))) for _ in range(300)]
+    assert {one.blocks for one in found} == {(4, 4)}
+    assert sum(p_value(one) < 0.05 for one in found) < 27
+
+
+def test_blocks_that_share_a_series_or_are_of_other_sides_stay_apart() -> None:
+    first = runs((1.0, OLD, 0, NO_ROUND), (1.1, OLD, 2, NO_ROUND), (1.2, NEW, 4, NO_ROUND), (1.3, NEW, 5, NO_ROUND))
+    second = runs((1.0, OLD, 1, NO_ROUND), (1.1, NEW, 3, NO_ROUND), (1.2, NEW, 5, NO_ROUND))
+    whole = pair.pooled([first, second])
+    assert whole.campaigns.tolist() == [0, 2, 3, 5, 0, 3, 5]
+    assert set(whole.rounds.tolist()) == {NO_ROUND}
+    hosts = [runs(*((v, s, 10 * host, n + 10 * host) for v, s, _, n in IN_ROUNDS)) for host in range(2)]
+    assert pair.evidence(pair.pooled(hosts)).blocks == (3, 3)
+
+
 def test_series_that_are_compared_as_they_are_have_a_mean_in_one_unit() -> None:
     small = runs((0.0, OLD, 0, 0), (0.5, NEW, 0, 0), (0.5, OLD, 0, 1), (0.75, NEW, 0, 1))
     large = runs((0.0, OLD, 0, 0), (40.0, NEW, 0, 0), (8.0, OLD, 0, 1), (64.0, NEW, 0, 1))
