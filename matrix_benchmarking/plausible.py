@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
@@ -149,6 +150,13 @@ def times(start: object, end: object) -> list[str]:
 
 FIRST_YEAR = 1990
 """What is dated before was measured by a machine whose clock had not been set."""
+_DAY_US = 24 * 3600 * 10**6
+_FIRST_US = dt.datetime(FIRST_YEAR, 1, 1, tzinfo=dt.UTC).timestamp() * 1e6
+
+
+def is_of_a_wrong_clock(time_us: float) -> bool:
+    """Whether a time in microseconds since 1970 is more than a day from now, or before there was what is measured."""
+    return not _FIRST_US <= time_us <= time.time_ns() // 1000 + _DAY_US
 
 
 def of_a_wrong_clock(start: object, end: object) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from ...errors import ConfigError, WorkloadError, did_you_mean
 from ...filters import exact, show
 from ...matrix import NOT_SET, typed
+from ...plausible import is_of_a_wrong_clock
 from ...workload import Workload
 from ..words import named
 from .labelled import LabelledRun
@@ -111,7 +112,10 @@ def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *,
         ("the names of the directories", lambda run: numbers.get(id(run))),
     ]
     if dated or all(run.is_timed for run in runs):
-        ways.insert(0, ("the times", _moment))
+        strange = {id(run) for run in runs if (at := run.entry.time_us) is not None and is_of_a_wrong_clock(at)}
+        if 2 * len(strange) >= len(runs):
+            strange.clear()  # of most of them it may be the clock here that is wrong, and they are in order
+        ways.insert(0, ("the times", lambda run: _moment(run, is_known=id(run) not in strange)))
     sources = [Source(name, _extents(runs, item, place)) for name, place in ways]
     return [source for source in sources if source.extents]
 
@@ -127,9 +131,9 @@ def _extents(
     return found
 
 
-def _moment(run: LabelledRun) -> float | None:
-    """When a run ended; the results at hand are newer than what is recorded of others."""
-    time_us = run.entry.time_us
+def _moment(run: LabelledRun, *, is_known: bool) -> float | None:
+    """When a run ended, if that *is_known*; the results at hand are newer than what is recorded of others."""
+    time_us = run.entry.time_us if is_known else None
     return time_us if time_us is not None else _LAST if run.is_current else None
 
 

@@ -89,6 +89,18 @@ def test_a_filter_changes_neither_the_newest_version_nor_the_blame(chosen: str) 
         assert "no value at 2e6d8f1, the newest version" in found.verdicts[0].notes[0]
 
 
+def test_a_version_of_a_wrong_clock_has_no_place_and_hides_no_newer_one() -> None:
+    days = [20500 + at for at in range(6)]
+    for wrong in (-20499, 30000):  # in 1970, and in 2052
+        found = order(*({"version": COMMITS[at], "day": wrong if at == 2 else day} for at, day in enumerate(days)))
+        assert versions(found) == [*COMMITS[:2], *COMMITS[3:6]]
+        assert found.notes == (
+            f"1 version with 1 run left out ({COMMITS[2]}): without a place in the order of the times",
+        )
+    ahead = order(*({"version": commit, "day": 30000 + at} for at, commit in enumerate(COMMITS)))
+    assert versions(ahead) == COMMITS
+
+
 def test_versions_of_one_upload_without_times_have_no_order() -> None:
     with pytest.raises(OrderUnknown, match=r"the order of version is unknown: nothing says which of .* and 9 more is"):
         analyse_runs(nightly(uploads=False), workload(), data="a test")
