@@ -48,6 +48,7 @@ class Given:
     # Those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
     order: Explicit | None = None  # that of the versions, which somebody gave
+    ignored: Sequence[str] = ()  # settings that somebody lets the sides of a comparison differ in
     options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
     opened: str = "'…'"  # the arguments of matrix_benchmarking.open but for filters and prices
     history: str = ""  # the history that was read, as commands take it

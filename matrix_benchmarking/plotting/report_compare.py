@@ -263,7 +263,9 @@ class CompareReport(Report):
         known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
         analysis = self.study.analysis
         expected = {} if analysis is None else known_alarms(new_events(analysis, known))
-        question = Question(self.study.data, self.study.blocks, self.study.minimum_effects, known, expected)
+        question = Question(
+            self.study.data, self.study.blocks, self.study.minimum_effects, known, expected, ignored=given.ignored
+        )
         is_of_versions = bool(self.study.places(setting)) and (self.study.order.axis or setting) == setting
         if self.study.whole is not self.study and of.selections is None:
             everything = of.runs_of(self.study.whole)

@@ -101,6 +101,7 @@ class Opening:
             self._events,
             prices=self.prices,
             order=read_order(self.order),
+            ignored=self.ignored,
             options=self.parser_options,
             opened=self._opened,
             history="" if self.history is None else str(self.history()),

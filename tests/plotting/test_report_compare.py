@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -345,6 +345,18 @@ def test_asked_the_other_way_round_the_page_says_which_side_is_newer_and_so_does
     assert "2.10 is the newer one." in usual.partition("As Markdown")[2]
     unordered = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "is the newer one" not in unordered
+
+
+def test_a_setting_that_is_left_out_and_differs_as_the_sides_do_may_be_the_reason(toy: Workload) -> None:
+    runs = [
+        dataclasses.replace(one, settings={**one.settings, "host": f"host {name}"})
+        for name, factor in (("1.0", 1.0), ("1.1", 2.0))
+        for one in sweep(name, factor)
+    ]
+    study = Study(Matrix(runs), versioned(toy).ignoring(["host"]), given=Given(ignored=["host"]))
+    catalogue = catalogue_of(study)
+    shown = StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments({})))
+    assert "The sides differ in host (host 1.0 | host 1.1): that may be the reason." in shown
 
 
 def test_runs_of_other_versions_that_failed_are_not_said_of_two(toy: Workload) -> None:

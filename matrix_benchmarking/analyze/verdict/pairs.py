@@ -221,23 +221,23 @@ def same_runs(pairs: Sequence[Pair]) -> str:
 def unequal_shares(pairs: Sequence[Pair], ignored: Sequence[str]) -> str:
     """In how many of *pairs* a setting that is *ignored* has other shares on one side, as a sentence; empty for none.
 
-    What changes between two sides then may be their shares alone (E. H. Simpson, 1951). Where each side has one value,
-    that is what was asked.
+    What changes between two sides then may be their shares alone (E. H. Simpson, 1951); where each side has one value
+    of its own, nothing tells this from what was asked.
     """
     found = []
     for one in pairs if ignored else ():
-        of_sides = [collections.Counter(variant_label(run.settings, ignored) for run in side) for side in one.sides]
-        old, new = of_sides
-        is_unequal = any(old[value] * new.total() != new[value] * old.total() for value in {*old, *new})
-        if is_unequal and max(len(old), len(new)) > 1:
-            found.append(
-                " | ".join(", ".join(f"{value}: {side[value]}" for value in sorted(side)) for side in of_sides)
-            )
+        old, new = (collections.Counter(variant_label(run.settings, ignored) for run in side) for side in one.sides)
+        if any(old[value] * new.total() != new[value] * old.total() for value in {*old, *new}):
+            found.append((old, new))
     if not found:
         return ""
     where = f"In {len(found)} of {len(pairs)} series the" if len(found) < len(pairs) else "The"
+    if all(len(side) == 1 for sides in found for side in sides):
+        values = " | ".join(value for side in found[0] for value in side)
+        return f"{where} sides differ in {named(ignored)} ({values}): that may be the reason."
+    counts = " | ".join(", ".join(f"{value}: {side[value]}" for value in sorted(side)) for side in found[0])
     return (
-        f"{where} runs of {named(ignored)} have other shares on the one side than on the other ({found[0]}): what "
+        f"{where} runs of {named(ignored)} have other shares on the one side than on the other ({counts}): what "
         "differs may be these."
     )
 
