@@ -52,11 +52,13 @@ def test_a_tool_without_results_there_is_a_sentence(conda: Path, capsys: pytest.
     assert "no test matches the filter tool=avs (there: asv)" in capsys.readouterr().err
 
 
-def written(tmp_path: Path, results: Any, **fields: Any) -> list[Any]:
-    described = {
+def written(tmp_path: Path, results: Any, code: str | int | None = None, **fields: Any) -> list[Any]:
+    described: dict[str, dict[str, Any]] = {
         "time_x": {"unit": "seconds", "param_names": ["n", "kind"]}, "track_y": {"unit": "files"},
         "mem_z": {"unit": "bytes"}, "time_w": {"unit": "seconds"},
     }  # fmt: skip
+    if code is not None:
+        described["time_w"]["version"] = code
     (tmp_path / "vm").mkdir()
     (tmp_path / "benchmarks.json").write_text(json.dumps(described))
     content = {"commit_hash": COMMIT, "date": 1_500_000_000_000, "env_name": "py3", "params": {"machine": "vm"}}
@@ -82,6 +84,28 @@ def test_parameters_are_settings_and_what_failed_is_unknown(tmp_path: Path) -> N
     }  # fmt: skip
     assert [entry.part for entry in entries if entry.failed] == ["time_x(20, 'a')", "time_w"]
     assert entries[0].span_us[0] == time_us(dt.datetime(2017, 7, 14, 2, 40, tzinfo=dt.UTC))
+
+
+@pytest.mark.parametrize(
+    ("measured", "code", "benchmark"),
+    [
+        ("9f86d081884c7d65", "2c26b46b68ffc68f", "time_w (code 9f86d081)"),
+        (1, 2, "time_w (code 1)"),
+        (2, 2, "time_w"),
+        (None, 2, "time_w"),
+        ("9f86d081884c7d65", None, "time_w"),
+    ],
+)
+def test_what_a_benchmark_measured_before_its_own_code_changed_is_of_another_series(
+    tmp_path: Path, measured: Any, code: Any, benchmark: str
+) -> None:
+    of_before, of_now = tmp_path / "1", tmp_path / "2"
+    of_before.mkdir(), of_now.mkdir()
+    known = {} if measured is None else {"benchmark_version": {"time_w": measured}}
+    (one,) = written(of_before, {"time_w": 0.5}, code, **known)
+    columns = ["result", "params", "version"]
+    (other,) = written(of_now, {"time_w": [[0.5], [], measured]}, code, version=2, result_columns=columns)
+    assert one.settings["benchmark"] == other.settings["benchmark"] == benchmark
 
 
 def test_version_2_has_columns_and_its_samples_are_repeats_of_one_campaign(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """asv's results directory: a file a commit, machine and environment; benchmarks.json above says units and parameters.
 
-A run starts when its commit was made, so that series are in the order of commits.
+A run starts when its commit was made, so that series are in the order of commits. What was measured before a
+benchmark's own code changed, which asv shows no more, is another series.
 """
 
 import datetime as dt
@@ -27,11 +28,15 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     common = {"tool": "asv", "version": content["commit_hash"], "environment": environment}
     if machine := content.get("params", {}).get("machine"):
         common["machine"] = machine
+    columns = content.get("result_columns")  # of version 2
     for benchmark, result in content["results"].items():
         about = benchmarks.get(benchmark) or {}
         name, unit = _unit(benchmark, str(about.get("unit", "")))
-        for part, given, value, samples in _points(result, content.get("result_columns"), about):
-            settings = {**common, "benchmark": f"{benchmark}{part}", "measure": name}
+        fields = result if columns is None else dict(zip(columns, result or (), strict=False))
+        code = content.get("benchmark_version", {}).get(benchmark, None if columns is None else fields.get("version"))
+        old = f" (code {str(code)[:8]})" if code not in (None, about.get("version", code)) else ""
+        for part, given, value, samples in _points(fields, about):
+            settings = {**common, "benchmark": f"{benchmark}{part}{old}", "measure": name}
             settings |= parameters(given, settings)
             if samples:
                 scaled = [sample * unit for sample in samples]
@@ -60,19 +65,12 @@ def _unit(benchmark: str, unit: str) -> tuple[str, float]:
     return "tracked", 1.0
 
 
-def _points(
-    result: Any, columns: list[str] | None, about: dict[str, Any]
-) -> Iterator[tuple[str, dict[str, object], object, Any]]:
+def _points(result: Any, about: dict[str, Any]) -> Iterator[tuple[str, dict[str, object], object, Any]]:
     """Of each combination of parameters: its name, the parameters, the value and its samples."""
-    if columns is not None:  # version 2
-        fields = dict(zip(columns, result or (), strict=False))
-        values, samples = fields.get("result") or [], fields.get("samples") or []
-    elif isinstance(result, dict):
-        fields, values, samples = result, result.get("result") or [], result.get("samples") or []
-    else:
+    if not isinstance(result, dict):
         yield "", {}, result, None
         return
-    lists = fields.get("params") or []
+    values, samples, lists = (result.get(name) or [] for name in ("result", "samples", "params"))
     names = about.get("param_names") or [f"param{at + 1}" for at in range(len(lists))]
     for combination, value, raw in itertools.zip_longest(itertools.product(*lists), values, samples):
         if combination is not None:
