@@ -40,6 +40,11 @@ _OUR_STEPS = re.compile(r"\d{3}__(script|server|monitor)")
 _WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
+_SUMMARIES = frozenset(
+    ("total", "totals", "grand total", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert")
+)
+_FEWEST_SUMMED = 2
+
 Part = tuple[str, Mapping[str, Scalar], Mapping[str, Any]]
 
 
@@ -310,33 +315,41 @@ def rows(
                 return
             separator = max(",;\t", key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            names, commas = table.fieldnames or [], dict[str, bool]()
+            names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
-            for row in table:
-                if None in row or None in row.values():
-                    yield table.line_num, "has not as many cells as the first row"
-                    continue
-                if ways is not None:
-                    ways.see(row)
-                comma = separator == ";"
-                mixed = [name for name in row if comma and name not in texts and _is_mixed(name, row[name], commas)]
-                if mixed:
-                    usual = "commas" if commas[mixed[0]] else "points"
-                    yield table.line_num, f"has '{row[mixed[0]]}' in {mixed[0]}, where rows above have decimal {usual}"
-                    continue
-                unclear = [name for name, has in commas.items() if not has and _THOUSANDS.fullmatch(row[name].strip())]
-                if unclear and any(commas.values()):
-                    text = row[unclear[0]]
-                    yield (
-                        table.line_num,
-                        f"has '{text}' in {unclear[0]}, beside decimal commas: is it {text.strip().replace('.', '')}?",
-                    )
-                    continue
-                cells = {name: _cell(_point(text) if comma else text) for name, text in row.items()}
-                yield table.line_num, {**cells, **{name: row[name].strip() or None for name in texts if name in row}}
+            for number, row in _numbered(table):
+                if isinstance(row, str):
+                    yield number, row
+                elif None in row or None in row.values():
+                    yield number, "has not as many cells as the first row"
+                elif above is not None and (unclear := above.unclear({n: row[n] for n in row if n not in texts})):
+                    yield number, unclear
+                else:
+                    if ways is not None:
+                        ways.see(row)
+                    cells = {name: _cell(text if above is None else _point(text)) for name, text in row.items()}
+                    yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows with their numbers; of one that alone says that it sums up the others, that, as a half sentence."""
+    first, count, again, held = (table.fieldnames or [""])[0], 0, set[str](), dict[str, tuple[int, dict[str, str]]]()
+    for row in table:
+        count += 1
+        word = (row.get(first) or "").strip().lower()
+        if word in _SUMMARIES and word not in again:
+            if word not in held:
+                held[word] = table.line_num, row
+                continue
+            again.add(word)
+            yield held.pop(word)
+        yield table.line_num, row
+    for number, row in held.values():
+        said = f"says '{row[first].strip()}' and is taken for no run; call it otherwise if it is one"
+        yield number, said if count > _FEWEST_SUMMED else row
 
 
 def _object(line: str) -> dict[str, Scalar] | str:
@@ -363,11 +376,44 @@ def _point(text: str) -> str:
     return pointed if text.count(",") == 1 and _DECIMAL.fullmatch(pointed.strip()) else text
 
 
-def _is_mixed(name: str, text: str, commas: dict[str, bool]) -> bool:
-    """Whether *text* is a number with the other decimal sign than the first one of the column *name*, by *commas*."""
-    has_comma = _point(text) != text
-    is_decimal = has_comma or ("." in text and _DECIMAL.fullmatch(text.strip()) is not None)
-    return is_decimal and commas.setdefault(name, has_comma) is not has_comma
+class _RowsAbove:
+    """What the rows so far say of the columns of a table whose cells ``;`` parts, by which another may be unclear."""
+
+    def __init__(self) -> None:
+        self._commas: dict[str, bool] = {}  # whether the first number with decimals of a column has a comma
+        self._whole: dict[str, str] = {}
+        self._grouped: dict[str, str] = {}  # a number that may have a point before its last three digits for thousands
+        self._has_points: set[str] = set()  # columns with a number of which the point can be nothing else
+
+    def unclear(self, cells: Mapping[str, str]) -> str:
+        """What is unclear of a row, as a half sentence; empty for nothing."""
+        for name, text in cells.items():
+            has_comma = _point(text) != text
+            is_decimal = has_comma or ("." in text and _DECIMAL.fullmatch(text.strip()) is not None)
+            if is_decimal and self._commas.setdefault(name, has_comma) is not has_comma:
+                usual = "points" if has_comma else "commas"
+                return f"has '{text}' in {name}, where rows above have decimal {usual}"
+        return next(filter(None, (self._grouping(name, text.strip()) for name, text in cells.items())), "")
+
+    def _grouping(self, name: str, text: str) -> str:
+        """Whether the point of a number, or of one above it, may part thousands."""
+        is_grouped, is_whole = _THOUSANDS.fullmatch(text) is not None, _WHOLE.fullmatch(text) is not None
+        if is_grouped and any(self._commas.values()):
+            return f"has '{text}' in {name}, beside decimal commas: is it {text.replace('.', '')}?"
+        if not is_grouped and not is_whole:
+            if name in self._commas and _DECIMAL.fullmatch(text):
+                self._has_points.add(name)
+            return ""
+        if is_whole and len(text.lstrip("+-")) > 3:  # where groups have points it would have one
+            self._has_points.add(name)
+        (self._grouped if is_grouped else self._whole).setdefault(name, text)
+        if name in self._has_points or name not in self._grouped or name not in self._whole:
+            return ""
+        if is_grouped:
+            return f"has '{text}' in {name}, beside '{self._whole[name]}': is it {text.replace('.', '')}?"
+        return (
+            f"has '{text}' in {name}, beside '{self._grouped[name]}': is that {self._grouped[name].replace('.', '')}?"
+        )
 
 
 def _cell(text: str) -> Scalar:

@@ -69,6 +69,46 @@ def test_a_point_before_three_digits_beside_decimal_commas_may_part_thousands(tm
     assert [entry.kpis["rate"] for entry in alone] == [10.258, 10.5]
 
 
+@pytest.mark.parametrize(
+    ("rates", "read", "said"),
+    [
+        (["310", "1.250"], [310], "row 3 has '1.250' in rate, beside '310': is it 1250?"),
+        (["1.250", "310"], [1.25], "row 3 has '310' in rate, beside '1.250': is that 1250?"),
+        (["1.250", "310.5", "310"], [1.25, 310.5, 310], None),  # a point before one digit is a decimal one
+        (["1310", "1.250"], [1310, 1.25], None),  # thousands without a point
+        (["1.250", "2.125"], [1.25, 2.125], None),
+        (["0.125", "2"], [0.125, 2], None),
+    ],
+)
+def test_a_point_before_three_digits_beside_whole_numbers_may_part_thousands_where_a_semicolon_parts_cells(
+    tmp_path: Path, rates: list[str], read: list[float], said: str | None
+) -> None:
+    lines = [f"a;x{place};{rate}\n" for place, rate in enumerate(rates)]
+    matrix = parse(tmp_path, "image;batch;rate\n" + "".join(lines))
+    assert [entry.kpis["rate"] for entry in matrix] == read
+    problems = [one.reason for entry in matrix.unfinished for one in entry.problems]
+    assert problems == ([] if said is None else [said])
+
+
+@pytest.mark.parametrize("last", ["Total,6,500", " average ,,20.0"])
+def test_a_row_that_sums_up_those_above_it_is_no_run(tmp_path: Path, last: str) -> None:
+    matrix = parse(tmp_path, f"image,batch,rate\na,8,10\nb,8,20\nc,8,30\n{last}\n")
+    assert [entry.settings["image"] for entry in matrix] == ["a", "b", "c"]
+    word = last.partition(",")[0].strip()
+    assert [one.reason for entry in matrix.unfinished for one in entry.problems] == [
+        f"row 5 says '{word}' and is taken for no run; call it otherwise if it is one"
+    ]
+
+
+def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
+    matrix = parse(
+        tmp_path, "phase,batch,rate\ntotal,1,30\ndecode,1,20\ntotal,2,32\ndecode,2,22\n", settings=["phase", "batch"]
+    )
+    assert sorted(entry.name for entry in matrix) == [f"runs.csv#row {number}" for number in (2, 3, 4, 5)]
+    assert not matrix.unfinished
+    assert len(parse(tmp_path, "image,batch,rate\nmean,1,30\nmedian,1,20\n").entries) == 2
+
+
 def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: Path) -> None:
     content = "image,batch,rate\na,3.1,10\na,3.10,20\na,3.2,30\n"
     matrix = parse(tmp_path, content)
