@@ -87,7 +87,10 @@ def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analys
     parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
     for part in parts.values():
         printing.warn(run.warnings_of(part))
-    left = Matrix([entry for part in parts.values() for entry in part])
+    left = Matrix(
+        [entry for part in parts.values() for entry in part],
+        unfinished=[entry for part in parts.values() for entry in part.unfinished],
+    )
     study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
     study.findings = check.findings(left, opening.workload, opening.prices)
     return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)

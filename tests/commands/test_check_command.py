@@ -160,6 +160,16 @@ def test_every_surface_counts_the_order_among_the_findings(versions: Path, parse
     assert f"\nCheck: 1 finding, which changes another {lists}" in capsys.readouterr().out
 
 
+def test_runs_of_two_trees_that_can_not_be_read_change_their_comparison(
+    directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    shutil.copytree(directory / "results", directory / "newer")
+    (new_test(directory / "newer" / "run_4", batch_size=4, rate=1) / "settings.yaml").write_text("{")
+    main(["compare", "results", "newer", "--workload=tiny.py", "--report-dest=r"])
+    assert "* 1 run can't be placed and takes no part: settings.yaml is not valid YAML" in capsys.readouterr().out
+    assert "1 run can't be placed" in (directory / "r" / "regression.md").read_text()
+
+
 def test_the_order_of_the_configuration_counts_everywhere(versions: Path, parse: Main, capsys: Capture) -> None:
     (versions / "order.txt").write_text("deadbee\nbadc0de\nc0ffee1\n")
     (versions / "config.yaml").write_text("matbench: {order: order.txt}")

@@ -122,9 +122,9 @@ def capped(text: str, limit_bytes: int, ending: str) -> str:
 def _sign(analysis: Analysis) -> str:
     if analysis.failed:
         return "❌"
-    if analysis.suspected:
-        return "⚠️"
     is_known = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
+    if analysis.suspected or (is_known and analysis.odd):
+        return "⚠️"
     return "✅" if is_known else "❔"
 
 

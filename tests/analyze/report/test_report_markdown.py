@@ -252,6 +252,8 @@ def test_what_is_suspected_says_how_it_looks() -> None:
     assert markdown(analyses.analysis(suspected)).startswith("## ⚠️")
     better = dataclasses.replace(suspected, difference=analyses.Estimate(1, 0, 2), new_level=11.0)
     assert markdown(analyses.analysis(better)).startswith("## ✅")
+    doubtful = dataclasses.replace(analyses.analysis(better), odd=("4 runs can't be placed and take no part.",))
+    assert markdown(doubtful).startswith("## ⚠️")
 
 
 def test_a_fence_is_longer_than_any_in_the_code() -> None:
