@@ -135,7 +135,7 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     columns: Columns = ["Alarm", "KPI", "Series", "First bad", "Fixed by", levels]
     rows: Iterator[Row] = (
         [
-            Cell(html.Code(alarm.id)),
+            Cell(html.Code(alarm.id)) if alarm.id else "never raised",
             alarm.kpi,
             series_cell(verdict),
             Cell(version(alarm.first_bad)),

@@ -155,8 +155,8 @@ def _alarm(
     for fix in repairs:
         version = series.versions[fix.first]
         if version != disputed:
-            is_new = fix.seen == last
-            return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=version, is_new=is_new, note="")
+            fixed = dataclasses.replace(alarm, status=Status.FIXED, fixed_by=version, is_new=fix.seen == last, note="")
+            return fixed if before is not None else dataclasses.replace(fixed, id="")  # which was never raised
     return alarm
 
 

@@ -36,7 +36,7 @@ class Status(enum.Enum):
 class Alarm:
     """A change for the worse, and what people said of it; levels are as they were when it was raised, or are today."""
 
-    id: str  # of series and first bad version, the same everywhere; empty where two sides alone were compared
+    id: str  # of series and first bad version, the same everywhere; empty for what no history knows, nor will
     kpi: str
     first_bad: str  # versions in words
     last_good: str
