@@ -37,7 +37,7 @@ from .finding import (
     said_of_twins,
 )
 from .settings import label_findings, name_findings, setting_findings, version_findings
-from .values import file_findings, value_findings
+from .values import file_findings, has_many_digits, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
@@ -118,6 +118,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
     measured = _alike(good, [None if one is None else one.removesuffix("*") for one in good.values("measurement")])
+    measured = _alike(Rows.of(measured), list(map(_measured, measured)))
     if measured:
         of_files = any(one.part is None for one in measured)
         same = (
@@ -164,6 +165,15 @@ def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:
         if key is not None:
             places.setdefault(key, []).append(place)
     return [rows[place] for same in places.values() if len(same) > 1 for place in same]
+
+
+def _measured(entry: Entry) -> object:
+    """What tells the measurement of a run from others; where it may be counts and sizes alone, its settings do, too."""
+    known = (entry.measurement or "").removesuffix("*")
+    is_directory = entry.part is None and entry.facts is None  # a history knows no parts of files
+    if is_directory or any(map(has_many_digits, entry.kpis.values())):
+        return known
+    return known, frozenset((name, *typed(value)) for name, value in entry.settings.items())
 
 
 def _identity(entry: Entry) -> object:

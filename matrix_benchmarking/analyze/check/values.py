@@ -109,7 +109,7 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
         twice = [
             place
             for values, runs in alike.items()
-            if len(runs) > 1 and any(map(_has_many_digits, values))
+            if len(runs) > 1 and any(map(has_many_digits, values))
             for place in runs
         ]
         if twice:
@@ -130,7 +130,7 @@ def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[i
     return [place for place, run in zip(places, runs, strict=True) if counts[run] > 1]
 
 
-def _has_many_digits(value: float | None) -> bool:
+def has_many_digits(value: float | None) -> bool:
     """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
     if value is None or float(value).is_integer():
         return False

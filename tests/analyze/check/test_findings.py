@@ -196,6 +196,12 @@ def test_one_measurement_under_two_ids_changes_the_answers() -> None:
     parts = Matrix(dataclasses.replace(run, part="a") for run in matrix)  # of files that differ elsewhere
     first, *_ = findings(parts, toy_runs.workload())
     assert first.sentence == "2 runs have results that another one has, all alike: are they copies of one measurement?"
+    for value, count in ((500.0, 0), (500.1250321, 1)):  # a count may be the same on another machine
+        alike = [
+            dataclasses.replace(run, settings={**run.settings, "machine": at}, kpis={"cost": value})
+            for at, run in enumerate(list(parts)[:2])
+        ]
+        assert kinds(findings(Matrix(alike), toy_runs.workload())).count("copies") == count
 
 
 def test_values_that_can_not_be_change_the_answers() -> None:
