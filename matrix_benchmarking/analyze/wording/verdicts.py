@@ -93,6 +93,8 @@ def lead(analysis: Analysis) -> list[str]:
     if better:
         how = "" if any(one.stands_on for one in better) else "newly "
         said.append(f"{len(better)} series {is_or_are(len(better))} {how}better.")
+    if earlier := len(analysis.having(Outcome.IMPROVEMENT)) - len(better):
+        said.append(f"{earlier} series {is_or_are(earlier)} better since an earlier version.")
     known = [
         (analysis.alarms(Status.ACKNOWLEDGED), "acknowledged"),
         (analysis.alarms(Status.RESOLVED), "resolved by hand"),
@@ -462,9 +464,16 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     told = [one for _, one in judged if one is not None]
     worse = [one for one in told if one.outcome is Outcome.REGRESSION]
     dealt_with = sum(bool(one.alarms) and not one.fails for one in worse)
+    same = [one for one in told if one.outcome is Outcome.NO_CHANGE]
+    yet = sum(bool(one.reruns) for one in same)
     more = {
         Outcome.REGRESSION: f"{'' if dealt_with == len(worse) else f'{dealt_with} '}dealt with" if dealt_with else "",
-        Outcome.NO_CHANGE: would_show([one for one in told if one.outcome is Outcome.NO_CHANGE]),
+        Outcome.NO_CHANGE: "; ".join(
+            filter(
+                None,
+                (would_show([one for one in same if not one.reruns]), f"of {yet} more runs would tell" * bool(yet)),
+            )
+        ),
         Outcome.CANT_TELL: "; ".join(why_untold(told)),
     }
     words = {

@@ -80,3 +80,14 @@ def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -
     assert wording.conclusions(series_of(3), judged)[0] == (
         "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have shown within 5 versions)."
     )
+
+
+def test_what_more_runs_would_tell_is_told_apart_from_what_shows_no_difference() -> None:
+    nothing = {"effect": Estimate(0.0, 0.0, 0.0), "would_show": 0.03, "would_show_in": 2}
+    same = (EMPTY, verdict(of=LATENCY, labels={"n": 1}, **nothing))
+    yet = (EMPTY, verdict(of=LATENCY, labels={"n": 2}, reruns=2, **{**nothing, "would_show": 0.08}))
+    said = wording.conclusions(series_of(2), [same, yet])
+    assert said[0] == (
+        "p95_latency: 2 of 2 series show no difference (3.0 % would have shown within 2 versions; of 1 more runs would "
+        "tell)."
+    )

@@ -119,6 +119,12 @@ def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() 
     assert not any("yet" in one for one in verdicts.lead(analysis(same)))
 
 
+def test_what_is_better_is_counted_whenever_it_became_so() -> None:
+    new, old = (verdict(Outcome.IMPROVEMENT, labels={"n": int(is_new)}, is_new=is_new) for is_new in (True, False))
+    said = verdicts.lead(analysis(new, old))
+    assert {"1 series is newly better.", "1 series is better since an earlier version."} <= set(said)
+
+
 def test_a_verdict_is_one_of_five_words() -> None:
     words = ["worse", "better", "suspected: better", "no difference shown", "can't be told"]
     judged = [one for one in Outcome if one is not Outcome.NOT_ANALYSED]
