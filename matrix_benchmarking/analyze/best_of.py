@@ -224,9 +224,11 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
     if len(values) == 1 or not found.variances.any():
         return 0.0
     noise = float(np.mean(found.variances))
-    seen = float(np.var(values, ddof=1))
+    with np.errstate(over="ignore"):  # of values whose squares are beyond all numbers
+        seen = float(np.var(values, ddof=1))
+    share = 1.0 if math.isinf(seen) else max(0.0, seen - noise) / max(seen, noise)
     near = np.argsort(values - 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
-    truths, errors = max(0.0, seen - noise) / max(seen, noise) * values[near], np.sqrt(found.variances[near])
+    truths, errors = share * values[near], np.sqrt(found.variances[near])
     at = np.linspace(-5.0, 5.0, 33)
     weights = np.exp(-(at**2) / 2)
     measured = truths[:, None] + errors[:, None] * at  # of each point, with each error

@@ -427,6 +427,7 @@ def test_the_optimism_is_the_mean_error_of_the_winner(values: list[float], lower
         [[1.0, 2.7e154], [2.0]],
         [[0.0, 1.9e154], [1.0, 2.0]],
         [[1e308, -1e308], [0.0, 1.0]],
+        [[0.0, 0.1], [1e306, 1.01e306], [2.0, 2.1]],
     ],
 )
 @pytest.mark.parametrize("lower", [True, False])
