@@ -62,8 +62,9 @@ def implausible(lts_payload: Payload) -> list[str]:
 
 
 def warnings(lts_payload: Payload) -> list[str]:
-    """What a tool says that makes its numbers doubtful."""
-    return list(getattr(lts_payload.results, "doubts", ()))
+    """What a tool says that makes its numbers doubtful, and a time that no operation takes."""
+    is_nothing = getattr(lts_payload.results, "time", None) == 0
+    return [*getattr(lts_payload.results, "doubts", ()), *(["a time of 0 was not measured"] if is_nothing else [])]
 
 
 workload = Workload(

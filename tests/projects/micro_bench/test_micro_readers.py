@@ -273,10 +273,11 @@ def test_a_download_fetches_files_and_the_parse_expands_them(samples: Path, tmp_
 
 
 def test_values_that_cannot_be_are_said_and_take_no_part(tmp_path: Path) -> None:
-    result = {"command": "a", "mean": 1.0, "stddev": 0.1, "user": 0.5, "system": 0.1, "times": [1.0, -1.0]}
+    result = {"command": "a", "mean": 1.0, "stddev": 0.1, "user": 0.5, "system": 0.1, "times": [1.0, -1.0, 0.0]}
     matrix = parse(written(tmp_path, "h.json", {"results": [result]}))
-    assert [list(run.implausible) for run in matrix] == [[], ["time is -1, and it can't be below 0"]]
-    assert len(rank(matrix, load(WORKLOAD)).groups[0].best.runs) == 1
+    assert [list(run.implausible) for run in matrix] == [[], ["time is -1, and it can't be below 0"], []]
+    assert [list(run.warnings) for run in matrix] == [[], [], ["a time of 0 was not measured"]]
+    assert len(rank(matrix, load(WORKLOAD)).groups[0].best.runs) == 2
 
 
 def test_what_a_tool_does_not_say_is_unknown_and_no_zero(samples: Path, tmp_path: Path) -> None:
