@@ -146,7 +146,8 @@ def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     for alarm in verdict.alarms:
         if alarm.status is not Status.OPEN:
             reason = f": {alarm.reason}" if alarm.reason else ""
-            lines.append(f"Alarm {alarm.id} (since {alarm.first_bad}) is {alarm.status.value}{reason}")
+            name = " ".join(filter(None, ("Alarm", alarm.id)))
+            lines.append(f"{name} (since {alarm.first_bad}) is {alarm.status.value}{reason}")
     lines += verdict.notes
     return [_attribute(line, 2000) for line in lines]
 

@@ -178,7 +178,8 @@ def _fixed(analysis: Analysis) -> str:
     items = []
     for verdict, alarm in verdicts.newly_fixed(analysis):
         by = "" if alarm.fixed_by is None else f", fixed by {code(alarm.fixed_by, 60)}"
-        items.append(f"{_title(verdict)}: worse since {code(alarm.first_bad, 60)}{by} (alarm {code(alarm.id, 60)})")
+        known = f" (alarm {code(alarm.id, 60)})" if alarm.id else ""
+        items.append(f"{_title(verdict)}: worse since {code(alarm.first_bad, 60)}{by}{known}")
     return _section("Fixed", items)
 
 

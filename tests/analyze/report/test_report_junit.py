@@ -109,6 +109,11 @@ def test_a_series_has_an_output_where_there_is_something_to_say() -> None:
     better = analyses.verdict(Outcome.IMPROVEMENT, labels={"n": 3})
     untold = analyses.verdict(Outcome.CANT_TELL, labels={"n": 4}, why="it is one block")
     noted = analyses.verdict(Outcome.NO_CHANGE, labels={"n": 5}, notes=("a note",))
+    unraised = dataclasses.replace(
+        analyses.regression(Status.FIXED, {"id": ""}, labels={"n": 6}), outcome=alarmed.outcome
+    )
+    (other,) = cases(analyses.analysis(unraised))
+    assert str(other[0].text).splitlines()[1:] == ["Alarm (since 1.3.1) is fixed"]
     found = cases(analyses.analysis(said, alarmed, better, untold, noted))
     assert [[child.tag for child in case] for case in found] == [
         *(["system-out"], ["system-out"], ["system-out"], ["skipped"], []),
