@@ -471,7 +471,7 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
         Outcome.NO_CHANGE: "; ".join(
             filter(
                 None,
-                (would_show([one for one in same if not one.reruns]), f"of {yet} more runs would tell" * bool(yet)),
+                (would_show([one for one in same if not one.reruns]), f"more runs would tell of {yet}" * bool(yet)),
             )
         ),
         Outcome.CANT_TELL: "; ".join(why_untold(told)),
