@@ -42,7 +42,7 @@ class _Run:
     recorded_round: int | None
 
 
-def blocks_of(runs: Iterable[Entry], *, as_sessions: bool = False) -> list[Block]:
+def blocks_of(runs: Iterable[Entry]) -> list[Block]:
     """The block of each run, in the order given. Give all the runs there are: what lies between two of them counts.
 
     A run has the campaign and the round that were recorded with it. Of the others, those of one host are a campaign up
@@ -50,12 +50,9 @@ def blocks_of(runs: Iterable[Entry], *, as_sessions: bool = False) -> list[Block
     rounds have most of the points in common. Where no time is known, it is the one at which a history first saw the
     run; without that, all runs of a host are one campaign without rounds, since nothing says otherwise. Hosts are told
     apart by processor, GPUs and kernel, since their names are not recorded.
-
-    *as_sessions*: campaigns without rounds that no such pause parts are one, too. Over the versions of a history what
-    was measured in one session shares its drift, however often somebody started the benchmark in it.
     """
     rows = Rows.of(runs)
-    campaigns = sorted(_campaigns(rows, as_sessions=as_sessions), key=lambda campaign: campaign[1][0].start)
+    campaigns = sorted(_campaigns(rows), key=lambda campaign: campaign[1][0].start)
     blocks: dict[int, Block] = {}
     numbers: dict[tuple[int, int], int] = {}
     for number, (is_recorded, campaign) in enumerate(campaigns):
@@ -71,12 +68,7 @@ def apart(runs: Iterable[Entry]) -> tuple[int, int]:
 
     Those of one host with no pause of more than :data:`LONGEST_PAUSE_S` between them, or of unknown times, don't.
     """
-    sessions = _sessions(Rows.of(runs))
-    return sum(map(len, sessions)), len(sessions)
-
-
-def _sessions(rows: Rows) -> list[list[_Run]]:
-    """The campaigns that were recorded without rounds, each as a run, those of a host together that no pause parts."""
+    rows = Rows.of(runs)
     hosts, spans = _hosts_and_times(rows)
     of_hosts: dict[str | None, dict[str, _Run]] = {}
     for place, (campaign, number) in enumerate(zip(rows.values("campaign"), rows.values("round"), strict=True)):
@@ -85,28 +77,22 @@ def _sessions(rows: Rows) -> list[list[_Run]]:
             one = of_hosts.setdefault(hosts[place], {}).setdefault(campaign, _Run(place, 0, start, end, None))
             one.start, one.end = min(one.start, start), max(one.end, end)
     in_order = [sorted(found.values(), key=lambda one: one.start) for found in of_hosts.values()]
-    return [session for found in in_order for session in _between_pauses(found)]
+    return sum(map(len, in_order)), sum(len(list(_between_pauses(found))) for found in in_order)
 
 
-def _campaigns(rows: Rows, *, as_sessions: bool) -> Iterator[tuple[bool, list[_Run]]]:
+def _campaigns(rows: Rows) -> Iterator[tuple[bool, list[_Run]]]:
     """The runs of each campaign in the order of their times, and whether it was recorded."""
-    together: dict[tuple[bool, object], list[_Run]] = {}
+    together: dict[tuple[bool, str | None], list[_Run]] = {}
     points: dict[tuple[int, ...], int] = {}
-    campaigns = rows.values("campaign")
-    session_of: dict[str, int] = {}  # of those of which several are in one; what has no time is in none
-    for number, session in enumerate(_sessions(rows) if as_sessions else ()):
-        if len(session) > 1 and session[0].start > -math.inf:
-            session_of |= {campaigns[one.place]: number for one in session}
     hosts, spans = _hosts_and_times(rows)
     alike = [points.setdefault(point, len(points)) for point in keys(rows, rows.names())]
-    for place, (campaign, number) in enumerate(zip(campaigns, rows.values("round"), strict=True)):
-        key = (False, hosts[place]) if campaign is None else (True, session_of.get(campaign, campaign))
+    for place, (campaign, number) in enumerate(zip(rows.values("campaign"), rows.values("round"), strict=True)):
+        key = (False, hosts[place]) if campaign is None else (True, campaign)
         together.setdefault(key, []).append(_Run(place, alike[place], *spans[place], number))
-    for (is_recorded, name), found in together.items():
+    for (is_recorded, _), found in together.items():
         # Of equal times the runs of a point come together, so that no round is made of an order that is not known.
         found.sort(key=lambda run: (run.start, run.point))
-        parts = [found] if is_recorded else _between_pauses(found)
-        yield from ((is_recorded and not isinstance(name, int), each) for each in parts)
+        yield from ((is_recorded, each) for each in ([found] if is_recorded else _between_pauses(found)))
 
 
 def _between_pauses(runs: Sequence[_Run]) -> Iterator[list[_Run]]:

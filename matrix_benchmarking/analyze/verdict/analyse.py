@@ -118,10 +118,7 @@ def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
     keys = {id(one): tuple([id(entry) for point in one.points for entry in point.entries]) for one in series}
     distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
     entries = {id(entry): entry for one in distinct.values() for point in one.points for entry in point.entries}
-    of = dict(zip(entries, blocks_of(list(entries.values()), as_sessions=True), strict=True))
-    recorded: dict[int, set[str | None]] = {}
-    for each, entry in entries.items():
-        recorded.setdefault(of[each].campaign, set()).add(entry.campaign)
+    of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
     times = {each: [time for time in entry.span_us if time] for each, entry in entries.items()}
     undated = {each for each, entry in entries.items() if entry.campaign is None and not times[each]}
 
@@ -129,8 +126,7 @@ def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
         if id(entry) in undated:
             return -1 - at, None
         known = of[id(entry)]
-        is_inferred = known.round is None and (not entry.campaign or len(recorded[known.campaign]) > 1)
-        return known.campaign, -1 - at if in_turn and is_inferred else known.round
+        return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
     def measured(one: Series) -> Blocks:
         latest, found = -math.inf, list[list[tuple[int, int | None]]]()

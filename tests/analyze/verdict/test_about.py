@@ -177,12 +177,6 @@ def test_versions_that_an_inferred_campaign_measured_in_their_order_have_a_round
     assert placed((0, 1, {}), (1, 3, {}), (2, 2, {})) == [[(0, -1)], [(0, -2)], [(0, None)]]
     one = {"campaign": "a"}
     assert placed((0, 1, one), (1, 2, one), (2, 3, one)) == [[(0, None)], [(0, None)], [(0, None)]]
-    files = placed(*((n, 10.0 * n, {"campaign": f"file {n}"}) for n in range(3)))  # one start each, in one session
-    assert files == [[(0, -1)], [(0, -2)], [(0, -3)]]
-    apart = placed(*((n, 40.0 * n, {"campaign": f"file {n}"}) for n in range(3)))
-    assert apart == [[(0, None)], [(1, None)], [(2, None)]]
-    long = placed((0, 0.0, one), (1, 300.0, one), (2, 320.0, {"campaign": "b"}), (3, 900.0, {"campaign": "c"}))
-    assert long == [[(0, -1)], [(0, -2)], [(0, -3)], [(1, None)]]
     rounds = placed(*((n % 2, float(n), {}) for n in range(4)))
     assert rounds == [[(0, 0), (0, 1)], [(0, 0), (0, 1)]]
 

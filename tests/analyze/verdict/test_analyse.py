@@ -156,14 +156,6 @@ def all_day(minutes: float, versions: int, steps: dict[int, float], shuffled: bo
     return found
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
-def test_campaigns_that_follow_each_other_at_once_are_the_session_that_they_would_be_unrecorded(shuffled: bool) -> None:
-    unrecorded = all_day(5, 24, {20: 115}, shuffled=shuffled)
-    recorded = [dataclasses.replace(one, campaign=str(one.settings["version"])) for one in unrecorded]
-    for one, other in zip(analyse(unrecorded).verdicts, analyse(recorded).verdicts, strict=True):
-        assert (one.outcome, one.effect) == (other.outcome, other.effect)
-
-
 def _at(run: Entry, end_us: int) -> Entry:
     return dataclasses.replace(run, span_us=(end_us - 20 * 10**6, end_us))
 
