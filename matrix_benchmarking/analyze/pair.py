@@ -391,23 +391,28 @@ def pooled(series: Sequence[Runs]) -> Runs:
 
 
 def _blocks_over_all(series: Sequence[Runs], name: str) -> Integers:
-    """The numbers of campaigns or rounds of all *series*; those of the same sides that share no series have one.
+    """The numbers of campaigns or rounds of all *series*; those that share no side of a series have one.
 
-    A block that shares a series with an earlier one comes after it.
+    A block that shares one with an earlier block comes after it. Where no series has both sides in one block, the
+    blocks of each side are those of that side alone; what else was measured in a block tells none apart.
     """
-    members, sides = collections.defaultdict[int, set[int]](set), collections.defaultdict[int, set[int]](set)
+    members = collections.defaultdict[int, set[tuple[int, int]]](set)  # the series in each, and of which side
     for place, one in enumerate(series):
-        for number, side in set(zip(getattr(one, name).tolist(), np.minimum(one.sides, OTHER).tolist(), strict=True)):
-            members[number].add(place)
-            sides[number].add(side)
-    layers: dict[tuple[frozenset[int], int], int] = {}  # the last one of a series, by the sides that are in it
-    first: dict[tuple[frozenset[int], int], int] = {}
+        of_sides = np.minimum(one.sides, OTHER).tolist()
+        for number, side in set(zip(getattr(one, name).tolist(), of_sides, strict=True)):
+            members[number].add((place, side))
+    sides = {number: frozenset(side for _, side in of if side != OTHER) for number, of in members.items()}
+    is_mixed = len({one for number, one in sides.items() if one and number != NO_ROUND}) > 1 and any(
+        len(one) > 1 for one in sides.values()
+    )
+    layers: dict[tuple[frozenset[int] | bool, tuple[int, int]], int] = {}  # the last one of each side of a series
+    first: dict[tuple[frozenset[int] | bool, int], int] = {}
     known = {NO_ROUND: NO_ROUND}
     for number in sorted(members.keys() - known.keys()):
-        of = frozenset(sides[number])
-        layer = 1 + max(layers.get((of, place), 0) for place in members[number])
-        layers |= {(of, place): layer for place in members[number]}
-        known[number] = first.setdefault((of, layer), number)
+        kind = bool(sides[number]) if is_mixed else sides[number]
+        layer = 1 + max(layers.get((kind, one), 0) for one in members[number])
+        layers |= {(kind, one): layer for one in members[number]}
+        known[number] = first.setdefault((kind, layer), number)
     return np.concatenate([np.array([known[number] for number in getattr(one, name).tolist()]) for one in series])
 
 

@@ -335,21 +335,30 @@ def rows(
 
 
 def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of one that alone says that it sums up the others, that, as a half sentence."""
-    first, count, again, held = (table.fieldnames or [""])[0], 0, set[str](), dict[str, tuple[int, dict[str, str]]]()
+    """The rows with their numbers; of last ones of which each alone says that it sums up, that, as a half sentence."""
+    first, count, known, held = (table.fieldnames or [""])[0], 0, set[str](), list[tuple[int, dict[str, str]]]()
     for row in table:
         count += 1
-        word = (row.get(first) or "").strip().lower()
-        if word in _SUMMARIES and word not in again:
-            if word not in held:
-                held[word] = table.line_num, row
-                continue
-            again.add(word)
-            yield held.pop(word)
+        if _word(row, first) in _SUMMARIES:
+            held.append((table.line_num, row))
+            continue
+        known.update(_word(one, first) for _, one in held)  # they weren't the last: settings are called so
+        yield from held
+        held.clear()
         yield table.line_num, row
-    for number, row in held.values():
-        said = f"says '{row[first].strip()}' and is taken for no run; call it otherwise if it is one"
-        yield number, said if count > _FEWEST_SUMMED else row
+    words = [_word(row, first) for _, row in held]
+    for number, row in held:
+        word = _word(row, first)
+        is_run = word in known or words.count(word) > 1 or count - len(held) < _FEWEST_SUMMED
+        yield (
+            number,
+            row if is_run else f"says '{row[first].strip()}' and is taken for no run; call it otherwise if it is one",
+        )
+
+
+def _word(row: Mapping[str, str], first: str) -> str:
+    """What the first cell of a row says."""
+    return (row.get(first) or "").strip(" :").lower()
 
 
 def _object(line: str) -> dict[str, Scalar] | str:
@@ -400,6 +409,8 @@ class _RowsAbove:
         is_grouped, is_whole = _THOUSANDS.fullmatch(text) is not None, _WHOLE.fullmatch(text) is not None
         if is_grouped and any(self._commas.values()):
             return f"has '{text}' in {name}, beside decimal commas: is it {text.replace('.', '')}?"
+        if not text.strip("+-0"):
+            return ""  # a nothing, which has no thousands
         if not is_grouped and not is_whole:
             if name in self._commas and _DECIMAL.fullmatch(text):
                 self._has_points.add(name)

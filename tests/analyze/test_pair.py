@@ -412,6 +412,12 @@ def test_blocks_that_share_a_series_or_are_of_other_sides_stay_apart() -> None:
     whole = pair.pooled([first, second])
     assert whole.campaigns.tolist() == [0, 2, 3, 5, 0, 3, 5]
     assert set(whole.rounds.tolist()) == {NO_ROUND}
+    together = runs((1.0, OLD, 0, NO_ROUND), (1.1, NEW, 0, NO_ROUND))  # one sitting, and two beside it
+    beside = runs((1.0, OLD, 1, NO_ROUND), (1.3, NEW, 2, NO_ROUND))
+    assert pair.evidence(pair.pooled([together, beside])).ground is Ground.NONE
+    others = runs((1.0, OLD, 1, NO_ROUND), (1.3, NEW, 2, NO_ROUND), (1.3, OTHER, 1, NO_ROUND))
+    alone = runs((1.0, OLD, 0, NO_ROUND), (1.1, NEW, 3, NO_ROUND))
+    assert pair.evidence(pair.pooled([others, alone])).blocks == (1, 1)
     hosts = [runs(*((v, s, 10 * host, n + 10 * host) for v, s, _, n in IN_ROUNDS)) for host in range(2)]
     assert pair.evidence(pair.pooled(hosts)).blocks == (3, 3)
 

@@ -78,6 +78,7 @@ def test_a_point_before_three_digits_beside_decimal_commas_may_part_thousands(tm
         (["1310", "1.250"], [1310, 1.25], None),  # thousands without a point
         (["1.250", "2.125"], [1.25, 2.125], None),
         (["0.125", "2"], [0.125, 2], None),
+        (["1.250", "0"], [1.25, 0], None),
     ],
 )
 def test_a_point_before_three_digits_beside_whole_numbers_may_part_thousands_where_a_semicolon_parts_cells(
@@ -107,6 +108,10 @@ def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     assert sorted(entry.name for entry in matrix) == [f"runs.csv#row {number}" for number in (2, 3, 4, 5)]
     assert not matrix.unfinished
     assert len(parse(tmp_path, "image,batch,rate\nmean,1,30\nmedian,1,20\n").entries) == 2
+    assert len(parse(tmp_path, "image,batch,rate\nsort,1,30\nsum,1,20\nmean,1,20\nmax,1,20\n").entries) == 4
+    assert len(parse(tmp_path, "image,batch,rate\nsort,1,30\nsum,1,20\nsum,2,20\n").entries) == 3
+    last = parse(tmp_path, "image,batch,rate\nsort,1,30\nscan,1,20\nTotal:,2,50\nAverage,1,25\n")
+    assert [entry.settings["image"] for entry in last] == ["sort", "scan"]
 
 
 def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: Path) -> None:

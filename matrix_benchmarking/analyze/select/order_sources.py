@@ -112,8 +112,9 @@ def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *,
         ("the names of the directories", lambda run: numbers.get(id(run))),
     ]
     if dated or all(run.is_timed for run in runs):
-        strange = {id(run) for run in runs if (at := run.entry.time_us) is not None and is_of_a_wrong_clock(at)}
-        if 2 * len(strange) >= len(runs):
+        timed = [(run, at) for run in runs if (at := run.entry.time_us) is not None]
+        strange = {id(run): item(run) for run, at in timed if is_of_a_wrong_clock(at)}
+        if 2 * len(set(strange.values())) > len({item(run) for run, _ in timed}):
             strange.clear()  # of most of them it may be the clock here that is wrong, and they are in order
         ways.insert(0, ("the times", lambda run: _moment(run, is_known=id(run) not in strange)))
     sources = [Source(name, _extents(runs, item, place)) for name, place in ways]

@@ -15,7 +15,7 @@ from ..detect import Change, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
-from ..machines import Sides, between_sides, ignored_since
+from ..machines import Sides, between_sides, campaigns_together, ignored_since
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
@@ -82,7 +82,8 @@ def analyse(
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
-    changed = ignored_since([both for both, is_change in zip(sides, are_changes, strict=True) if is_change], ignored)
+    of_changes = [both for both, is_change in zip(sides, are_changes, strict=True) if is_change]
+    changed = ignored_since(of_changes, ignored)
     return Analysis(
         workload=selection.workload,
         data=data,
@@ -97,7 +98,7 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
-        beside=" ".join(filter(None, (between_sides(sides, are_changes), changed))),
+        beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )
 
 

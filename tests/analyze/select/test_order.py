@@ -97,6 +97,8 @@ def test_a_version_of_a_wrong_clock_has_no_place_and_hides_no_newer_one() -> Non
         assert found.notes == (
             f"1 version with 1 run left out ({COMMITS[2]}): without a place in the order of the times",
         )
+    often = [{"version": COMMITS[0], "day": 30000}] * 9  # of one version, however many runs it has
+    assert versions(order(*often, *({"version": COMMITS[at], "day": 20500 + at} for at in (1, 2)))) == COMMITS[1:3]
     ahead = order(*({"version": commit, "day": 30000 + at} for at, commit in enumerate(COMMITS)))
     assert versions(ahead) == COMMITS
 

@@ -156,6 +156,16 @@ def all_day(minutes: float, versions: int, steps: dict[int, float], shuffled: bo
     return found
 
 
+def test_a_change_between_campaigns_that_follow_each_other_at_once_says_so() -> None:
+    runs = all_day(5, 24, {20: 115})
+    recorded = [dataclasses.replace(one, campaign=str(one.settings["version"])) for one in runs]
+    analysis = analyse(recorded)
+    assert analysis.verdicts[0].outcome is Outcome.REGRESSION
+    assert "20 campaigns of one side may be one campaign: no 30 minutes lie between them" in analysis.beside
+    days = [dataclasses.replace(one, campaign=str(one.settings["version"])) for one in all_day(24 * 60, 24, {20: 115})]
+    assert "may be one campaign" not in analyse(days).beside
+
+
 def _at(run: Entry, end_us: int) -> Entry:
     return dataclasses.replace(run, span_us=(end_us - 20 * 10**6, end_us))
 
