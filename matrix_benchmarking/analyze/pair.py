@@ -6,7 +6,6 @@ The unit of evidence is a block: a round in which both sides were measured, else
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import enum
 import math
@@ -361,59 +360,6 @@ def lend(found: Sequence[Evidence]) -> list[Evidence]:
             weighed = Weighed(*(getattr(together, name)[row] for name in names))
             result[place] = dataclasses.replace(found[place], weighed=weighed)
     return result
-
-
-def pooled(series: Sequence[Runs]) -> Runs:
-    """The runs of several series of one KPI as those of one, whose difference is the mean of theirs.
-
-    Each side of a series is moved to the middle of that side over all series, so that it matters to no block which of
-    the series were measured in it. Blocks of different series are one: by themselves they say nothing of the mean. All
-    are to be on one scale.
-    """
-    unit = max(one.unit for one in series)
-    values = [one.values * (one.unit / unit) for one in series]
-    middles = [
-        {side: float(each[one.sides == side].mean()) for side in np.unique(one.sides)}
-        for each, one in zip(values, series, strict=True)
-    ]
-    over_all = {
-        side: float(np.mean([middle[side] for middle in middles if side in middle]))
-        for side in {side for middle in middles for side in middle}
-    }
-    moved = [
-        each + np.array([over_all[side] - middle[side] for side in one.sides])
-        for each, middle, one in zip(values, middles, series, strict=True)
-    ]
-    sides = np.concatenate([one.sides for one in series])
-    campaigns, rounds = (_blocks_over_all(series, name) for name in ("campaigns", "rounds"))
-    step = min(one.step * (one.unit / unit) for one in series)
-    return Runs(series[0].scale, unit, np.concatenate(moved), sides, campaigns, rounds, step)
-
-
-def _blocks_over_all(series: Sequence[Runs], name: str) -> Integers:
-    """The numbers of campaigns or rounds of all *series*; those that share no side of a series have one.
-
-    A block that shares one with an earlier block comes after it. Where no series has both sides in one block, the
-    blocks of each side are those of that side alone; what else was measured in a block tells none apart.
-    """
-    members = collections.defaultdict[int, set[tuple[int, int]]](set)  # the series in each, and of which side
-    for place, one in enumerate(series):
-        of_sides = np.minimum(one.sides, OTHER).tolist()
-        for number, side in set(zip(getattr(one, name).tolist(), of_sides, strict=True)):
-            members[number].add((place, side))
-    sides = {number: frozenset(side for _, side in of if side != OTHER) for number, of in members.items()}
-    is_mixed = len({one for number, one in sides.items() if one and number != NO_ROUND}) > 1 and any(
-        len(one) > 1 for one in sides.values()
-    )
-    layers: dict[tuple[frozenset[int] | bool, tuple[int, int]], int] = {}  # the last one of each side of a series
-    first: dict[tuple[frozenset[int] | bool, int], int] = {}
-    known = {NO_ROUND: NO_ROUND}
-    for number in sorted(members.keys() - known.keys()):
-        kind = bool(sides[number]) if is_mixed else sides[number]
-        layer = 1 + max(layers.get((kind, one), 0) for one in members[number])
-        layers |= {(kind, one): layer for one in members[number]}
-        known[number] = first.setdefault((kind, layer), number)
-    return np.concatenate([np.array([known[number] for number in getattr(one, name).tolist()]) for one in series])
 
 
 def tell(weighed: Weighed) -> Told:

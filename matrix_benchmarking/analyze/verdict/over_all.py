@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import pair
 from ..detect import q_values
 from ..intervals import Scale
+from ..pair import NEW, NO_ROUND, OLD, OTHER, Integers, Runs
 from .model import Outcome, OverAll, SeriesVerdict
 from .sides import Judged, Pair, Question, judge, judged, runs_of
 
@@ -58,8 +62,61 @@ def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
         return judge(pairs, question.blocks, question.lenders)[0]
     found = [runs_of(one, question.blocks) for one in pairs]
     scale = Scale.RATIO if all(one.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
-    over_all = pair.pooled([one if one.scale is scale else one.as_differences() for one in found])
+    over_all = pooled([one if one.scale is scale else one.as_differences() for one in found])
     return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
+
+
+def pooled(series: Sequence[Runs]) -> Runs:
+    """The runs of several series of one KPI as those of one, whose difference is the mean of theirs.
+
+    Each side of a series is moved to the middle of that side over all series, so that it matters to no block which of
+    the series were measured in it. Blocks of different series are one: by themselves they say nothing of the mean. All
+    are to be on one scale.
+    """
+    unit = max(one.unit for one in series)
+    values = [one.values * (one.unit / unit) for one in series]
+    middles = [
+        {side: float(each[one.sides == side].mean()) for side in np.unique(one.sides)}
+        for each, one in zip(values, series, strict=True)
+    ]
+    over_all = {
+        side: float(np.mean([middle[side] for middle in middles if side in middle]))
+        for side in {side for middle in middles for side in middle}
+    }
+    moved = [
+        each + np.array([over_all[side] - middle[side] for side in one.sides])
+        for each, middle, one in zip(values, middles, series, strict=True)
+    ]
+    sides = np.concatenate([one.sides for one in series])
+    campaigns, rounds = (_blocks_of_all(series, name) for name in ("campaigns", "rounds"))
+    step = min(one.step * (one.unit / unit) for one in series)
+    return Runs(series[0].scale, unit, np.concatenate(moved), sides, campaigns, rounds, step)
+
+
+def _blocks_of_all(series: Sequence[Runs], name: str) -> Integers:
+    """The numbers of campaigns or rounds of all *series*; those that share no side of a series have one.
+
+    A block that shares one with an earlier block comes after it. What else than both sides was measured in a block
+    tells none apart, and neither do the sides where some blocks have both and others one.
+    """
+    members = collections.defaultdict[int, set[tuple[int, int]]](set)  # the series in each, and of which side
+    for place, one in enumerate(series):
+        sides = np.minimum(one.sides, OTHER).tolist()
+        for number, side in zip(getattr(one, name).tolist(), sides, strict=True):
+            members[number].add((place, side))
+    members.pop(NO_ROUND, None)
+    kinds = {number: frozenset(side for _, side in of) - {OTHER} for number, of in members.items()}
+    if {OLD, NEW} in kinds.values():
+        kinds = {number: kind and frozenset((OLD, NEW)) for number, kind in kinds.items()}
+    latest: dict[tuple[frozenset[int], tuple[int, int]], int] = {}  # the layer of the last block of a side of a series
+    first: dict[tuple[frozenset[int], int], int] = {}  # block of each layer
+    known = {NO_ROUND: NO_ROUND}
+    for number in sorted(members):
+        kind = kinds[number]
+        layer = 1 + max(latest.get((kind, one), 0) for one in members[number])
+        latest |= {(kind, one): layer for one in members[number]}
+        known[number] = first.setdefault((kind, layer), number)
+    return np.array([known[number] for one in series for number in getattr(one, name).tolist()])
 
 
 def _size(verdict: SeriesVerdict) -> float:
