@@ -14,7 +14,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.readers import WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
+from ..store.tables import WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read

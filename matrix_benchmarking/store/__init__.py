@@ -19,7 +19,8 @@ from .documents import (
     understood,
 )
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
-from .readers import Part, Reader, ReaderLayout, TableReader, reader_store
+from .readers import Part, Reader, ReaderLayout, reader_store
+from .tables import TableReader
 from .tree import clean, parse_tree
 from .tree_index import read_index
 

@@ -1,0 +1,280 @@
+"""Tables with a row a run, such as CSV and NDJSON: what their cells are, and which rows are unclear, or no runs."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import datetime as dt
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from ..errors import ArtifactError
+from ..filters import Scalar, show
+from ..jsonable import Document
+from .artifacts import ArtifactPath
+from .readers import Part
+
+_WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+
+_SUMMARIES = frozenset(
+    ("total", "totals", "grand total", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert")
+)
+_FEWEST_SUMMED = 2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableReader:
+    """Rows of the file *name* as runs, failed where a column ``exit_code`` that is neither of these has another number
+    than 0.
+
+    Attributes:
+        settings: the columns that are settings, ``repeat`` among them if there is one; else rows with the same settings
+            are repeats, in their order.
+        kpis: the columns that are numbers. An empty cell, and what is no finite number, is unknown.
+        time: the column that says when a run was, in ISO 8601; UTC where it names no zone.
+        texts: the columns of a CSV file whose cells stay as they are written: of versions 1.1 and 1.10 are two.
+    """
+
+    parts_move: ClassVar[bool] = True
+    name: str
+    settings: Sequence[str]
+    kpis: Sequence[str]
+    time: str | None = None
+    texts: Sequence[str] = ("version", "commit")
+
+    @property
+    def file_names(self) -> Sequence[str]:
+        return [self.name]
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        return name.rpartition("/")[2] == self.name
+
+    def read(self, file: ArtifactPath) -> Iterator[Part]:
+        bad, zoned = list[str](), list[bool]()
+        ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
+        for number, row in rows(file, self.texts, ways):
+            try:
+                part = self._part(number, row)
+            except ValueError as error:
+                bad.append(f"row {number} {error}")  # the others can be read all the same
+                continue
+            yield part
+            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
+                zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
+        said = [f"{bad[0]}; {len(bad) - 1} more can't be read" if len(bad) > 1 else bad[0]] if bad else []
+        said += [
+            f"the column '{name}' writes one number as {one} and as {other}, which were taken for the same: name it in "
+            "`texts` if they aren't"
+            for name, (one, other) in ways.found.items()
+        ]
+        if 0 < sum(zoned) < len(zoned):
+            said.append(
+                f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
+            )
+        if said:
+            raise ArtifactError(file, "; ".join(said))
+
+    def _part(self, number: int, row: Mapping[str, Scalar] | str) -> Part:
+        """ValueError says as a half sentence what is wrong with the row."""
+        if isinstance(row, str):
+            raise ValueError(row)
+        missing = [each for each in (*self.settings, *self.kpis) if each not in row]
+        if missing:
+            raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
+        settings = {name: row[name] for name in self.settings if row[name] is not None}
+        results: dict[str, object] = {
+            field_name(name): show(value) if is_no_number(value := row[name]) and value is not None else value
+            for name in self.kpis
+        }
+        rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
+        if self.time is not None:
+            results["start"] = moment_of(rest.pop(self.time, None))
+        if code := failed_with(rest):
+            results["exit_code"] = code
+        return f"row {number}", settings, {**results, "row": rest}
+
+
+_GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
+
+
+def failed_with(row: Mapping[str, Scalar]) -> int:
+    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one."""
+    code = row.get("exit_code")
+    if is_no_number(code):
+        return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
+    return math.ceil(abs(float(code or 0)))
+
+
+def field_name(column: str) -> str:
+    """The name that a KPI's *column* has among the results, where a dot leads to a field of a field."""
+    return column.replace(".", "_")
+
+
+class WrittenTwoWays:
+    """Which of the columns *names* write a number in two ways, such as 3.1 and 3.10, and these."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._known: dict[tuple[str, float], str] = {}
+        self.found: dict[str, tuple[str, str]] = {}
+
+    def see(self, cells: Mapping[str, str]) -> None:
+        for name in self._names:
+            text = cells.get(name, "").strip()
+            if "." in text and re.fullmatch(r"[0-9]+\.[0-9]+", text):
+                first = self._known.setdefault((name, float(text)), text)
+                if first != text:
+                    self.found.setdefault(name, (first, text))
+
+
+def rows(
+    file: ArtifactPath, texts: Sequence[str] = (), ways: WrittenTwoWays | None = None
+) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
+    """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
+
+    For a row that can't be read what is wrong with it, as a half sentence. The cells of the columns *texts* stay as
+    they are written. *ways* sees the cells of a CSV file.
+    """
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            first = stream.readline()
+            lines = itertools.chain([first], stream)
+            if first.lstrip().startswith("{"):
+                for number, line in enumerate(lines, start=1):
+                    if line.strip():
+                        yield number, _object(line)
+                return
+            separator = max(",;\t", key=first.count)
+            table = csv.DictReader(lines, delimiter=separator, strict=True)
+            names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
+            if len(set(names)) < len(names) or "" in names:
+                raise ArtifactError(file, "its first row has not a name for each column, each once")
+            for number, row in _numbered(table):
+                if isinstance(row, str):
+                    yield number, row
+                elif None in row or None in row.values():
+                    yield number, "has not as many cells as the first row"
+                elif above is not None and (unclear := above.unclear({n: row[n] for n in row if n not in texts})):
+                    yield number, unclear
+                else:
+                    if ways is not None:
+                        ways.see(row)
+                    cells = {name: _cell(text if above is None else _point(text)) for name, text in row.items()}
+                    yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
+    except (csv.Error, ValueError) as error:
+        raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows with their numbers; of last ones that sum up, each alone by its first cell, that, as a half sentence."""
+    first, count, known, held = (table.fieldnames or [""])[0], 0, set[str](), dict[str, tuple[int, dict[str, str]]]()
+    for row in table:
+        count += 1
+        word = (row.get(first) or "").strip(" :").lower()
+        if word in _SUMMARIES and word not in known and word not in held:
+            held[word] = table.line_num, row
+            continue
+        known.update(held)  # these weren't the last, or alone: settings are called so
+        yield from held.values()
+        held.clear()
+        yield table.line_num, row
+    for number, row in held.values():
+        said = f"says '{row[first].strip()}' and is taken for no run; call it otherwise if it is one"
+        yield number, row if count - len(held) < _FEWEST_SUMMED else said
+
+
+def _object(line: str) -> dict[str, Scalar] | str:
+    try:
+        found = json.loads(line, object_pairs_hook=_each_once)
+    except ValueError as error:
+        return f"is no valid JSON: {error}"
+    if not isinstance(found, dict):
+        return "holds no JSON object"
+    return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in found.items()}
+
+
+def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        name = next(name for at, (name, _) in enumerate(pairs) if name in dict(pairs[:at]))
+        raise ValueError(f"it names {name!r} twice")
+    return found
+
+
+def _point(text: str) -> str:
+    """Where ``;`` separates cells, a comma is a decimal point."""
+    pointed = text.replace(",", ".")
+    return pointed if text.count(",") == 1 and _DECIMAL.fullmatch(pointed.strip()) else text
+
+
+class _RowsAbove:
+    """What the rows so far say of the columns of a table whose cells ``;`` parts, by which another may be unclear."""
+
+    def __init__(self) -> None:
+        self._commas: dict[str, bool] = {}  # whether the first number with decimals of a column has a comma
+        self._whole: dict[str, str] = {}
+        self._grouped: dict[str, str] = {}  # a number that may have a point before its last three digits for thousands
+        self._has_points: set[str] = set()  # columns with a number of which the point can be nothing else
+
+    def unclear(self, cells: Mapping[str, str]) -> str:
+        """What is unclear of a row, as a half sentence; empty for nothing."""
+        for name, text in cells.items():
+            has_comma = _point(text) != text
+            is_decimal = has_comma or ("." in text and _DECIMAL.fullmatch(text.strip()) is not None)
+            if is_decimal and self._commas.setdefault(name, has_comma) is not has_comma:
+                usual = "points" if has_comma else "commas"
+                return f"has '{text}' in {name}, where rows above have decimal {usual}"
+        return next(filter(None, (self._grouping(name, text.strip()) for name, text in cells.items())), "")
+
+    def _grouping(self, name: str, text: str) -> str:
+        """Whether the point of a number, or of one above it, may part thousands."""
+        is_grouped, is_whole = _THOUSANDS.fullmatch(text) is not None, _WHOLE.fullmatch(text) is not None
+        if is_grouped and any(self._commas.values()):
+            return f"has '{text}' in {name}, beside decimal commas: is it {text.replace('.', '')}?"
+        if not text.strip("+-0"):
+            return ""  # a nothing, which has no thousands
+        if not is_grouped and not is_whole:
+            if name in self._commas and _DECIMAL.fullmatch(text):
+                self._has_points.add(name)
+            return ""
+        if is_whole and len(text.lstrip("+-")) > 3:  # where groups have points it would have one
+            self._has_points.add(name)
+        (self._grouped if is_grouped else self._whole).setdefault(name, text)
+        if name in self._has_points or name not in self._grouped or name not in self._whole:
+            return ""
+        if is_grouped:
+            return f"has '{text}' in {name}, beside '{self._whole[name]}': is it {text.replace('.', '')}?"
+        return (
+            f"has '{text}' in {name}, beside '{self._grouped[name]}': is that {self._grouped[name].replace('.', '')}?"
+        )
+
+
+def _cell(text: str) -> Scalar:
+    """A cell with the type that its text has; None for an empty one."""
+    text = text.strip()
+    if _WHOLE.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
+        return int(text)
+    if _DECIMAL.fullmatch(text) and not text[1:].isdigit():
+        return float(text) if math.isfinite(float(text)) else text
+    return {"true": True, "false": False, "": None}.get(text.lower(), text)
+
+
+def is_no_number(value: Scalar) -> bool:
+    """True for what can't be the value of a KPI."""
+    return isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
+
+
+def moment_of(value: object) -> dt.datetime | None:
+    """The time in a cell, None for an empty one; ValueError says as a half sentence that it is none."""
+    if value is None:
+        return None
+    try:
+        moment = dt.datetime.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"has '{value}' where an ISO 8601 time is expected") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
