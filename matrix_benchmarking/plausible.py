@@ -150,26 +150,24 @@ def times(start: object, end: object) -> list[str]:
 
 FIRST_YEAR = 1990
 """What is dated before was measured by a machine whose clock had not been set."""
-_DAY_US = 24 * 3600 * 10**6
 _FIRST_US = dt.datetime(FIRST_YEAR, 1, 1, tzinfo=dt.UTC).timestamp() * 1e6
+DAY_US = 24 * 3600 * 10**6
 
 
 def is_of_a_wrong_clock(time_us: float) -> bool:
     """Whether a time in microseconds since 1970 is more than a day from now, or before there was what is measured."""
-    return not _FIRST_US <= time_us <= time.time_ns() // 1000 + _DAY_US
+    return not _FIRST_US <= time_us <= time.time_ns() // 1000 + DAY_US
 
 
 def of_a_wrong_clock(start: object, end: object) -> list[str]:
-    """An end, or a start, that is more than a day from now, or before there was what is measured."""
-    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    """An end, or a start, that :func:`is_of_a_wrong_clock`, as a sentence without its end."""
     for what, moment in (("ended", _moment(end)), ("started", _moment(start))):
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
             continue
-        at = moment.isoformat(" ", "seconds")
-        if moment > tomorrow:
-            return [f"the run {what} in the future, at {at}: a clock was wrong"]
-        if moment.year < FIRST_YEAR:
-            return [f"the run {what} at {at}: a clock was not set"]
+        if is_of_a_wrong_clock(moment.timestamp() * 1e6):
+            at, is_unset = moment.isoformat(" ", "seconds"), moment.year < FIRST_YEAR
+            when = f"at {at}: a clock was not set" if is_unset else f"in the future, at {at}: a clock was wrong"
+            return [f"the run {what} {when}"]
     return []
 
 

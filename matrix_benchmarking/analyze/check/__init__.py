@@ -117,15 +117,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     whole = untold.where(not problems for problems in untold.values("problems"))
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
-    measured = _alike(good, [None if one is None else one.removesuffix("*") for one in good.values("measurement")])
-    measured = _alike(Rows.of(measured), list(map(_measured, measured)))
-    if measured:
-        of_files = any(one.part is None for one in measured)
-        same = (
-            "artifacts that another one has, byte for byte" if of_files else "results that another one has, all alike"
-        )
-        what = f"{runs_have(measured)} {same}"
-        yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
+    yield from _copies(good)
     of_history = [facts is not None for facts in good.values("facts")]
     twins = _alike(good, [_identity(good[place]) if is_kept else None for place, is_kept in enumerate(of_history)])
     if twins:
@@ -156,6 +148,18 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if notes:
         sentence = f"{count_of(len(notes), 'thing')} met on the way through the runs:"
         yield Finding("notes", sentence, runs=notes)
+
+
+def _copies(good: Rows) -> Iterator[Finding]:
+    measured = _alike(good, [None if one is None else one.removesuffix("*") for one in good.values("measurement")])
+    measured = _alike(Rows.of(measured), list(map(_measured, measured)))
+    if measured:
+        of_files = any(one.part is None for one in measured)
+        same = (
+            "artifacts that another one has, byte for byte" if of_files else "results that another one has, all alike"
+        )
+        what = f"{runs_have(measured)} {same}"
+        yield Finding.of("copies", f"{what}: are they copies of one measurement?", measured)
 
 
 def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:

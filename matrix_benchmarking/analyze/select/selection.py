@@ -15,6 +15,7 @@ from ...errors import did_you_mean
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
+from ...plausible import DAY_US
 from ...rows import Rows
 from ...workload import Workload
 from ..words import count_of, named, plural
@@ -23,7 +24,6 @@ from .order import Order, axes
 from .series import NotAnalysed, Series, series_of
 from .versions import key, same_kind
 
-DAY_US = 24 * 3600 * 10**6
 NO_VALUE = "no value at"  # how the note on a series begins whose newest version is older than that of the others
 
 

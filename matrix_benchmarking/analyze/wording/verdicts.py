@@ -465,15 +465,14 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     worse = [one for one in told if one.outcome is Outcome.REGRESSION]
     dealt_with = sum(bool(one.alarms) and not one.fails for one in worse)
     same = [one for one in told if one.outcome is Outcome.NO_CHANGE]
-    yet = sum(bool(one.reruns) for one in same)
+    yet = [one for one in same if one.reruns]
+    unchanged = [
+        would_show([one for one in same if not one.reruns]),
+        f"more runs would tell of {len(yet)}" if yet else "",
+    ]
     more = {
         Outcome.REGRESSION: f"{'' if dealt_with == len(worse) else f'{dealt_with} '}dealt with" if dealt_with else "",
-        Outcome.NO_CHANGE: "; ".join(
-            filter(
-                None,
-                (would_show([one for one in same if not one.reruns]), f"more runs would tell of {yet}" * bool(yet)),
-            )
-        ),
+        Outcome.NO_CHANGE: "; ".join(filter(None, unchanged)),
         Outcome.CANT_TELL: "; ".join(why_untold(told)),
     }
     words = {
