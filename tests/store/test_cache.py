@@ -477,7 +477,7 @@ def test_a_cache_with_any_byte_changed_is_refused(data):
         notes=[],
         results=b"results",
     )
-    content = bytearray(cache.ENVELOPE.seal(("speed",), cached))
+    content = bytearray(b"".join(cache.ENVELOPE.seal(("speed",), cached)))
     content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     with contextlib.suppress(codec.BrokenCache):
         assert cache.ENVELOPE.open(bytes(content), ("speed",), cache.CachedTest) is None  # taken for an older format
