@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 import importlib
 import importlib.machinery
@@ -12,7 +13,7 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import MatbenchError, WorkloadError, os_reason, place
@@ -81,9 +82,19 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def source_digest(source: Path | None) -> bytes:
-    """Digest of all Python files of a workload's *source*: a changed parser makes caches stale."""
-    state = hashlib.blake2b(digest_size=16)
+    """Digest of all Python files of a workload's *source*, and of what reads for it: changed code makes caches stale."""
     files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
+    return _digest(files, _reading_digest())
+
+
+@functools.cache
+def _reading_digest() -> bytes:
+    """That of the engine's own readers, parsers and models: of one version there may be many commits."""
+    return _digest(sorted([*_ENGINE.glob("*.py"), *_ENGINE.glob("store/*.py")]))
+
+
+def _digest(files: Iterable[Path], start: bytes = b"") -> bytes:
+    state = hashlib.blake2b(start, digest_size=16)
     for path in files:
         state.update(os.fsencode(path.name))
         state.update(hashlib.blake2b(path.read_bytes()).digest())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -170,3 +171,23 @@ def test_a_file_imports_what_lies_beside_it_as_it_is_now(tmp_path: Path) -> None
         found = load(str(directory / "mine.py"))
         assert (found.name, found.source) == (name, directory / "mine.py")
         assert workload_file.sources(directory / "mine.py") == [directory / "helping.py", directory / "mine.py"]
+
+
+def test_another_commit_of_what_reads_for_a_workload_is_another_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have the same version: what an earlier commit's readers kept was taken for what today's would read."""
+    engine = Path(shutil.copytree(ROOT / "matrix_benchmarking", tmp_path / "engine"))
+    monkeypatch.setattr(workload_file, "_ENGINE", engine)
+
+    def digest() -> bytes:
+        workload_file._reading_digest.cache_clear()
+        return workload_file.source_digest(None)
+
+    before = digest()
+    (engine / "commands" / "parse.py").write_text("")
+    assert digest() == before
+    with (engine / "store" / "tables.py").open("a") as stream:
+        stream.write("# reads otherwise\n")
+    assert digest() != before
+    workload_file._reading_digest.cache_clear()
