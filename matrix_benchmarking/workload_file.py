@@ -82,7 +82,7 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def source_digest(source: Path | None) -> bytes:
-    """Digest of all Python files of a workload's *source*, and of what reads for it: changed code makes caches stale."""
+    """Digest of all Python files of a workload's *source*, and of what reads for it: one that changed is another."""
     files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
     return _digest(files, _reading_digest())
 

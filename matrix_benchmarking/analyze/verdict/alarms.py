@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +13,7 @@ from ...history.records import digest
 from ...workload import MinimumEffect
 from ..detect import Change
 from ..select.series import Series
-from .levels import FURTHEST, middles, returns
+from .levels import FURTHEST, middles, returns, with_levels
 from .lifecycle import Known, is_expired
 from .model import Alarm, Analysis, Status, amount
 
@@ -55,9 +56,16 @@ def alarms_of(
     ids = _ids(series, changes, known)
     starts = {change.first for change, identity, passes in zip(changes, ids, accepted, strict=True)
               if change.takes_back is None and (passes or identity in known)}  # fmt: skip
+    worse = [place for place, change in enumerate(changes) if change.is_worse and change.first in starts]
+    # A way back is no discovery: without it, what was repaired would be worse for ever.
+    ways_back = {changes[back].first for place in worse for back in _repairs(changes, place, minimum)} - starts
+    starts |= ways_back
     kept = [(change, identity) for change, identity in zip(changes, ids, strict=True)
             if (change.first if change.takes_back is None else change.takes_back) in starts]  # fmt: skip
     counted = tuple(change for change, _ in kept)
+    dropped = len(changes) - len(kept)
+    goes_on = {before.first for before, after in itertools.pairwise(changes) if after not in counted}
+    counted = tuple(with_levels(counted, series.values, which=lambda one: one.first in goes_on))
     known_levels = levels_known(counted, series.values)
     repairs = {
         place: _repairs(counted, place, minimum)
@@ -69,7 +77,7 @@ def alarms_of(
         for place, those in repairs.items()
     )
     held = [place for place, alarm in zip(repairs, alarms, strict=True) if alarm.status is not Status.FIXED]
-    notes, dropped = [], len(changes) - len(kept)
+    notes = []
     if dropped:
         are = "change is" if dropped == 1 else "changes are"
         notes.append(f"{dropped} {are} left out: so many series show as much by chance")
@@ -81,6 +89,7 @@ def alarms_of(
     repaired = [place for place, those in repairs.items() if last in those]
     is_back = bool(counted) and (
         counted[last].takes_back is not None
+        or counted[last].first in ways_back
         or (bool(repaired) and not _better_than_before(counted, repaired[0], minimum))
     )
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))

@@ -104,7 +104,7 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
     return JudgedSeries(
         series,
         judgement,
-        tuple(_with_drifts(_with_levels([change for change, _ in found], values), values)),
+        tuple(_with_drifts(with_levels([change for change, _ in found], values, which=_took_back), values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
@@ -156,12 +156,18 @@ def _placed(change: Change, kept: Sequence[int]) -> Change:
     return dataclasses.replace(change, first=first, last_before=last_before, seen=seen, takes_back=takes_back)
 
 
-def _with_levels(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
-    """What took a change back leads to all that is measured up to the next change, not only to what first showed it."""
+def _took_back(change: Change) -> bool:
+    return change.takes_back is not None
+
+
+def with_levels(
+    changes: Sequence[Change], values: Sequence[Sequence[float]], *, which: Callable[[Change], bool]
+) -> list[Change]:
+    """Those *which* lead to all that is measured up to the next of the *changes*, not only to what first showed it."""
     starts = [*(change.first for change in changes), len(values)]
     made = []
     for change in changes:
-        if change.takes_back is not None:
+        if which(change):
             points, unit = middles(values, change.first, min(start for start in starts if start > change.first))
             change = dataclasses.replace(change, new_level=level(points) * unit)
         made.append(change)

@@ -157,8 +157,22 @@ def test_changes_that_are_set_aside_are_counted_in_one_and_many() -> None:
     why = "left out: so many series show as much by chance"
     assert raised([UP, DOWN]).notes == ()
     one, both = raised([UP, END], passes=[True, False]), raised([UP, END], passes=[False, False])
-    assert (one.changes, one.notes, one.worst) == ((UP,), (f"1 change is {why}",), 0)
+    as_measured = dataclasses.replace(UP, new_level=100.0)  # with what is left out: up to the end
+    assert (one.changes, one.notes, one.worst) == ((as_measured,), (f"1 change is {why}",), 0)
     assert (both.changes, both.notes, both.worst, both.is_back) == ((), (f"2 changes are {why}",), None, False)
+
+
+def test_a_way_back_is_no_discovery_and_is_seen_by_less() -> None:
+    """Where it was left out as one of so many series, what was repaired long ago was worse for ever."""
+    back = raised([UP, DOWN], passes=[True, False])
+    assert (back.changes, back.worst, back.is_back, back.notes) == ((UP, DOWN), None, True, ())
+    assert [one.status for one in back.alarms] == [Status.FIXED]
+    beyond = change(20, 110.0, 90.0, worse=False)  # better than before is a claim of its own
+    assert (raised([UP, beyond], passes=[True, False]).worst, raised([UP, beyond]).is_back) == (None, False)
+    assert raised([UP, beyond], passes=[True, False]).is_back is True
+    half = change(20, 110.0, 105.0, worse=False)
+    assert raised([UP, half], passes=[True, False]).worst == 0
+    assert raised([UP, DOWN], passes=[False, False]).changes == ()
 
 
 def test_an_alarm_that_was_raised_stays_and_what_took_it_back_goes_with_it() -> None:
