@@ -172,7 +172,7 @@ def test_series_that_the_newest_version_has_no_value_of_are_counted(capsys: Capt
     assert main(ANALYZE) == 0
     said = capsys.readouterr().out
     assert "Nothing is worse in 4 series of 2 KPIs: 1.30.0 against its history." in said
-    assert "3 without a value at 1.30.0: judged up to an older version." in said
+    assert "3 without a value at 1.30.0 (rate of a and others): judged up to 1.29.0." in said
 
 
 def test_payloads_are_a_history_too_alone_and_beside_results(slower: None, capsys: Capture) -> None:

@@ -36,7 +36,7 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .settings import label_findings, name_findings, setting_findings, version_findings
+from .settings import ended_findings, group_findings, label_findings, name_findings, setting_findings, version_findings
 from .values import file_findings, has_many_digits, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
@@ -59,9 +59,11 @@ def findings(
         *value_findings(good, points, workload),
         *file_findings(good, points, workload),
         *label_findings(good, points, workload),
+        *group_findings(good, workload),
         *version_findings(good, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),
+        *(() if in_order is None else ended_findings(good, workload, in_order)),
         *(
             Finding("machines", said, ANALYSES if is_history else frozenset({AnswerKind.BEST}))
             for is_history, said in among_points(good, workload)

@@ -102,8 +102,7 @@ def lead(analysis: Analysis) -> list[str]:
     ]
     said += [f"{count_of(len(alarms), 'alarm')} {words}." for alarms, words in known if alarms]
     said += _unchanged(analysis)
-    behind = sum(one.outcome is not Outcome.CANT_TELL and _has_ended(one) for one in analysis.verdicts)
-    said += [f"{behind} without a value at {analysis.newest}: judged up to an older version."] if behind else []
+    said += _behind(analysis)
     left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
     return [
         *said,
@@ -111,6 +110,17 @@ def lead(analysis: Analysis) -> list[str]:
         *_two_newest(analysis),
         *filter(None, (analysis.beside, left_out, analysis.order)),
     ]
+
+
+def _behind(analysis: Analysis) -> list[str]:
+    """How many series have no value at the newest version, and up to which they are judged."""
+    ended = [one for one in analysis.verdicts if one.outcome is not Outcome.CANT_TELL and _has_ended(one)]
+    if not ended:
+        return []
+    first, last = ended[0], dict.fromkeys(one.versions[-1] for one in ended)
+    of = f" ({series_label(first.kpi.name, first.name)}{'' if len(ended) == 1 else ' and others'})"
+    until = next(iter(last)) if len(last) == 1 else f"{len(last)} older versions"
+    return [f"{len(ended)} without a value at {analysis.newest}{of}: judged up to {until}."]
 
 
 def doubt(one: Doubt, sides: Sequence[str] = ("the old", "the new")) -> str:

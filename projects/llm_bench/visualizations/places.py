@@ -79,8 +79,7 @@ def offers(settings: Mapping[str, object], prices: Mapping[str, float]) -> dict[
     A price of ``H100`` is also that of what tools call ``NVIDIA H100-SXM-80GB``, unless there is one by the whole name.
     """
     whole = str(settings.get("hw_type"))
-    match = _ACCELERATOR.search(whole)
-    for hardware in (whole, match[2] if match else whole):
+    for hardware in (whole, accelerator(whole) or whole):
         found = {
             name: price
             for name, price in prices.items()
@@ -92,6 +91,12 @@ def offers(settings: Mapping[str, object], prices: Mapping[str, float]) -> dict[
         if found:
             return found
     return {}
+
+
+def accelerator(name: str) -> str | None:
+    """What tools and people call by a longer *name*: ``H100`` of ``NVIDIA H100-SXM-80GB``; None for no known one."""
+    match = _ACCELERATOR.search(name)
+    return None if match is None else str(match[2])
 
 
 def complete(file: Path, above: Mapping[str, Scalar], own: Mapping[str, Scalar]) -> Mapping[str, Scalar]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import types
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settin
     """Add the price of one accelerator and hour, the mix that a blend is of, and where each setting comes from."""
     offers = places.offers(settings, test_dir.options.get("prices") or {})
     results.price = min(offers, key=offers.__getitem__, default=None)
+    results.other_prices = sorted(name for name in offers if name != results.price)
     results.usd_per_hour = None if results.price is None else offers[results.price]
     for name, default in OPTIONS.items():
         setattr(results, name, test_dir.options.get(name, default))
@@ -75,6 +77,7 @@ def warnings(lts_payload: Payload) -> list[str]:
     return [
         *getattr(results, "told", ()),
         *_of_settings(settings),
+        *_of_price(results, settings),
         *_of_load(results, settings),
         *_of_client(results, settings),
         *_of_requests(results),
@@ -95,6 +98,20 @@ def _of_settings(settings: Mapping[str, Scalar]) -> list[str]:
     if rate == 0 or _is_below(rate, 0):
         wrong["request_rate"] = "rate"
     return [f"the setting {name} is {settings[name]}, which is no {what}" for name, what in wrong.items()]
+
+
+def _of_price(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
+    """Signs that the deployment costs something else: other numbers of GPUs, and prices of other vendors."""
+    found = []
+    gpus, takes = settings.get("gpus"), places.gpus_of({**settings, "dp": 1})
+    if takes is not None and is_number(gpus) and 0 < gpus < takes:
+        found.append(f"gpus is {gpus}, and tp × pp take {takes}: costs and rates per GPU are those of {gpus}")
+    if others := getattr(results, "other_prices", None):
+        found.append(
+            f"the settings name no vendor, and the price is the least that fits, of {results.price}; there are those "
+            f"of {' and '.join(others)}"
+        )
+    return found
 
 
 def _is_below(value: object, least: float) -> bool:
@@ -149,6 +166,9 @@ def _of_requests(results: Any) -> list[str]:
     ratio = getattr(results, "first_ttft_ratio", None)
     if is_number(ratio) and ratio > COLD:
         found.append(f"the first request was cold: its first token took {ratio:.3g} times the median")
+    kept, answered = _known(results, "goodput", "requests_per_s") or (1.0, 0.0)
+    if kept < HALF * answered:
+        found.append(f"goodput is {kept:.3g} of {answered:.3g} requests/s: most missed the goals that were given")
     share = getattr(results, "error_share", None)
     if is_number(share) and 0 < share < 1:
         found.append(f"{as_percent(share, digits=2)} of the requests failed, and the latencies are of the others")
@@ -202,7 +222,20 @@ def differences(entries: Sequence[Entry]) -> list[str]:
                     f"{count_of(len(values), 'run')}{of} are compared, and their {name} is {min(values):,.4g} to "
                     f"{max(values):,.4g}: {MEASURES[name].help.lower()}."
                 )
-    return found
+    return [*found, *_other_names(entries)]
+
+
+def _other_names(entries: Sequence[Entry]) -> list[str]:
+    """Hardware that goes by its plain name in some runs and by a longer one in others."""
+    counts = collections.Counter(str(entry.settings["hw_type"]) for entry in entries if "hw_type" in entry.settings)
+    of: dict[str, list[str]] = {}
+    for name in counts:
+        of.setdefault((places.accelerator(name) or name).upper(), []).append(name)
+    return [
+        f"'hw_type' is {', '.join(f'{name} in {counts[name]}' for name in names)} runs: is it the same hardware?"
+        for plain, names in of.items()
+        if plain in map(str.upper, names) and len(set(map(str.upper, names))) > 1
+    ]
 
 
 ROUNDED = 1.01  # a part may be so many times the whole, by rounding and by how tools take their durations
@@ -223,6 +256,8 @@ def implausible(lts_payload: Payload) -> list[str]:
     if made > ROUNDED * together:  # input alone some tools count by the time that prompts took
         found.append(f"output_tokens_per_s is {made:,.4g}, and of all tokens together it is {together:,.4g}")
     duration = getattr(results, "duration", None)
+    if duration == 0 < known.get("requests", 0):
+        found.append(f"{known['requests']:,.0f} requests took no time")
     run = WINDOW * duration if is_number(duration) and duration > 0 else None
     for name in LATENCIES:
         told = {said: known.get(f"{name}_{each}") for each, said in _SAID.items()}

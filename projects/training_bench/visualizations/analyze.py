@@ -7,7 +7,8 @@ import enum
 import math
 from collections.abc import Callable, Sequence
 
-from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.analyze.words import as_percent, count_of
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
@@ -123,6 +124,27 @@ def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
     if share > MOVES:
         return f"; slower storage costs {as_percent(share)}"
     return "; slower storage costs next to nothing, so decoding is the more likely"
+
+
+GROUPS = ("name", "model", "dataset", "io_speed")
+"""Epochs of other models, data and storage are not compared."""
+ALIKE = 1.01
+"""How many times as many samples an epoch may have as another one, until it is said."""
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Which runs of one group, of which the epochs are compared, have epochs of other numbers of samples."""
+    groups: dict[tuple[str, ...], list[float]] = {}
+    for entry in entries:
+        rate, duration = entry.kpis.get("sample_rate"), entry.kpis.get("epoch_duration")
+        if not entry.failed and rate and duration:
+            groups.setdefault(tuple(repr(entry.settings.get(name)) for name in GROUPS), []).append(rate * duration)
+    return [
+        f"{count_of(len(samples), 'run')} are compared, and their epochs have {min(samples):,.0f} to "
+        f"{max(samples):,.0f} samples: a shorter epoch may only have fewer; sample_rate tells them apart."
+        for samples in groups.values()
+        if max(samples) > ALIKE * min(samples)
+    ]
 
 
 KEYS = RegressionKeys(

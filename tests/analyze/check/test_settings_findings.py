@@ -112,7 +112,7 @@ def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callabl
     assert finding.kind == "alike-values"
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
     assert (finding.runs, finding.changes) == (["run 6"], frozenset(AnswerKind))
-    assert found([{"image": image} for image in ("True", "true", "a b", "\u0434\u0430", "\u03bcs")]) == []
+    assert found([{"image": image} for image in ("r", "R", "true", "a b", "\u0434\u0430", "\u03bcs")]) == []
 
 
 def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[Finding]]) -> None:
@@ -120,6 +120,7 @@ def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[
     assert finding.sentence.startswith("'vendor' is 'AWS' in 1, 'aws' in 6 runs: these are different settings")
     assert finding.runs == ["run 6"]
     assert found([*[{"mode": "r"}] * 6, *[{"mode": "R"}] * 6]) == []
+    assert [one.kind for one in found([*[{"mode": "bf16"}] * 6, *[{"mode": "BF16"}] * 6])] == ["alike-values"]
 
 
 def test_of_three_texts_that_look_alike_the_commonest_is_meant(found: Callable[[Runs], list[Finding]]) -> None:

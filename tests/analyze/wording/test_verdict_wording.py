@@ -246,7 +246,14 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
     judged = verdict(notes=("other", note))
     short = verdict(Outcome.CANT_TELL, notes=(note,), labels={"n": 1})
     said = verdicts.lead(analysis(judged, short, verdict(labels={"n": 2})))
-    assert "1 without a value at 1.3.2: judged up to an older version." in said
+    assert (
+        f"1 without a value at 1.3.2 (throughput of batch_size 8, image onnx-int8): judged up to {judged.versions[-1]}."
+        in said
+    )
+    older = dataclasses.replace(judged, versions=["1.1.0"])
+    (several,) = (one for one in verdicts.lead(analysis(judged, older)) if "without a value" in one)
+    assert several.startswith("2 without a value at 1.3.2 (throughput of")
+    assert several.endswith(" and others): judged up to 2 older versions.")
     assert not any("without a value" in one for one in verdicts.lead(analysis(short)))
 
 

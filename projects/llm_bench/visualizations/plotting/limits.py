@@ -76,8 +76,10 @@ class HighestLoad(Plot):
         ]
         _, runs, which = shown_group(view)
         wanted = {id(run) for run in runs}
-        groups, names = self.study.of_all_versions.groups, names_of_variants(runs, self.workload)
-        rows = highest_loads(groups, limits, load, wanted, names)
+        # Ranked by the load itself: what has no price takes part.
+        by_load = dataclasses.replace(self.workload, headline_kpi=load.name, headline_fallbacks=())
+        groups = self.study.of_workload(by_load).of_all_versions.groups
+        rows = highest_loads(groups, limits, load, wanted, names_of_variants(runs, self.workload))
         if not rows:
             return None, [*which, f"No point can be ranked, so none has a load and {limits[0][0].name}."]
         said = of_versions(self.study, limits_conclusion(rows, limits, load))

@@ -1,0 +1,77 @@
+"""Runs that nothing compares, though one may think so: a setting that some lack, or that changed on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import toy_runs
+
+from matrix_benchmarking.analyze.check import AnswerKind, Finding, findings
+from matrix_benchmarking.analyze.select.labelled import labelled
+from matrix_benchmarking.analyze.select.order import Order
+from matrix_benchmarking.matrix import Matrix
+
+
+def said(kind: str, runs: list[dict[str, Any]], groups: tuple[str, ...] = (), **keys: Any) -> list[Finding]:
+    entries = [toy_runs.entry({"cost": 1.0, "rate": 2.0, "memory": 3.0, **run}, n) for n, run in enumerate(runs)]
+    workload = dataclasses.replace(toy_runs.workload(**keys), group_keys=groups)
+    order = Order(labelled(entries, workload), workload)
+    return [one for one in findings(Matrix(entries), workload, in_order=order) if one.kind == kind]
+
+
+def test_runs_that_do_not_say_within_what_they_are_compared_are_ranked_apart() -> None:
+    """A third of a sweep without its prompts' length was another group, in which the cheapest point stood alone."""
+    sweep = [{"model": "m", "users": users, "length": 512} for users in (1, 2, 4) for _ in range(2)]
+    runs = [*sweep, *({"model": "m", "users": 8} for _ in range(3))]
+    (found,) = said("apart", runs, ("model", "length"))
+    assert found.sentence == (
+        "3 runs have no 'length', which 6 runs beside them say: they are ranked apart, and not compared."
+    )
+    assert (found.changes, found.runs) == (set(AnswerKind), ["run 6", "run 7", "run 8"])
+    assert said("apart", runs, ("model",)) == said("apart", sweep, ("model", "length")) == []
+    other = [*sweep, *({"model": "other", "users": 8} for _ in range(3))]
+    assert said("apart", other, ("model", "length")) == []  # another group anyway
+    assert said("apart", [*sweep, {"model": "m", "users": 8}], ("model", "length")) == []
+    assert said("missing-setting", [*sweep, {"model": "m", "users": 8}], ("model", "length"))
+
+
+def history(before: dict[str, Any], since: dict[str, Any], *, at: int = 4, until: int = 8) -> list[dict[str, Any]]:
+    return [
+        {"version": f"1.{n}", "size": size, **(before if n < at else since)} for n in range(until) for size in (1, 2)
+    ]
+
+
+def test_a_setting_that_changed_with_a_version_splits_the_history() -> None:
+    (found,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}))
+    assert found.sentence == (
+        "'cache' is 'on' since 1.4, and was 'off' up to 1.3: what was measured before is of 2 other series, which "
+        "`ignoring`=cache compares."
+    )
+    assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
+    (new,) = said("splits-history", history({}, {"cache": "on"}))
+    assert "and was (not set) up to 1.3" in new.sentence
+    (newest,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}, at=7))
+    assert "since 1.7, and was 'off' up to 1.6" in newest.sentence
+    assert said("splits-history", history({"cache": "off"}, {"cache": "on"}), ignored_keys=["cache"]) == []
+    assert said("splits-history", history({"cache": "off"}, {"cache": "off"})) == []
+
+
+def test_series_that_end_for_themselves_or_begin_later_split_nothing() -> None:
+    alone = [run for run in history({}, {}) if run["size"] == 1 or run["version"] < "1.4"]
+    assert said("splits-history", alone) == []
+    later = [run for run in history({"cache": "off"}, {"cache": "on"}) if run["version"] != "1.4"]
+    assert said("splits-history", [*later, {"version": "1.4", "size": 3}]) == []
+    again = [*history({"cache": "off"}, {"cache": "on"}), *history({"cache": "off"}, {"cache": "off"})]
+    assert said("splits-history", again) == []
+
+
+def test_series_of_which_all_got_other_names_may_have_been_renamed() -> None:
+    runs = [
+        {"version": f"1.{n}", "benchmark": name if n < 4 else f"new-{name}"} for n in range(8) for name in ("a", "b")
+    ]
+    (found,) = said("splits-history", runs)
+    assert found.sentence == (
+        "2 series end at 1.3, and others that differ in 'benchmark' alone begin at 1.4: nothing compares them; was it "
+        "renamed?"
+    )
