@@ -53,11 +53,15 @@ def findings(
     """
     good = matrix.entries.successful
     points = places_by_point(good)
+    possible = good.where(
+        not sentences for sentences in good.values("implausible")
+    )  # values that can't be take no part
+    places = points if len(possible) == len(good) else places_by_point(possible)
     found = [
         *setting_findings(matrix),
         *run_findings(matrix, workload),
-        *value_findings(good, points, workload),
-        *file_findings(good, points, workload),
+        *value_findings(possible, places, workload),
+        *file_findings(possible, places, workload),
         *label_findings(good, points, workload),
         *group_findings(good, workload),
         *version_findings(good, workload),

@@ -82,7 +82,7 @@ def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Fi
         names |= dict.fromkeys(file.name for pair in apart for file in pair)
     if differing:
         what = f"At {len(differing)} of {several} points with runs out of several files, which are taken for repeats"
-        ratio = f"{kpi.name} is {FILES_DIFFER:g} times as high in one file as in another ({named([*names])})"
+        ratio = f"{kpi.name} is {FILES_DIFFER:g} times as high or more in one file as in another ({named([*names])})"
         way = "are they of two builds? --settings-from or a settings.yaml above them says it"
         yield Finding.of("files-differ", f"{what}, {ratio}: {way}.", good.at(itertools.chain(*differing)))
 

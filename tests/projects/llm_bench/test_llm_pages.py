@@ -153,6 +153,16 @@ def test_the_highest_load_under_limits_is_that_of_a_point_which_keeps_both(study
     assert "No variant is sure to keep" in limits_conclusion(none, impossible, workload.kpis["output_tokens_per_s"])
 
 
+def test_what_has_no_price_takes_part_in_the_highest_load(tmp_path: Path, parsed: Parse) -> None:
+    """Nothing was said of it: the variant with the most tokens was missing as soon as another one had a price."""
+    prices = {"h100": 2.0}
+    matrix = parsed(sweep(tmp_path), prices=prices, settings_from="{hw_type}/{engine}-{version}")
+    catalogue = catalogue_of(Study(matrix, load(WORKLOAD), given=Given(prices=prices)))
+    arguments = catalogue.arguments({"first_limit": 5.0, "second_limit": 0.5})
+    _, (said, *_) = catalogue.plot("Highest load under limits").do_plot(*arguments)
+    assert "the highest output_tokens_per_s is that of sglang · version 0.5.5 · mi300x" in said
+
+
 def test_the_price_dial_puts_the_variants_in_the_order_of_each_price(study: Study) -> None:
     found = cheapest_points(spots_of(study, study.matrix), 3.0, 4.0)
     prices = {"h100": 2.0, "mi300x": 1.5}

@@ -146,3 +146,17 @@ def test_a_price_is_that_of_the_hardware_by_whichever_name(settings: Any, prices
 def test_the_models_own_name_in_a_files_name_says_nothing_else() -> None:
     name = Path("openai-chat-infqps-concurrency2-random-sonnet-c3-tp2-20261124-024905.json")
     assert guessed(name, {"model": "org/random-sonnet-c3-tp2"}) == {"concurrency": 2, "request_rate": "unlimited"}
+
+
+def test_of_several_vendors_prices_the_least_counts_and_is_said(tmp_path: Path, parsed: Callable[..., Matrix]) -> None:
+    (tmp_path / "h100").mkdir()
+    (tmp_path / "h100" / "a.json").write_text(json.dumps({**POINT, "hw_type": "H100", "gpus": 1}))
+    prices = {"aws/H100": 3.1, "gcp/H100": 2.2, "MI300X": 1.0}
+    (entry,) = parsed(tmp_path, prices=prices)
+    assert entry.kpis["1M_output_cost"] == pytest.approx(2.2e6 / 3600 / POINT["output_throughput"])
+    said = "the settings name no vendor, and the price is the least that fits, of gcp/H100; there are those of aws/H100"
+    assert said in entry.warnings
+    (tmp_path / "h100" / "settings.yaml").write_text("vendor: aws\n")
+    (entry,) = parsed(tmp_path, prices=prices)
+    assert entry.kpis["1M_output_cost"] == pytest.approx(3.1e6 / 3600 / POINT["output_throughput"])
+    assert not any("vendor" in one for one in entry.warnings)

@@ -214,6 +214,8 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"request_rate": 50}, r"19\.8 requests/s were answered where 50 were asked for: it isn't at that load"),
         ({"request_rate": 0}, "the setting request_rate is 0, which is no rate"),
         ({"duration": 20.0}, "output_tokens_per_s is 1,980, and output_tokens by the duration are 990"),
+        ({"request_goodput": 0.0}, r"goodput is 0 of 19\.8 requests/s: most missed the goals that were given"),
+        ({"gpus": 8, "tp": 8, "pp": 2}, "gpus is 8, and tp × pp take 16: costs and rates per GPU are those of 8"),
     ],
 )
 def test_what_makes_a_number_doubtful_is_said(
@@ -233,13 +235,21 @@ def test_a_whole_answer_that_isnt_told_takes_as_long_as_its_tokens(tmp_path: Pat
     assert any("requests were in flight, the mean, and concurrency is 16" in said for said in wrong.warnings)
 
 
+def test_more_gpus_than_one_engine_takes_serve_several_engines(tmp_path: Path, parsed: Parse) -> None:
+    for name, sizes in (("a", {"tp": 4}), ("b", {"tp": 8, "dp": 8}), ("c", {"tp": 8})):
+        write(tmp_path, f"{name}.json", {**POINT, "gpus": 8, **sizes})
+    assert not any("tp × pp take" in said for entry in parsed(tmp_path) for said in entry.warnings)
+
+
 def test_values_that_cannot_be_are_not_believed(tmp_path: Path, parsed: Parse) -> None:
     write(tmp_path, "a.json", {**POINT, "p99_ttft_ms": 40.0})
     write(tmp_path, "b.json", {**POINT, "output_throughput": -3.0})
     write(tmp_path, "c.json", {**POINT, "total_token_throughput": POINT["output_throughput"] / 1.2})
     write(tmp_path, "d.json", {**POINT, "total_token_throughput": POINT["total_token_throughput"] * 1000})
     write(tmp_path, "e.json", {**POINT, "mean_e2el_ms": 9e5, "median_e2el_ms": 8e5, "p99_e2el_ms": 1.2e6})
-    first, second, third, tokens, seconds = parsed(tmp_path)
+    write(tmp_path, "f.json", {**POINT, "duration": 0.0})
+    first, second, third, tokens, seconds, at_once = parsed(tmp_path)
+    assert at_once.implausible == ("198 requests took no time",)
     assert tokens.implausible == ("total_tokens_per_s is 1.212e+07, and requests_per_s by their lengths are 1.212e+04",)
     assert seconds.implausible == (
         "the p99 e2e (1,200 s) is longer than the run",
@@ -362,6 +372,17 @@ def test_runs_that_are_compared_and_are_not_alike_are_a_finding(tmp_path: Path, 
     unlike, requests = found(parsed(tmp_path).entries)
     assert unlike.startswith("3 runs of org/model-8b are compared, and their output_length_mean is 100 to 160")
     assert "5 to 198: requests that were answered" in requests
+
+
+def test_hardware_by_its_plain_name_and_by_a_longer_one_may_be_the_same(tmp_path: Path, parsed: Parse) -> None:
+    found = load("projects.llm_bench.visualizations").differences
+    assert found is not None
+    for name in ("H100", "NVIDIA H100-SXM-80GB"):
+        write(tmp_path, f"{name}.json", {**POINT, "hw_type": name})
+    matrix = parsed(tmp_path)
+    assert found(matrix.entries) == ["'hw_type' is H100 in 1, NVIDIA H100-SXM-80GB in 1 runs: is it the same hardware?"]
+    write(tmp_path, "H100.json", {**POINT, "hw_type": "NVIDIA H100 PCIe"})
+    assert found(parsed(tmp_path).entries) == []
 
 
 def test_the_second_form_of_sglang_has_no_rate_of_requests(tmp_path: Path, parsed: Parse) -> None:

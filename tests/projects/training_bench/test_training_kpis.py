@@ -159,3 +159,16 @@ def test_an_epoch_that_waited_longer_than_it_took_cannot_be(workload, tmp_path):
     entry = parse(workload, tmp_path)
     assert entry.implausible == ("an epoch of 4 s waited 5 s for its data",)
     assert entry.problems == ()
+
+
+def test_epochs_of_other_numbers_of_samples_are_said(workload, tmp_path):
+    """An epoch of half the samples was the best configuration, and nothing was said."""
+    for name, samples in (("whole", 450), ("other", 448), ("half", 225)):
+        settings = {**SETTINGS, "strategy": name}
+        write_native(tmp_path / name, settings, epochs([4.0] * 4), log(16), samples_per_epoch=samples)
+    runs = store.parse_tree(workload, tmp_path).entries
+    (said,) = workload.differences(runs)
+    assert said.startswith(
+        "3 runs are compared, and their epochs have 225 to 450 samples: a shorter epoch may only have"
+    )
+    assert workload.differences([run for run in runs if run.settings["strategy"] != "half"]) == []
