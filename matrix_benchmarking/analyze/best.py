@@ -124,6 +124,11 @@ class Group:
         return 0 if self.estimates is None else self.estimates.rounds
 
     @property
+    def is_one_campaign(self) -> bool:
+        """Whether all its runs are of one, so that its intervals say nothing of how campaigns differ."""
+        return self.estimates is not None and self.estimates.campaigns is None
+
+    @property
     def is_in_turn(self) -> bool:
         """False where points that differ may have been measured one after the other, each in a mood of its own."""
         return self.estimates is None or self.estimates.is_in_turn or not any(one.apart for one in self.standings)

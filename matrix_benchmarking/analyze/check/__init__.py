@@ -20,6 +20,7 @@ from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
+from .apart import ended_findings, group_findings, version_findings
 from .finding import (
     ANALYSES,
     EVERY,
@@ -36,7 +37,7 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .settings import ended_findings, group_findings, label_findings, name_findings, setting_findings, version_findings
+from .settings import label_findings, name_findings, setting_findings
 from .values import file_findings, has_many_digits, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]

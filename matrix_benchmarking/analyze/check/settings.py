@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
-from ...matrix import NOT_SET, Entry, Matrix, typed
+from ...matrix import Entry, Matrix, typed
 from ...plausible import is_number
 from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
-from ..select.order import Order
 from ..words import count_of, is_or_are, plural
 from .finding import ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
 from .values import Points
@@ -98,7 +97,7 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
-            texts = [f"{_written(value)} in {counts[kind, value]}" for kind, value in same]
+            texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
 
@@ -110,7 +109,7 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(counts[one] for one in some))
     count = sum(counts[one] for one in odd)
     if are_few(count, sum(counts.values())):
-        shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
+        shown = ", ".join(written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
         if not _is_explained(list(having(odd)), list(having(usual)), but=name):
@@ -178,7 +177,7 @@ def _visible(text: str) -> str:
     return "".join(char for char in plain if unicodedata.category(char) != "Cf")
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
     """A value as it tells its type: texts in quotes, with the names of blanks that look like others."""
     text = cut(value)
     if not isinstance(value, str):
@@ -266,111 +265,6 @@ def _is_priced(entry: Entry, name: str) -> bool:
 def _listed(names: Iterable[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
-    """A setting within which runs are compared that some don't say, beside others that do and are else of one group."""
-    names = set(good.names())
-    for name in (each for each in workload.group_keys if each in names):
-        values, codes = good.setting(name)
-        said = [value is not NOT_SET for value in values]
-        of_rest = keys(good, [each for each in workload.group_keys if each != name])
-        beside = {rest for rest, code in zip(of_rest, codes, strict=True) if said[code]}
-        without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
-        if without and not are_few(len(without), len(good)):  # which `missing-setting` says
-            others = sum(said[code] for code in codes)
-            sentence = f"{runs_have(without)} no '{name}', which {count_of(others, 'run')} beside {{}} say"
-            sentence = (
-                f"{sentence.format('it' if len(without) == 1 else 'them')}: they are ranked apart, and not compared."
-            )
-            yield Finding.of("apart", sentence, without)
-
-
-FEWEST_VERSIONS = 3
-
-
-def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
-    """A setting with another value at each version, such as the name of a runner: no series has two versions then."""
-    regression = workload.regression
-    axis = next((name for name in regression.comparison_keys if len(set(good.setting(name)[1])) > 1), None)
-    if axis is None:
-        return
-    versions = good.setting(axis)[1]
-    names = [name for name in good.names() if name not in (*regression.comparison_keys, *regression.ignored_keys)]
-    if _some_have(2, good, names, versions):
-        return
-    for name in names:
-        if _some_have(FEWEST_VERSIONS, good, [each for each in names if each != name], versions):
-            what = f"'{name}' has other values at each {axis}, so no series has two of them and nothing can be judged"
-            way = f"leave it out with `ignoring`={name}"
-            yield Finding("splits-series", f"{what}: {way}.", ANALYSES)
-
-
-def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Finding]:
-    """A setting that got another value with a version, or came up: series end there, and others begin."""
-    regression, axis = workload.regression, order.axis
-    if axis is None or axis not in good.names():
-        return
-    versions, codes = good.setting(axis)
-    try:
-        places = order.of(axis).places
-    except MatbenchError:  # which another finding says
-        return
-    at = [places.get(typed(version)) for version in versions]
-    apart, of_model = {*regression.comparison_keys, *regression.ignored_keys}, workload.label_names
-    names = [name for name in good.names() if name not in apart and (not of_model or name in of_model)]
-    spans: dict[tuple[int, ...], tuple[int, int]] = {}  # of each series its first and its last version, by place
-    for key, code in zip(keys(good, names), codes, strict=True):
-        if (place := at[code]) is not None:
-            first, last = spans.get(key, (place, place))
-            spans[key] = min(first, place), max(last, place)
-    said = dict(zip(at, map(show, versions), strict=True))
-    for index, name in enumerate(names):
-        values = good.setting(name)[0]
-        for (last, first), (series, old, new) in _followed(spans, index).items():
-            if len(old) == len(new) == 1:
-                before, after = _written(values[old.pop()]), _written(values[new.pop()])
-                what = f"'{name}' is {after} since {said[first]}, and was {before} up to {said[last]}"
-                way = f"what was measured before is of {series} other series, which `ignoring`={name} compares."
-            else:
-                ends = f"{series} series {'ends' if series == 1 else 'end'} at {said[last]}"
-                what = f"{ends}, and others that differ in '{name}' alone begin at {said[first]}"
-                way = "nothing compares them; was it renamed?"
-            yield Finding("splits-history", f"{what}: {way}", ANALYSES)
-
-
-Followed = tuple[int, set[int], set[int]]
-
-
-def _followed(spans: Mapping[tuple[int, ...], tuple[int, int]], index: int) -> Mapping[tuple[int, int], Followed]:
-    """The series that end before the newest version and are followed by others that differ at *index* alone.
-
-    By the last version of those and the first of these: how many end, and their values, and those of the others.
-    """
-    newest = max((last for _, last in spans.values()), default=0)
-    alike = collections.defaultdict[tuple[int, ...], list[tuple[int, int, int]]](list)
-    for key, (first, last) in spans.items():
-        if first > 0 or last < newest:
-            alike[key[:index] + key[index + 1 :]].append((first, last, key[index]))
-    found: dict[tuple[int, int], Followed] = {}
-    for those in alike.values():
-        for _, last, old in those:
-            after = {new for first, until, new in those if first == last + 1 and until == newest}
-            if after and last < newest:
-                count, before, since = found.get((last, last + 1), (0, set(), set()))
-                found[last, last + 1] = count + 1, before | {old}, since | after
-    return found
-
-
-def _some_have(least: int, good: Rows, names: Sequence[str], versions: Sequence[int]) -> bool:
-    """Whether some of the runs that are alike in *names* have so many of the *versions*."""
-    found: dict[tuple[int, ...], set[int]] = {}
-    for key, version in zip(keys(good, names), versions, strict=True):
-        of_key = found.setdefault(key, set())
-        of_key.add(version)
-        if len(of_key) >= least:
-            return True
-    return False
 
 
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label

@@ -227,7 +227,8 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     whose = variant_label(group.settings, names) if len(names) > 1 else scope(group)
     start = f"For {whose}: {claim}" if group.settings else claim
     implied = tuning_label(best.settings, group.implied_names)
-    ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
+    known = behind(best, kpi) + (", within one campaign" if best.interval is not None and group.is_one_campaign else "")
+    ending = f" ({'; '.join(filter(None, (implied, known)))})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
     lead, edge = (
         f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}",

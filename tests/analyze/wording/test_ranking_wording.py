@@ -37,7 +37,10 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
         ]
     )
     (verdict,) = ranking.verdict(rank(matrix, workload))
-    assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD)."
+    assert (
+        verdict.lead
+        == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD, within one campaign)."
+    )
     assert verdict.rest == (
         "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %). "
         "The best of 2 points looks about 1.9 % better than it is."
