@@ -12,7 +12,7 @@ from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
 from ..detect import Change, Judgement, Kind, compare_levels, q_values
-from ..detect.changes import slope
+from ..detect.changes import is_drift, slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
 from ..machines import Sides, between_sides, campaigns_together, ignored_since
@@ -30,6 +30,7 @@ ONE_BLOCK = (
     "measure the newest version once more"
 )
 
+MAY_DRIFT = "a line fits it about as well as a step: if it drifts, its first bad version is a guess, and it goes on"
 BLIND = 1.0  # what would have shown, as a share of the level, from which on nothing is said to be no worse
 NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
 
@@ -252,9 +253,13 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
     else:
         effect, difference = compare_levels(values, old, new)
         runs_before = sum(map(len, values[slice(*old)]))
+    drift = _drift(change, changes, values)
+    is_step = outcome is not Outcome.NO_CHANGE and change is last and drift is None
+    may_drift = is_step and is_drift(middles(values, begin, len(values))[0], [change.first - begin])
     return dataclasses.replace(
         base,
         outcome=outcome,
+        notes=(*base.notes, MAY_DRIFT) if may_drift else base.notes,
         effect=effect,
         difference=difference,
         old_level=change.old_level,
@@ -264,7 +269,8 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
         runs_before=runs_before,
         runs_after=sum(map(len, values[slice(*new)])),
         is_new=change.seen == len(values) - 1,
-        drift=_drift(change, changes, values),
+        drift=drift,
+        may_drift=may_drift,
     )
 
 

@@ -92,6 +92,7 @@ class SeriesVerdict:
     minimum_effect: float = 0.0  # what a change had to reach, as a fraction and in the KPI's unit
     minimum_effect_absolute: float = 0.0
     drift: float | None = None  # of a series that goes on drifting, by how much of the old level a version
+    may_drift: bool = False  # a line fits its points about as well as its change does
     notes: Sequence[str] = ()  # what else is to be known, such as a newest version without a value
     stands_on: str = ""  # where two sides were compared, the blocks behind it: ``in 5 common rounds``
     # Without a difference, the smallest one that would have been seen in four of five cases: as a fraction where

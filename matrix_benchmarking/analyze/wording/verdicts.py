@@ -87,6 +87,8 @@ def lead(analysis: Analysis) -> list[str]:
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
     said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
+    if drifting := sum(one.may_drift for one in analysis.failing):
+        said.append(f"{drifting} may drift: a line fits about as well as a step, and since when is a guess.")
     said += map(_over_all, analysis.over_all)
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]

@@ -98,3 +98,23 @@ def test_one_disturbed_version_between_two_regressions_makes_them_no_drift(wild:
     versions = [[float(value)] for value in np.repeat([100.0, 108.0, 116.0], [15, 12, 10]) + noise]
     versions[20] = [wild]
     assert [one.first_bad for one in verdict_on(versions).alarms] == ["1.15.0", "1.27.0"]
+
+
+def test_what_a_line_fits_as_well_as_a_step_may_drift() -> None:
+    """Of series that drift by 0.5 % a version most were worse "since" one of them, and as one cause."""
+
+    def may(levels: list[float]) -> list[bool]:
+        found = []
+        for seed in range(900, 920):
+            noise = np.random.default_rng(seed).normal(0.0, 3.0, (len(levels), 5))
+            verdict = verdict_on((np.array(levels)[:, None] + noise).tolist())
+            assert verdict.drift is None or not verdict.may_drift
+            found += [verdict.may_drift or verdict.drift is not None] if verdict.fails else []
+        return found
+
+    drift, step = may([100.0 * 1.005**place for place in range(24)]), may([100.0] * 14 + [110.0] * 10)
+    assert len(drift) > 12
+    assert len(step) > 12
+    assert sum(drift) >= 0.9 * len(drift)
+    assert sum(step) <= 0.1 * len(step)
+    assert not may([100.0] * 24)

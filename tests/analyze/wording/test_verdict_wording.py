@@ -257,6 +257,14 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
     assert not any("without a value" in one for one in verdicts.lead(analysis(short)))
 
 
+def test_what_may_drift_is_counted_beside_what_is_worse() -> None:
+    worse = verdict(Outcome.REGRESSION, may_drift=True)
+    worse = dataclasses.replace(worse, alarms=(alarm(worse),))
+    said = verdicts.lead(analysis(worse, verdict(labels={"n": 1}, may_drift=True)))
+    assert "1 may drift: a line fits about as well as a step, and since when is a guess." in said
+    assert not any("drift" in one for one in verdicts.lead(analysis(dataclasses.replace(worse, may_drift=False))))
+
+
 def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
     """A setting that was renamed ends its series: the new ones are too young to tell."""
     ended = verdict(notes=(f"{NO_VALUE} 1.3.2",))
