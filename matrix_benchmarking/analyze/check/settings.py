@@ -27,6 +27,7 @@ _WORD = 3  # letters of what is written in one case or the other by chance: ``a`
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
 
+_EXPONENT = re.compile(r"[+-]?\d{1,3}(\.\d*)?[eE][+-]?\d{1,2}")
 _SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
@@ -69,6 +70,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         yield from _alike(name, counts, having)
         yield from _odd(name, counts, having)
         yield from _below_zero(name, counts, having)
+        yield from _exponents(name, counts, having)
 
 
 Kind = tuple[str, object]
@@ -109,7 +111,7 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(counts[one] for one in some))
     count = sum(counts[one] for one in odd)
     if are_few(count, sum(counts.values())):
-        shown = ", ".join(written(value) for _, value in odd[:_NAMED])
+        shown = _first(odd)
         what = "numbers" if usual is numbers else "texts"
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
         if not _is_explained(list(having(odd)), list(having(usual)), but=name):
@@ -124,6 +126,19 @@ def _below_zero(name: str, counts: Mapping[Kind, int], having: Having) -> Iterat
         shown = ", ".join(show(value) for value in sorted(below)[:_NAMED])
         runs = list(having(one for one in counts if one[1] in below))
         yield Finding.of("below-zero", f"{runs_have(runs)} '{name}' {shown}, and the others none below 0.", runs, NONE)
+
+
+def _exponents(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """Texts that a person reads as numbers: YAML wants a point and a sign, and a commit's id has more digits."""
+    texts_ = [one for one in counts if one[0] == "str" and _EXPONENT.fullmatch(str(one[1]))]
+    if texts_:
+        runs = list(having(texts_))
+        what = f"{runs_have(runs)} '{name}' {_first(texts_)}, which YAML takes for a text: a number is written"
+        yield Finding.of("exponent", f"{what} with a point and a sign, such as 1.0e+12.", runs, NONE)
+
+
+def _first(kinds: Sequence[Kind]) -> str:
+    return ", ".join(written(value) for _, value in kinds[:_NAMED])
 
 
 def _is_explained(few: Sequence[Entry], others: Sequence[Entry], *, but: str = "") -> bool:
