@@ -54,9 +54,7 @@ def findings(
     """
     good = matrix.entries.successful
     points = places_by_point(good)
-    possible = good.where(
-        not sentences for sentences in good.values("implausible")
-    )  # values that can't be take no part
+    possible = good.where(not one for one in good.values("implausible"))  # values that can't be take no part
     places = points if len(possible) == len(good) else places_by_point(possible)
     found = [
         *setting_findings(matrix),

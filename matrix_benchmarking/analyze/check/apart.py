@@ -31,12 +31,9 @@ def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         beside = {rest for rest, code in zip(of_rest, codes, strict=True) if said[code]}
         without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
         if without and not are_few(len(without), len(good)):  # which `missing-setting` says
-            others = sum(said[code] for code in codes)
-            sentence = f"{runs_have(without)} no '{name}', which {count_of(others, 'run')} beside {{}} say"
-            sentence = (
-                f"{sentence.format('it' if len(without) == 1 else 'them')}: they are ranked apart, and not compared."
-            )
-            yield Finding.of("apart", sentence, without)
+            others = count_of(sum(said[code] for code in codes), "run")
+            what = f"{runs_have(without)} no '{name}', within which the {others} beside are compared"
+            yield Finding.of("apart", f"{what}: these are ranked apart, and not with them.", without)
 
 
 FEWEST_VERSIONS = 3
