@@ -13,7 +13,6 @@ from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
 from ..select.order import Order
-from ..words import count_of
 from .finding import ANALYSES, Finding, are_few, runs_have
 from .settings import written
 
@@ -31,9 +30,9 @@ def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         beside = {rest for rest, code in zip(of_rest, codes, strict=True) if said[code]}
         without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
         if without and not are_few(len(without), len(good)):  # which `missing-setting` says
-            others = count_of(sum(said[code] for code in codes), "run")
-            what = f"{runs_have(without)} no '{name}', within which the {others} beside are compared"
-            yield Finding.of("apart", f"{what}: these are ranked apart, and not with them.", without)
+            others = sum(said[code] for code in codes)
+            what = f"{runs_have(without)} no '{name}', which {others} {'has' if others == 1 else 'have'}"
+            yield Finding.of("apart", f"{what}: another group, ranked apart and compared with none of those.", without)
 
 
 FEWEST_VERSIONS = 3

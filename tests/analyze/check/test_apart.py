@@ -26,7 +26,7 @@ def test_runs_that_do_not_say_within_what_they_are_compared_are_ranked_apart() -
     runs = [*sweep, *({"model": "m", "users": 8} for _ in range(3))]
     (found,) = said("apart", runs, ("model", "length"))
     assert found.sentence == (
-        "3 runs have no 'length', within which the 6 runs beside are compared: these are ranked apart, and not with them."
+        "3 runs have no 'length', which 6 have: another group, ranked apart and compared with none of those."
     )
     assert (found.changes, found.runs) == (set(AnswerKind), ["run 6", "run 7", "run 8"])
     assert said("apart", runs, ("model",)) == said("apart", sweep, ("model", "length")) == []
