@@ -154,16 +154,19 @@ def verdict_box(
     is_odd = getattr(check, "className", None) == "warning"  # what may change the answer isn't folded away
     lines += [check] if is_odd else []
     doubts = ranking.doubts(best)
-    behind += [html.P(doubt, className="warning") for doubt in doubts]
     others = max(len(verdicts), len(best.groups)) - 1  # those of one point have one sentence
     counts = [count_of(others, "other group")] if is_brief and len(verdicts) > 1 else []
     counts += ["What to measure next"] if any(verdict.command for verdict in verdicts) else []
-    counts += [count_of(len(doubts), "doubt")] if doubts else []
     counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
     counts += [count_of(len(study.findings), "finding")] if check is not None and study.findings and not is_odd else []
+    # A single one, such as that more may do better, is said and not only counted.
+    is_said = len(doubts) == 1 and not is_brief
+    counts += [f"1 doubt{doubts[0].removeprefix(ranking.DOUBTFUL)}"] if is_said else []
+    counts += [count_of(len(doubts), "doubt")] if doubts and not is_said else []
+    behind += [html.P(doubt, className="warning") for doubt in doubts if not is_said]
     title = html.Summary(", ".join(counts) or "What stands behind it", className="warning" if doubts else None)
     hidden = [*behind, *([check] if check is not None and not is_odd else [])]
-    lines += [html.Details([title, *hidden])] if hidden else []
+    lines += [html.Details([title, *hidden])] if hidden else [html.P(doubt, className="warning") for doubt in doubts]
     return html.Div([*lines, *more], className="verdict brief" if is_brief else "verdict")
 
 

@@ -219,3 +219,24 @@ def test_of_many_runs_the_first_ten_are_linked_and_the_others_counted(toy: Workl
     entries = [entry("a", 1, 40.0 + 0.1 * repeat, None, repeat) for repeat in range(12)]
     page = text(toy, *entries, entry("b", 1, 90.0, None))
     assert "12 runs: 1 2 3 4 5 6 7 8 9 10 and 2 more" in page
+
+
+def test_a_single_doubt_is_said_in_the_line_that_opens_and_several_are_counted(toy: Workload) -> None:
+    def shown(*warnings: str, is_brief: bool = False) -> tuple[str, str]:
+        best = next(one for one in POINTS if one.kpis.get("cost") == min(each.kpis["cost"] for each in POINTS))
+        runs = [dataclasses.replace(one, warnings=warnings) if one is best else one for one in POINTS]
+        page = StaticHTML().render(verdict_box(Study(Matrix(runs), toy), is_brief=is_brief))
+        line = re.search("<summary.*?</summary>", page)
+        return page, "" if line is None else line.group()
+
+    page, line = shown("the most clients were best: more may do better")
+    assert "1 doubt: the most clients were best: more may do better" in line
+    assert page.count("the most clients were best") == 1
+    page, line = shown("k6 was late", "the most clients were best")
+    assert "2 doubts" in line
+    assert "k6 was late" not in line
+    assert page.count("k6 was late") == 1
+    page, line = shown("k6 was late", is_brief=True)
+    assert "1 doubt" in line
+    assert "k6 was late" not in line
+    assert page.count("k6 was late") == 1

@@ -140,6 +140,9 @@ def scope(group: Group) -> str:
     return tuning_label(group.settings, group.named_by)
 
 
+DOUBTFUL = "Doubtful"  # begins what is said of one
+
+
 def doubts(best: Best) -> list[str]:
     """What makes the best points doubtful, each doubt once, with the groups whose best it is about."""
     found: dict[str, list[str]] = {}
@@ -153,7 +156,7 @@ def doubts(best: Best) -> list[str]:
     for warning, scopes in found.items():
         more = f"; and {len(scopes) - _NAMED} more" if len(scopes) > _NAMED else ""
         of = f" for {'; '.join(scopes[:_NAMED])}{more}" if any(scopes) else ""
-        said.append(f"Doubtful{of}: {warning}")
+        said.append(f"{DOUBTFUL}{of}: {warning}")
     return said
 
 
@@ -227,7 +230,9 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     whose = variant_label(group.settings, names) if len(names) > 1 else scope(group)
     start = f"For {whose}: {claim}" if group.settings else claim
     implied = tuning_label(best.settings, group.implied_names)
-    known = behind(best, kpi) + (", within one campaign" if best.interval is not None and group.is_one_campaign else "")
+    # Where points weren't measured in turn, the machine's mood is named anyway.
+    is_of_one = best.interval is not None and group.is_one_campaign and group.is_in_turn
+    known = behind(best, kpi) + (", within one campaign" if is_of_one else "")
     ending = f" ({'; '.join(filter(None, (implied, known)))})."
     rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
     lead, edge = (
