@@ -11,6 +11,7 @@ from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import Selection, select
+from ..analyze.select.versions import in_words
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.over_all import Effect
@@ -154,7 +155,7 @@ class CompareReport(Report):
         if brought is None and switch.setting == TREE:
             brought = frozenset({switch.new, switch.old} - {self.matrix.entries[0].settings.get(TREE)})
         new, old = (" (unofficial)" if side in (brought or ()) else "" for side in (switch.new, switch.old))
-        return f"{_side(switch, switch.new)}{new} against {show(switch.old)}{old}{self._at(switch)}"
+        return f"{_side(switch, switch.new)}{new} against {in_words([switch.old])[0]}{old}{self._at(switch)}"
 
     def _at(self, switch: Switch) -> str:
         """At which version, where there are several and it isn't about these."""
@@ -220,7 +221,7 @@ class CompareReport(Report):
         analysis = self.study.analysis if self.study.has_versions else None
         first = None if analysis is None or not wording.is_untold(analysis) else self._usual()
         is_one = first is not None and first.setting in self.workload.regression.comparison_keys
-        is_one = is_one and analysis is not None and first is not None and show(first.new) == analysis.newest
+        is_one = is_one and first is not None and typed(first.new) == typed(self.study.order.newest)
         return f"By themselves, {self._lead(first).rstrip('.')}." if first is not None and is_one else ""
 
     def box(self) -> Node:
@@ -385,7 +386,8 @@ class CompareReport(Report):
 
 
 def _side(switch: Switch, value: Scalar) -> str:
-    return show(value) if switch.setting == SIDE else value_label(switch.setting, value)
+    (said,) = in_words([value])
+    return said if said != show(value) or switch.setting == SIDE else value_label(switch.setting, value)
 
 
 def _by_name(pairs: Iterable[Pair]) -> tuple[dict[str, Entry], dict[str, Entry]]:

@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
-from ...filters import show
 from ...matrix import NOT_SET, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
 from ..select.order import Order
+from ..select.versions import in_words
 from .finding import ANALYSES, Finding, are_few, runs_have
 from .settings import written
 
@@ -76,7 +76,7 @@ def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Fin
         return
     versions, codes = good.setting(axis)
     at = [places.get(typed(version)) for version in versions]
-    said = dict(zip(at, map(show, versions), strict=True))
+    said = dict(zip(at, in_words(versions), strict=True))
     names = _labels(good, workload)
     every = _series(keys(good, names), [at[code] for code in codes])
     for index, name in enumerate(names):

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...errors import ConfigError, WorkloadError
-from ...filters import Filters, matches, show
+from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
 from ...settings import is_nearly
 from ...workload import Workload
@@ -153,7 +153,7 @@ class Order:
     def newer_said(self, key: str, versions: Sequence[object]) -> str:
         """Which one that is, and where the order is from, as a sentence; empty where nothing says it."""
         found = self.newer(key, versions)
-        return "" if found is NOT_SET else f"{self.of(key).sentence} {show(found)} is the newer one."
+        return "" if found is NOT_SET else f"{self.of(key).sentence} {in_words([found])[0]} is the newer one."
 
     def of(self, key: str | None) -> Placed:
         """The order of the values of a comparison key; of the runs for None.

@@ -53,6 +53,11 @@ def in_words(labels: Sequence[object]) -> list[str]:
     return [text[:length] if text in commits else text for text in texts]
 
 
+def against(old: object, new: object) -> str:
+    """``1.3.1 against 1.3.0``."""
+    return " against ".join(in_words([new, old]))
+
+
 def same_kind(labels: Iterable[object]) -> int | None:
     """``NUMBERED`` or ``DATED`` where all *labels* are of this kind, numbered ones with one name; else None."""
     keys = [key(label) for label in labels]

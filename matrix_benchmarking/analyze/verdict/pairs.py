@@ -18,7 +18,7 @@ from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_n
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
-from ..select.versions import in_words
+from ..select.versions import against, in_words
 from ..words import is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
@@ -97,7 +97,7 @@ def compare_versions(
     labels = [[one.labels for one in selection.series if _places(one, name, axis)] for name in (old, called)]
     way = f"'matbench compare {old} {called} --ignored-keys={{names}}' compares them all the same"
     others = others if pairs else _explained(others, labels, way)
-    return analysis_of(selection, pairs, others, question, f"{called} against {old}")
+    return analysis_of(selection, pairs, others, question, against(old, called))
 
 
 def version_pairs(

@@ -13,6 +13,7 @@ from ..intervals import summarise
 from ..points import Key, key, sorting_key
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
+from ..select.versions import against
 from ..words import EVERYWHERE, tuning_label
 from .model import Analysis
 from .over_all import Effect, effects_of
@@ -36,7 +37,7 @@ def switch(
     pairs = pairs_of(entries, workload, setting, old, new)
     if not pairs:
         return None
-    asked = f"{setting} {show(new)} against {show(old)}"
+    asked = f"{setting} {against(old, new)}"
     kpis = tuple(dict.fromkeys(one.series.kpi.name for one in pairs))
     nothing = Selection(workload.name, None, kpis, (), (), (), 0)
     judged = [one for one in pairs if not one.series.kpi.ignored_for_regression]
@@ -57,7 +58,7 @@ def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, q
     pairs, others = version_pairs(selection, *names, axis)
     if not pairs:
         return None
-    analysis = analysis_of(selection, pairs, others, question, f"{names[1]} against {names[0]}")
+    analysis = analysis_of(selection, pairs, others, question, against(old, new))
     return Switch(axis, old, new, analysis, effects_of(pairs, analysis.verdicts, question))
 
 
