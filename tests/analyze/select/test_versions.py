@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze.select.versions import DATED, NUMBERED, in_words, key, same_kind
+from matrix_benchmarking.analyze.select.versions import DATED, NUMBERED, against, in_words, key, same_kind
 from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "version_cases.yaml").read_text(encoding="utf-8"))
@@ -116,3 +116,10 @@ def test_a_setting_that_is_not_there_is_the_oldest_version() -> None:
 @pytest.mark.parametrize("label", ["a_" * 200, "1-" * 200, "-" * 400, "v" * 400, "0" * 400, "1.2.3-" + "rc" * 200])
 def test_a_long_label_takes_no_time(label: str) -> None:
     assert key(label)
+
+
+def test_two_full_commits_are_compared_by_their_first_digits() -> None:
+    old, new = "0716d9708d321ffb6a00818614779e779925365c", "0ade7c2cf97f75d009975f4d720d1fa6c19f4897"
+    assert against(old, new) == "0ade7c2cf9 against 0716d9708d"
+    assert against(old, f"{old[:10]}0{new[11:]}") == "0716d9708d0 against 0716d9708d3"
+    assert against("1.3.0", "1.3.1") == "1.3.1 against 1.3.0"
