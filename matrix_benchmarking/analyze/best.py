@@ -125,8 +125,9 @@ class Group:
 
     @property
     def is_one_campaign(self) -> bool:
-        """Whether all its runs are of one, so that its intervals say nothing of how campaigns differ."""
-        return self.estimates is not None and self.estimates.campaigns is None
+        """Whether all its runs are of one, as far as is known, so that no interval says how campaigns differ."""
+        is_known = any(run.campaign is not None or any(run.span_us) for run in self.best.runs)
+        return is_known and self.estimates is not None and self.estimates.campaigns is None
 
     @property
     def is_in_turn(self) -> bool:

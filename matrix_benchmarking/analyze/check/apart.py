@@ -113,18 +113,18 @@ def _series(of_runs: Sequence[Key], versions: Sequence[int | None]) -> list[_Ser
 def _followed(every: Sequence[_Series], index: int) -> Mapping[tuple[int, int], tuple[list[_Series], list[_Series]]]:
     """The series that end before the newest version where others begin that differ at *index* alone, and these.
 
-    By the last version of the ones and the first of the others.
+    By the last version of the ones and the first of the others. A third that was there before and since is of a sweep,
+    of which one value was given up for another.
     """
     newest = max((one.last for one in every), default=0)
     alike = collections.defaultdict[Key, list[_Series]](list)
     for one in every:
-        if one.first > 0 or one.last < newest:
-            alike[one.key[:index] + one.key[index + 1 :]].append(one)
+        alike[one.key[:index] + one.key[index + 1 :]].append(one)
     found: dict[tuple[int, int], tuple[list[_Series], list[_Series]]] = {}
     for those in alike.values():
         for last in {one.last for one in those if one.last < newest}:
             begun = [one for one in those if one.first == last + 1 and one.last == newest]
-            if begun:
+            if begun and not any(one.first <= last < one.last for one in those):
                 ended, others = found.setdefault((last, last + 1), ([], []))
                 ended += [one for one in those if one.last == last]
                 others += begun

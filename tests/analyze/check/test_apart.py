@@ -66,6 +66,13 @@ def test_series_that_end_for_themselves_or_begin_later_split_nothing() -> None:
     assert said("splits-history", again) == []
 
 
+def test_a_value_of_a_sweep_that_was_given_up_for_another_splits_nothing() -> None:
+    runs = [
+        {"version": f"1.{n}", "batch": batch} for n in range(8) for batch in (1, 2 if n < 4 else 4, 8) for _ in range(2)
+    ]
+    assert said("splits-history", runs) == []
+
+
 def test_series_of_which_all_got_other_names_may_have_been_renamed() -> None:
     runs = [
         {"version": f"1.{n}", "benchmark": name if n < 4 else f"new-{name}"} for n in range(8) for name in ("a", "b")

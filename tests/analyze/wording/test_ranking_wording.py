@@ -37,14 +37,32 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
         ]
     )
     (verdict,) = ranking.verdict(rank(matrix, workload))
-    assert (
-        verdict.lead
-        == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD, within one campaign)."
-    )
+    assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD)."
     assert verdict.rest == (
         "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %). "
         "The best of 2 points looks about 1.9 % better than it is."
     )
+
+
+def test_an_interval_of_one_campaign_says_so_where_the_points_were_measured_in_turn(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    """How campaigns differ isn't in it: with moods of 5 % it held the truth in .42."""
+
+    def lead(campaign: str | None, rounds: bool = True, nights: int = 1) -> str:
+        runs = [
+            *entries({"hw_type": "a"}, 100.0, 104.0, 96.0, 98.0),
+            *entries({"hw_type": "b"}, 203.0, 200.0, 198.0, 199.0),
+        ]
+        for place, run in enumerate(runs):
+            run.campaign = None if campaign is None else f"{campaign}{place % nights}"
+            run.round = place % 4 if rounds else None
+        return ranking.verdict(rank(Matrix(runs), workload))[0].lead
+
+    assert lead("monday").endswith(" USD, within one campaign).")
+    assert "campaign" not in lead("monday", nights=4)
+    assert "campaign" not in lead("monday", rounds=False)  # where that they weren't is said
+    assert "campaign" not in lead(None)  # nor is it known
 
 
 def test_a_name_that_stands_for_three_settings_is_enough(workload: Workload, entries: MakeEntries) -> None:
