@@ -300,7 +300,7 @@ def test_commits_can_be_given_by_their_beginnings_where_that_is_one_alone(capsys
             write_run(Path(f"runs/{commit}/{repeat}"), commit, "a", {"rate": 100.0 + repeat, "latency": 1.0}, number)
     arguments = ["--workload=versions.py", "--results-dirname=runs"]
     assert main(["compare", "a1a1a1a1", "b3b3b3b", *arguments]) == 0
-    assert f"{commits[2]} against {commits[0]}" in capsys.readouterr().out
+    assert f"{commits[2][:10]} against {commits[0][:10]}" in capsys.readouterr().out
     assert main(["compare", "a1a1a1a", "b3b3b3b", *arguments]) == 2
     assert "'a1a1a1a' is no directory, and no version of these runs" in capsys.readouterr().err
 

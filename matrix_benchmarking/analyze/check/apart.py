@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from ...errors import MatbenchError
 from ...matrix import NOT_SET, typed
@@ -13,9 +12,11 @@ from ...workload import Workload
 from ..points import keys
 from ..select.order import Order
 from ..select.versions import in_words
-from .finding import ANALYSES, Finding, are_few, runs_have
+from .finding import ANALYSES, AnswerKind, Finding, are_few, runs_have
 from .settings import written
 
+HISTORY = frozenset({AnswerKind.HISTORY})
+"""A comparison of two versions says itself in what they differ."""
 Key = tuple[int, ...]
 """What identifies a series among others, by its labels."""
 
@@ -64,9 +65,13 @@ class _Series:
     last: int
     run: int
 
+    def without(self, names: Collection[int]) -> Key:
+        """What is alike among series that differ in these labels."""
+        return tuple(code for place, code in enumerate(self.key) if place not in names)
+
 
 def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Finding]:
-    """A setting that got another value with a version, or came up: series end there, and others begin."""
+    """Settings that got another value with a version, or came up: series end there, and others begin."""
     axis = order.axis
     if axis is None or axis not in good.names():
         return
@@ -78,19 +83,27 @@ def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Fin
     at = [places.get(typed(version)) for version in versions]
     said = dict(zip(at, in_words(versions), strict=True))
     names = _labels(good, workload)
-    every = _series(keys(good, names), [at[code] for code in codes])
-    for index, name in enumerate(names):
-        for (last, first), both in _followed(every, index).items():
-            sides, count = [list({one.key[index]: one for one in side}.values()) for side in both], len(both[0])
-            if [len(side) for side in sides] == [1, 1]:
-                before, since = (written(good[one.run].settings.get(name, NOT_SET)) for (one,) in sides)
-                what = f"'{name}' is {since} since {said[first]}, and was {before} up to {said[last]}"
-                way = f"what was measured before is of {count} other series, which `ignoring`={name} compares."
-            else:
-                ends = f"{count} series {'ends' if count == 1 else 'end'} at {said[last]}"
-                what = f"{ends}, and others that differ in '{name}' alone begin at {said[first]}"
-                way = "nothing compares them; was it renamed?"
-            yield Finding("splits-history", f"{what}: {way}", ANALYSES)
+    for changed, ended, begun in _followed(_series(keys(good, names), [at[code] for code in codes])):
+        until, since, count = said[ended[0].last], said[begun[0].first], len(ended)
+        both = ([_values(good, side, index, names[index]) for index in changed] for side in (ended, begun))
+        before, after = ([[written(one) for one in values] for values in side] for side in both)
+        which = [names[index] for index in changed]
+        if all(len(values) == 1 for values in (*before, *after)):
+            now = " and ".join(f"'{name}' is {new}" for name, (new,) in zip(which, after, strict=True))
+            were = f"{'it was' if len(which) == 1 else 'they were'} {' and '.join(old for (old,) in before)}"
+            what = f"Since {since} {now}; up to {until} {were}"
+            way = f"what was measured before is of {count} other series, which `ignoring`={','.join(which)} compares."
+        else:
+            ends = f"{count} series {'ends' if count == 1 else 'end'} at {until}"
+            what = f"{ends}, and others that differ in {' and '.join(map(repr, which))} alone begin at {since}"
+            way = "nothing compares them; was it renamed?"
+        yield Finding("splits-history", f"{what}: {way}", HISTORY)
+
+
+def _values(good: Rows, side: Sequence[_Series], index: int, name: str) -> list[object]:
+    """Those of a label, which is the one with this *index*, among the series of one *side*."""
+    distinct = {one.key[index]: one.run for one in side}
+    return [good[run].settings.get(name, NOT_SET) for run in distinct.values()]
 
 
 def _labels(good: Rows, workload: Workload) -> list[str]:
@@ -110,25 +123,25 @@ def _series(of_runs: Sequence[Key], versions: Sequence[int | None]) -> list[_Ser
     return list(found.values())
 
 
-def _followed(every: Sequence[_Series], index: int) -> Mapping[tuple[int, int], tuple[list[_Series], list[_Series]]]:
-    """The series that end before the newest version where others begin that differ at *index* alone, and these.
+def _followed(every: Sequence[_Series]) -> Iterator[tuple[list[int], list[_Series], list[_Series]]]:
+    """Which labels have no value in common before and since a version, the series that end there, and those that begin.
 
-    By the last version of the ones and the first of the others. A third that was there before and since is of a sweep,
-    of which one value was given up for another.
+    All others of these are alike. Series that were short tell nothing, and one that goes on beside them is of a sweep,
+    of which a value was given up for another.
     """
     newest = max((one.last for one in every), default=0)
-    alike = collections.defaultdict[Key, list[_Series]](list)
-    for one in every:
-        alike[one.key[:index] + one.key[index + 1 :]].append(one)
-    found: dict[tuple[int, int], tuple[list[_Series], list[_Series]]] = {}
-    for those in alike.values():
-        for last in {one.last for one in those if one.last < newest}:
-            begun = [one for one in those if one.first == last + 1 and one.last == newest]
-            if begun and not any(one.first <= last < one.last for one in those):
-                ended, others = found.setdefault((last, last + 1), ([], []))
-                ended += [one for one in those if one.last == last]
-                others += begun
-    return found
+    for last in sorted({one.last for one in every if one.last < newest}):
+        ended = [one for one in every if one.last == last and one.last - one.first >= FEWEST_VERSIONS - 1]
+        begun = [one for one in every if one.first == last + 1 and one.last == newest]
+        if not ended or not begun:
+            continue
+        sides = [[set(codes) for codes in zip(*(one.key for one in side), strict=True)] for side in (ended, begun)]
+        changed = [place for place, (old, new) in enumerate(zip(*sides, strict=True)) if not old & new]
+        alike = {one.without(changed) for one in ended} & {one.without(changed) for one in begun}
+        alike -= {one.without(changed) for one in every if one.first <= last < one.last}
+        if changed and alike:
+            ended, begun = ([one for one in side if one.without(changed) in alike] for side in (ended, begun))
+            yield changed, ended, begun
 
 
 def _some_have(least: int, good: Rows, names: Sequence[str], versions: Sequence[int]) -> bool:

@@ -133,8 +133,8 @@ def _exponents(name: str, counts: Mapping[Kind, int], having: Having) -> Iterato
     texts_ = [one for one in counts if one[0] == "str" and _EXPONENT.fullmatch(str(one[1]))]
     if texts_:
         runs = list(having(texts_))
-        what = f"{runs_have(runs)} '{name}' {_first(texts_)}, a text: YAML takes a number with an exponent"
-        yield Finding.of("exponent", f"{what} only with a point and a sign, such as 1.0e+12.", runs, NONE)
+        what = f"{runs_have(runs)} '{name}' {_first(texts_)}, a text that looks like a number"
+        yield Finding.of("exponent", f"{what}: YAML takes one only with a point and a sign (1.0e+12).", runs, NONE)
 
 
 def _first(kinds: Sequence[Kind]) -> str:

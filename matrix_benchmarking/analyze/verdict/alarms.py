@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ...history.alarms import Action
 from ...history.records import digest
@@ -56,9 +56,7 @@ def alarms_of(
     ids = _ids(series, changes, known)
     starts = {change.first for change, identity, passes in zip(changes, ids, accepted, strict=True)
               if change.takes_back is None and (passes or identity in known)}  # fmt: skip
-    worse = [place for place, change in enumerate(changes) if change.is_worse and change.first in starts]
-    # A way back is no discovery: without it, what was repaired would be worse for ever.
-    ways_back = {changes[back].first for place in worse for back in _repairs(changes, place, minimum)} - starts
+    ways_back = _ways_back(changes, starts, minimum)
     starts |= ways_back
     kept = [(change, identity) for change, identity in zip(changes, ids, strict=True)
             if (change.first if change.takes_back is None else change.takes_back) in starts]  # fmt: skip
@@ -93,6 +91,20 @@ def alarms_of(
         or (bool(repaired) and not _better_than_before(counted, repaired[0], minimum))
     )
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))
+
+
+def _ways_back(changes: Sequence[Change], starts: Collection[int], minimum: MinimumEffect) -> set[int]:
+    """The first way back from each alarm of which none is among those that count, which begin at *starts*.
+
+    It is no discovery: without it, what was repaired would be worse for ever.
+    """
+    found = set()
+    for place, change in enumerate(changes):
+        if change.is_worse and change.first in starts:
+            repairs = [changes[at] for at in _repairs(changes, place, minimum)]
+            if repairs and all(one.takes_back is None and one.first not in starts for one in repairs):
+                found.add(repairs[0].first)
+    return found
 
 
 def _ids(series: Series, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:

@@ -45,16 +45,33 @@ def history(before: dict[str, Any], since: dict[str, Any], *, at: int = 4, until
 def test_a_setting_that_changed_with_a_version_splits_the_history() -> None:
     (found,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}))
     assert found.sentence == (
-        "'cache' is 'on' since 1.4, and was 'off' up to 1.3: what was measured before is of 2 other series, which "
+        "Since 1.4 'cache' is 'on'; up to 1.3 it was 'off': what was measured before is of 2 other series, which "
         "`ignoring`=cache compares."
     )
-    assert found.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
+    assert found.changes == {AnswerKind.HISTORY}  # a comparison of two versions says itself in what they differ
     (new,) = said("splits-history", history({}, {"cache": "on"}))
-    assert "and was (not set) up to 1.3" in new.sentence
+    assert "up to 1.3 it was (not set): what" in new.sentence
     (newest,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}, at=7))
-    assert "since 1.7, and was 'off' up to 1.6" in newest.sentence
+    assert newest.sentence.startswith("Since 1.7 'cache' is 'on'; up to 1.6 it was 'off'")
     assert said("splits-history", history({"cache": "off"}, {"cache": "on"}), ignored_keys=["cache"]) == []
     assert said("splits-history", history({"cache": "off"}, {"cache": "off"})) == []
+
+
+def test_settings_that_changed_with_one_version_are_one_finding() -> None:
+    runs = history({"cuda": "12.4", "driver": 550}, {"cuda": "13.0", "driver": 580})
+    (found,) = said("splits-history", runs)
+    assert found.sentence == (
+        "Since 1.4 'cuda' is '13.0' and 'driver' is 580; up to 1.3 they were '12.4' and 550: what was measured before "
+        "is of 2 other series, which `ignoring`=cuda,driver compares."
+    )
+    assert said("splits-history", runs, ignored_keys=["cuda", "driver"]) == []
+
+
+def test_what_was_tried_for_a_version_or_two_splits_nothing() -> None:
+    """Exploring, each version tries another value; a value that is new with each version is another finding."""
+    tries = [{"version": f"1.{n}", "batch": 2 ** (n // 2)} for n in range(8)]
+    days = [{"version": f"1.{n}", "day_of_run": f"2026-01-0{n + 1}", "size": size} for n in range(8) for size in (1, 2)]
+    assert said("splits-history", tries) == said("splits-history", days) == []
 
 
 def test_series_that_end_for_themselves_or_begin_later_split_nothing() -> None:

@@ -196,8 +196,8 @@ def test_values_that_look_alike_and_differ_in_type_are_found(
 def test_a_number_with_an_exponent_that_yaml_takes_for_a_text_is_found(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([{"device_flops": "1e12"}] * 4)
     assert finding.sentence == (
-        "4 runs have 'device_flops' '1e12', a text: YAML takes a number with an exponent only with a point and a sign, "
-        "such as 1.0e+12."
+        "4 runs have 'device_flops' '1e12', a text that looks like a number: YAML takes one only with a point and a "
+        "sign (1.0e+12)."
     )
     assert finding.changes == frozenset()
     assert found([{"device_flops": flops} for flops in ("1234e12", "12345e67", "e12", "1e12b")]) == []

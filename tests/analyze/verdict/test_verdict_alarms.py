@@ -170,6 +170,9 @@ def test_a_way_back_is_no_discovery_and_is_seen_by_less() -> None:
     beyond = change(20, 110.0, 90.0, worse=False)  # better than before is a claim of its own
     assert (raised([UP, beyond], passes=[True, False]).worst, raised([UP, beyond]).is_back) == (None, False)
     assert raised([UP, beyond], passes=[True, False]).is_back is True
+    first, more = change(15, 110.0, 101.0, worse=False), change(20, 101.0, 97.0, worse=False)
+    assert [one.first for one in raised([UP, first, more], passes=[True, True, False]).changes] == [10, 15]
+    assert [one.first for one in raised([UP, first, more], passes=[True, False, False]).changes] == [10, 15]
     half = change(20, 110.0, 105.0, worse=False)
     assert raised([UP, half], passes=[True, False]).worst == 0
     assert raised([UP, DOWN], passes=[False, False]).changes == ()
