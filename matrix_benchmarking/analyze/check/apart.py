@@ -12,7 +12,7 @@ from ...workload import Workload
 from ..points import keys
 from ..select.order import Order
 from ..select.versions import in_words
-from .finding import ANALYSES, AnswerKind, Finding, are_few, runs_have
+from .finding import ANALYSES, NONE, AnswerKind, Finding, are_few, runs_have
 from .settings import written
 
 HISTORY = frozenset({AnswerKind.HISTORY})
@@ -30,13 +30,27 @@ def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         of_rest = keys(good, [each for each in workload.group_keys if each != name])
         beside = {rest for rest, code in zip(of_rest, codes, strict=True) if said[code]}
         without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
-        if without and not are_few(len(without), len(good)):  # which `missing-setting` says
-            others = sum(said[code] for code in codes)
-            what = f"{runs_have(without)} no '{name}', which {others} {'has' if others == 1 else 'have'}"
+        others = good.where(said[code] for code in codes)
+        # Few are those that `missing-setting` names; and a codec without levels has none.
+        if without and not are_few(len(without), len(good)) and not _word(without, others):
+            what = f"{runs_have(without)} no '{name}', which {len(others)} {'has' if len(others) == 1 else 'have'}"
             yield Finding.of("apart", f"{what}: another group, ranked apart and compared with none of those.", without)
 
 
+def _word(some: Rows, others: Rows) -> bool:
+    """Whether a setting is one word in *some* runs and something else in all *others*: it may be why these differ."""
+    for name in some.names():
+        values, codes = some.setting(name)
+        words = {values[code] for code in set(codes)}
+        if len(words) == 1 and isinstance(next(iter(words)), (str, bool)):
+            theirs, of = others.setting(name)
+            if not words & {theirs[code] for code in set(of)}:
+                return True
+    return False
+
+
 FEWEST_VERSIONS = 3
+LONG = 10  # versions after which the newest is judged by what came since, whatever was before
 
 
 def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
@@ -91,13 +105,14 @@ def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Fin
         if all(len(values) == 1 for values in (*before, *after)):
             now = " and ".join(f"'{name}' is {new}" for name, (new,) in zip(which, after, strict=True))
             were = f"{'it was' if len(which) == 1 else 'they were'} {' and '.join(old for (old,) in before)}"
-            what = f"Since {since} {now}; up to {until} {were}"
-            way = f"what was measured before is of {count} other series, which `ignoring`={','.join(which)} compares."
+            what = f"Since {since} {now} in {count} series; up to {until} {were}"
+            way = f"these are other series, which `ignoring`={','.join(which)} compares."
         else:
             ends = f"{count} series {'ends' if count == 1 else 'end'} at {until}"
             what = f"{ends}, and others that differ in {' and '.join(map(repr, which))} alone begin at {since}"
             way = "nothing compares them; was it renamed?"
-        yield Finding("splits-history", f"{what}: {way}", HISTORY)
+        is_long_ago = max(places.values()) - begun[0].first >= LONG
+        yield Finding("splits-history", f"{what}: {way}", NONE if is_long_ago else HISTORY)
 
 
 def _values(good: Rows, side: Sequence[_Series], index: int, name: str) -> list[object]:

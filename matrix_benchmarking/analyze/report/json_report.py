@@ -148,6 +148,8 @@ class SeriesFields(_Fields):
     """It could not be told before the newest point."""
     drift: float | None
     """Of a drift, its slope: a fraction of the old level a version."""
+    may_drift: bool
+    """A line fits its points about as well as its change does."""
     p_value: _Share | None
     q_value: _Share | None
     runs_before: _Count

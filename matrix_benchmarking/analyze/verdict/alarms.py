@@ -66,7 +66,7 @@ def alarms_of(
     counted = tuple(with_levels(counted, series.values, which=lambda one: one.first in goes_on))
     known_levels = levels_known(counted, series.values)
     repairs = {
-        place: _repairs(counted, place, minimum)
+        place: _repairs(counted, place, minimum, goes_on)
         for place, one in enumerate(counted)
         if one.is_worse and one.drifts_from is None and place not in known_levels
     }
@@ -128,15 +128,18 @@ def _ids(series: Series, changes: Sequence[Change], known: Mapping[str, Known]) 
     return ids
 
 
-def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> list[int]:
-    """The places of the changes that led back from *place*, for the most part or to what isn't worth a word."""
+def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect, unsure: Collection[int] = ()) -> list[int]:
+    """The places of the changes that led back from *place*, for the most part or to what isn't worth a word.
+
+    What took it back at once did, unless it is *unsure*, by its first version: a change that followed is left out.
+    """
     change = changes[place]
     step = change.new_level - change.old_level
     allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, change.old_level))
     return [
         at
         for at, later in enumerate(changes[place + 1 :], place + 1)
-        if later.takes_back == change.first
+        if (later.takes_back == change.first and later.first not in unsure)
         or (not later.is_worse and (later.new_level - change.old_level) * math.copysign(1.0, step) <= allowed)
     ]
 

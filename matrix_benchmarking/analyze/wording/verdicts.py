@@ -20,7 +20,7 @@ from ..select.series import ALL_RUNS, KPISeries, Series
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import Alarm, Analysis, Doubt, Outcome, OverAll, SeriesVerdict, Status
 from ..verdict.sides import Judged
-from ..words import count_of, difference, is_or_are, percent, plural, series_label
+from ..words import count_of, difference, is_or_are, named, percent, plural, series_label
 
 CAUSES_NAMED = 3
 _MOST_SEEN = 10.0  # a larger change than the tenfold of the old level is as good as none
@@ -87,8 +87,7 @@ def lead(analysis: Analysis) -> list[str]:
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
     said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
-    if drifting := sum(one.may_drift for one in analysis.failing):
-        said.append(f"{drifting} may drift: a line fits about as well as a step, and since when is a guess.")
+    said += _drifting(analysis)
     said += map(_over_all, analysis.over_all)
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
@@ -97,10 +96,12 @@ def lead(analysis: Analysis) -> list[str]:
         said.append(f"{len(better)} series {is_or_are(len(better))} {how}better.")
     if earlier := len(analysis.having(Outcome.IMPROVEMENT)) - len(better):
         said.append(f"{earlier} series {is_or_are(earlier)} better since an earlier version.")
+    fixed = newly_fixed(analysis)
+    by = dict.fromkeys(alarm.fixed_by or "" for _, alarm in fixed)
     known = [
         (analysis.alarms(Status.ACKNOWLEDGED), "acknowledged"),
         (analysis.alarms(Status.RESOLVED), "resolved by hand"),
-        (newly_fixed(analysis), f"fixed by {analysis.newest}"),
+        (fixed, f"fixed by {named([*by])}"),
     ]
     said += [f"{count_of(len(alarms), 'alarm')} {words}." for alarms, words in known if alarms]
     said += _unchanged(analysis)
@@ -111,6 +112,17 @@ def lead(analysis: Analysis) -> list[str]:
         *untold_sentences(analysis),
         *_two_newest(analysis),
         *filter(None, (analysis.beside, left_out, analysis.order)),
+    ]
+
+
+def _drifting(analysis: Analysis) -> list[str]:
+    """How many of the series that are worse drift, or may: what drifts has no version that is to blame."""
+    drifts = sum(one.drift is not None for one in analysis.failing)
+    may = sum(one.may_drift for one in analysis.failing)
+    go_on = "drifts, and goes on" if drifts == 1 else "drift, and go on"
+    return [
+        *([f"{drifts} {go_on}: since when is where it began to show."] if drifts else ()),
+        *([f"{may} may drift: a line fits about as well as a step, and since when is a guess."] if may else ()),
     ]
 
 

@@ -30,6 +30,10 @@ def test_runs_that_do_not_say_within_what_they_are_compared_are_ranked_apart() -
     )
     assert (found.changes, found.runs) == (set(AnswerKind), ["run 6", "run 7", "run 8"])
     assert said("apart", runs, ("model",)) == said("apart", sweep, ("model", "length")) == []
+    for word in ("none", True):  # which has no length
+        codec = [*({**run, "codec": "zip"} for run in sweep), *({"model": "m", "codec": word} for _ in range(3))]
+        assert said("apart", codec, ("model", "length")) == []
+    assert said("apart", [{**run, "id": f"r{n}"} for n, run in enumerate(runs)], ("model", "length"))
     other = [*sweep, *({"model": "other", "users": 8} for _ in range(3))]
     assert said("apart", other, ("model", "length")) == []  # another group anyway
     assert said("apart", [*sweep, {"model": "m", "users": 8}], ("model", "length")) == []
@@ -45,24 +49,31 @@ def history(before: dict[str, Any], since: dict[str, Any], *, at: int = 4, until
 def test_a_setting_that_changed_with_a_version_splits_the_history() -> None:
     (found,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}))
     assert found.sentence == (
-        "Since 1.4 'cache' is 'on'; up to 1.3 it was 'off': what was measured before is of 2 other series, which "
-        "`ignoring`=cache compares."
+        "Since 1.4 'cache' is 'on' in 2 series; up to 1.3 it was 'off': these are other series, which `ignoring`=cache "
+        "compares."
     )
     assert found.changes == {AnswerKind.HISTORY}  # a comparison of two versions says itself in what they differ
     (new,) = said("splits-history", history({}, {"cache": "on"}))
-    assert "up to 1.3 it was (not set): what" in new.sentence
+    assert "up to 1.3 it was (not set): these" in new.sentence
     (newest,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}, at=7))
-    assert newest.sentence.startswith("Since 1.7 'cache' is 'on'; up to 1.6 it was 'off'")
+    assert newest.sentence.startswith("Since 1.7 'cache' is 'on' in 2 series; up to 1.6 it was 'off'")
     assert said("splits-history", history({"cache": "off"}, {"cache": "on"}), ignored_keys=["cache"]) == []
     assert said("splits-history", history({"cache": "off"}, {"cache": "off"})) == []
+
+
+def test_a_change_of_long_ago_is_good_to_know_and_changes_no_answer() -> None:
+    runs = history({"cache": "off"}, {"cache": "on"}, until=24)
+    runs = [{**run, "version": f"1.{int(run['version'][2:]) + 10}"} for run in runs]  # in the order of numbers
+    (found,) = said("splits-history", runs)
+    assert found.changes == frozenset()
 
 
 def test_settings_that_changed_with_one_version_are_one_finding() -> None:
     runs = history({"cuda": "12.4", "driver": 550}, {"cuda": "13.0", "driver": 580})
     (found,) = said("splits-history", runs)
     assert found.sentence == (
-        "Since 1.4 'cuda' is '13.0' and 'driver' is 580; up to 1.3 they were '12.4' and 550: what was measured before "
-        "is of 2 other series, which `ignoring`=cuda,driver compares."
+        "Since 1.4 'cuda' is '13.0' and 'driver' is 580 in 2 series; up to 1.3 they were '12.4' and 550: these are "
+        "other series, which `ignoring`=cuda,driver compares."
     )
     assert said("splits-history", runs, ignored_keys=["cuda", "driver"]) == []
 

@@ -178,6 +178,16 @@ def test_a_way_back_is_no_discovery_and_is_seen_by_less() -> None:
     assert raised([UP, DOWN], passes=[False, False]).changes == ()
 
 
+def test_what_took_a_change_back_repairs_nothing_where_a_worse_level_followed_that_is_left_out() -> None:
+    """A dip of three versions closed an alarm of +10 %, since its end was one of so many series."""
+    back, again = change(14, 110.0, 100.0, worse=False, takes_back=10), change(17, 100.0, 109.0)
+    values = [[100.0]] * 10 + [[110.0]] * 4 + [[100.0]] * 3 + [[109.0]] * 13
+    alarms = alarms_of(selected(values), [UP, back, again], NOTHING, {}, NOW, [True, True, False])
+    assert ([one.status for one in alarms.alarms], alarms.worst) == ([Status.OPEN], 0)
+    sure = alarms_of(selected(values[:17]), [UP, back], NOTHING, {}, NOW, [True, True])
+    assert ([one.status for one in sure.alarms], sure.worst) == ([Status.FIXED], None)
+
+
 def test_an_alarm_that_was_raised_stays_and_what_took_it_back_goes_with_it() -> None:
     back = change(14, 110.0, 100.0, worse=False, takes_back=10)
     assert raised([UP, back], passes=[False, False]).changes == ()
