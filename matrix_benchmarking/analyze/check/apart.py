@@ -24,7 +24,7 @@ Key = tuple[int, ...]
 def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
     """A setting within which runs are compared that some don't say, beside others that do and are else of one group."""
     names = set(good.names())
-    for name in (each for each in workload.group_keys if each in names):
+    for name in (each for each in dict.fromkeys(workload.group_keys) if each in names):
         values, codes = good.setting(name)
         said = [value is not NOT_SET for value in values]
         of_rest = keys(good, [each for each in workload.group_keys if each != name])
