@@ -262,6 +262,8 @@ def test_what_may_drift_is_counted_beside_what_is_worse() -> None:
     worse = dataclasses.replace(worse, alarms=(alarm(worse),))
     said = verdicts.lead(analysis(worse, verdict(labels={"n": 1}, may_drift=True)))
     assert "1 may drift: a line fits about as well as a step, and since when is a guess." in said
+    assert verdicts.sentence(worse).endswith("runs; it may drift.")
+    assert "drift" not in verdicts.sentence(dataclasses.replace(worse, may_drift=False))
     assert not any("drift" in one for one in verdicts.lead(analysis(dataclasses.replace(worse, may_drift=False))))
 
 
