@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analyze.wording import verdicts as wording
+from ..analyze.wording import analyses
 from ..analyze.words import plural
 from ..errors import VerdictError
 from ..plotting import catalogue, explore, pictures
@@ -45,8 +45,8 @@ def write_pages(
     for line in BestAnswer(limited(study, cfg)).verdict():
         say(line)
     if study.has_analysis and study.analysis is not None:  # a page of it was written
-        say(wording.headline(study.analysis))
-        if wording.is_untold(study.analysis):
+        say(analyses.headline(study.analysis))
+        if analyses.is_untold(study.analysis):
             say(CompareReport(catalogue.catalogue_of(study)).summary())
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER
     say(f"Reports: {first} ({files_label(written)})")

@@ -16,7 +16,7 @@ from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.wording.verdicts import headline, lead
+from ..analyze.wording.analyses import headline, lead
 from ..errors import ConfigError, VerdictError, os_reason
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer

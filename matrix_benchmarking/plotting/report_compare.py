@@ -18,7 +18,7 @@ from ..analyze.verdict.over_all import Effect
 from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
-from ..analyze.wording import ranking
+from ..analyze.wording import analyses, ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (
     UNKNOWN,
@@ -194,7 +194,7 @@ class CompareReport(Report):
             for one in told[:NAMED]
         )
         named = [bullets(sentences, len(told) - NAMED)] if told else []
-        rest = [self._sentence(switch), " ".join(wording.lead(switch.analysis))]
+        rest = [self._sentence(switch), " ".join(analyses.lead(switch.analysis))]
         hidden = html.Details([title, *doubts, *named, *map(html.P, rest)])
         failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
         lead = html.P(self._lead(switch, is_brief=True), className="lead")
@@ -219,7 +219,7 @@ class CompareReport(Report):
     def instead(self) -> str:
         """What the newest version and the one before say by themselves, where their history is too short to tell."""
         analysis = self.study.analysis if self.study.has_versions else None
-        first = None if analysis is None or not wording.is_untold(analysis) else self._usual()
+        first = None if analysis is None or not analyses.is_untold(analysis) else self._usual()
         is_one = first is not None and first.setting in self.workload.regression.comparison_keys
         is_one = is_one and first is not None and typed(first.new) == typed(self.study.order.newest)
         return f"By themselves, {self._lead(first).rstrip('.')}." if first is not None and is_one else ""

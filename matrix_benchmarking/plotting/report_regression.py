@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ..analyze.check import AnswerKind
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.wording import analyses
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural
 from ..filters import show
@@ -64,8 +65,8 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return self._nothing()
-        untold = wording.untold_sentences(analysis) if wording.is_untold(analysis) else []
-        return " ".join(filter(None, [wording.headline(analysis), *untold, CompareReport(self.catalogue).instead()]))
+        untold = analyses.untold_sentences(analysis) if analyses.is_untold(analysis) else []
+        return " ".join(filter(None, [analyses.headline(analysis), *untold, CompareReport(self.catalogue).instead()]))
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -97,7 +98,7 @@ class RegressionReport(Report):
 
     def _next(self, analysis: Analysis) -> list[Node]:
         """Where to look next: at what else differs between the newest version and the one it is judged by."""
-        if not (analysis.failing or wording.is_untold(analysis)) or (sides := judged(self.study)) is None:
+        if not (analysis.failing or analyses.is_untold(analysis)) or (sides := judged(self.study)) is None:
             return []
         usual = next((one for one in candidates(self.study, {}) if one.setting == sides.setting), None)
         chosen = {SETTING: sides.setting, OLD: show(sides.old), NEW: show(sides.new)}
@@ -178,9 +179,9 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
 
     What is known *instead*, where that can't be told, comes next.
     """
-    counted, *others = wording.lead(analysis)
+    counted, *others = analyses.lead(analysis)
     failing = analysis.failing
-    said = wording.changes(analysis, first_kpi)
+    said = analyses.changes(analysis, first_kpi)
     lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in said[:VERSIONS_NAMED]]
     lines += (
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []

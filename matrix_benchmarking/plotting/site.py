@@ -14,7 +14,7 @@ from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.wording import verdicts as wording
+from ..analyze.wording import analyses
 from ..analyze.words import plural
 from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, did_you_mean
@@ -129,7 +129,7 @@ def _what_changed(catalogue: Catalogue) -> list[Node]:
     analysis = study.analysis if study.has_versions else None
     if analysis is None:
         return []
-    if not wording.is_untold(analysis):
+    if not analyses.is_untold(analysis):
         return [regression_box(analysis, study.headline_name)]
     return [CompareReport(catalogue).box()]
 

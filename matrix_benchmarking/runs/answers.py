@@ -11,6 +11,7 @@ from ..analyze import check
 from ..analyze.best import Best, Group, Standing
 from ..analyze.report.markdown import ACCEPT, one_line, worse
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.wording import analyses
 from ..analyze.wording import ranking as wording
 from ..analyze.wording import verdicts as verdict_wording
 from ..analyze.words import plural, probability, tuning_label
@@ -111,7 +112,7 @@ class AnalysisAnswer(Printable):
     def said(self) -> Iterator[str | PrintedTable]:
         """The verdict, the series that changed or are in doubt, and what is to be known of the data."""
         analysis = self.analysis
-        first, *others = verdict_wording.lead(analysis)
+        first, *others = analyses.lead(analysis)
         for sentences in filter(None, (first, " ".join(others))):
             yield one_line(sentences, 1000)
         shown = [one for one in analysis.verdicts if verdict_wording.is_told(one)]

@@ -23,7 +23,7 @@ from ..select.labelled import Labels
 from ..select.series import SeriesPoint
 from ..verdict.alarms import causes
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
-from ..wording import verdicts
+from ..wording import analyses, verdicts
 
 FORMAT = "matbench-regression"
 VERSION = 2  # rises when something is taken away or changes its meaning; what is added doesn't raise it
@@ -229,7 +229,7 @@ def as_json(analysis: Analysis) -> Document:
         version=VERSION,
         made_at=_time(analysis.made_at),
         causes=[CauseFields.of(one, alarms=[alarm.id for alarm in one.alarms]) for one in causes(analysis)],
-        verdict=verdicts.lead(analysis),
+        verdict=analyses.lead(analysis),
         values=analysis.points,
         series=[_series(one) for one in analysis.verdicts],
         not_analysed=[NotAnalysedFields.of(one, labels=_labels(one.labels)) for one in analysis.not_analysed],

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from ...filters import visible
 from ..check.finding import SAID
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
-from ..wording import verdicts
+from ..wording import analyses, verdicts
 from ..words import is_or_are, percent, plural, probability, series_label
 
 ACCEPT = "matbench alarms ack {id} --reason …"  # how a change that is meant is accepted, where a history keeps it
@@ -129,7 +129,7 @@ def _sign(analysis: Analysis) -> str:
 
 
 def _lead(analysis: Analysis) -> str:
-    first, *others = verdicts.lead(analysis)
+    first, *others = analyses.lead(analysis)
     return " ".join([f"**{plain(first, 500)}**", *(plain(sentence) for sentence in others)])
 
 
@@ -176,7 +176,7 @@ def _better(analysis: Analysis) -> str:
 
 def _fixed(analysis: Analysis) -> str:
     items = []
-    for verdict, alarm in verdicts.newly_fixed(analysis):
+    for verdict, alarm in analyses.newly_fixed(analysis):
         by = "" if alarm.fixed_by is None else f", fixed by {code(alarm.fixed_by, 60)}"
         known = f" (alarm {code(alarm.id, 60)})" if alarm.id else ""
         items.append(f"{_title(verdict)}: worse since {code(alarm.first_bad, 60)}{by}{known}")

@@ -16,7 +16,7 @@ import yaml
 from ...filters import exact
 from ...lts.exports import escape, label_name
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
-from ..wording import verdicts
+from ..wording import analyses
 from ..words import count_of
 from .markdown import one_line
 
@@ -50,7 +50,7 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
         "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),
         "significant_performance_decrease": len(analysis.having(Outcome.REGRESSION)),
         # As MatrixBenchmarking begins it, then in our words.
-        "message": f"{begin} {over}. {did} {one_line(' '.join(verdicts.lead(analysis)), 1500)}",
+        "message": f"{begin} {over}. {did} {one_line(' '.join(analyses.lead(analysis)), 1500)}",
     }
 
 

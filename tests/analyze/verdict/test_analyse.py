@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
 from matrix_benchmarking.analyze.verdict.analyse import NOT_EVEN_A_DOUBLING, analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
-from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
@@ -197,7 +197,7 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
     assert verdicts.sentence(verdict).startswith(
         f"cost of all runs: no difference shown; {size} would have shown within 5 versions"
     )
-    assert f"No difference shown in 1; {size} would have shown within 5 versions." in verdicts.lead(analysis)
+    assert f"No difference shown in 1; {size} would have shown within 5 versions." in analyses.lead(analysis)
 
 
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
@@ -217,7 +217,7 @@ def test_where_not_even_a_doubling_would_have_shown_it_cannot_be_told(kpi: str) 
         analysis = analyse(runs)
         (verdict,) = analysis.verdicts
         assert (verdict.outcome, verdict.why) == (Outcome.CANT_TELL, NOT_EVEN_A_DOUBLING)
-        assert "Nothing is worse" not in " ".join(verdicts.lead(analysis))
+        assert "Nothing is worse" not in " ".join(analyses.lead(analysis))
 
 
 def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> None:
@@ -301,7 +301,7 @@ def test_alarms_that_begin_with_one_version_are_one_cause() -> None:
     )
     assert first.id != second.id
     assert [one.id for one in causes(analyse(list(reversed(entries))))] == [first.id, second.id]
-    assert f"2 alarms since 1.24.0 (last good 1.23.0) are one cause, {first.id}." in verdicts.lead(analysis)
+    assert f"2 alarms since 1.24.0 (last good 1.23.0) are one cause, {first.id}." in analyses.lead(analysis)
     known = known_alarms(new_events(analysis, {}))
     assert {each.id for each in chosen(known, [first.id[:6]])} == {alarm.id for alarm in first.alarms}
     said = events_of(chosen(known, [first.id], Action.ACKNOWLEDGED), Action.ACKNOWLEDGED, author="ada", now=NOW)

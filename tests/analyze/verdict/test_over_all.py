@@ -12,7 +12,7 @@ import toy_runs
 from matrix_benchmarking.analyze.report.json_report import json_report
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording import analyses
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.runs.judging import compare
 
@@ -36,11 +36,11 @@ def test_what_no_series_shows_by_itself_is_said_over_all_of_them() -> None:
     assert not analysis.having(Outcome.REGRESSION)
     (one,) = analysis.over_all
     assert (one.kpi.name, one.series, one.outcome) == ("cost", 12, Outcome.REGRESSION)
-    assert verdicts.headline(analysis) == (
+    assert analyses.headline(analysis) == (
         "None of 12 series of 1 KPI is worse by itself, and over all 1 KPI is: 1.1 against 1.0."
     )
     said = next(
-        each for each in verdicts.lead(analysis) if each.startswith("Over its 12 series together cost is worse")
+        each for each in analyses.lead(analysis) if each.startswith("Over its 12 series together cost is worse")
     )
     assert json.loads(json_report(analysis))["verdict"].count(said) == 1
     assert analysis.is_suspicious and not analysis.failed

@@ -22,7 +22,7 @@ from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Question, RunBlocks
-from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
@@ -189,7 +189,7 @@ def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_
     apart = compare(build("before", IMAGES, campaign="first"), build("after", dict.fromkeys(IMAGES, 90.0), seed=2))
     assert set(outcomes(apart).values()) == {"can't be told"}
     assert not apart.failed
-    said = " ".join(verdicts.lead(apart))
+    said = " ".join(analyses.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
     assert f"Measured one after the other, a difference may be the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
@@ -226,7 +226,7 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    assert "1 suspected to be worse: measuring both once more would tell." in verdicts.lead(alone)
+    assert "1 suspected to be worse: measuring both once more would tell." in analyses.lead(alone)
     assert "is suspected to be worse at after than at before" in verdicts.sentence(alone.verdicts[0])
 
 
@@ -296,7 +296,7 @@ def test_the_headline_counts_the_kpis_that_have_series() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
     analysis = compare_builds(old, new, workload(), asked([*old.entries, *new.entries]))
     assert analysis.kpis == ("cost", "rate")
-    assert verdicts.headline(analysis) == "Nothing is worse in 1 series of 1 KPI: after against before."
+    assert analyses.headline(analysis) == "Nothing is worse in 1 series of 1 KPI: after against before."
 
 
 @pytest.fixture
@@ -484,7 +484,7 @@ def test_that_one_side_was_always_measured_before_the_other_is_said(*, is_shuffl
 def test_a_jump_that_another_unit_explains_is_said_first(factor: float, is_said: bool) -> None:
     values = {"a": 100.0, "b": 300.0}
     old, new = build("before", values), build("after", {**values, "b": 300.0 * factor * 1.05}, seed=2)
-    (headline, second, *_) = verdicts.lead(compare(old, new))
+    (headline, second, *_) = analyses.lead(compare(old, new))
     assert "1 of 2 series" in headline or "Nothing is worse" in headline
     assert second.startswith("1 series changed 50 times or more, as another unit does: cost of b ") is is_said
 

@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
 from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.analyze.verdict.switch import switch
-from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording import analyses
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
@@ -95,7 +95,7 @@ def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -
     by_labels = compare_builds(old, new, workload, question, ignored=["image"])
     found = switch(matrix, workload, "image", *images, question)
     assert found is not None
-    assert verdicts.headline(by_labels).split(":")[0] == verdicts.headline(found.analysis).split(":")[0]
+    assert analyses.headline(by_labels).split(":")[0] == analyses.headline(found.analysis).split(":")[0]
 
     def numbers(analysis: Any) -> list[Any]:
         return sorted(
