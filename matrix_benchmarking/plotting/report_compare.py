@@ -11,7 +11,7 @@ from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import Selection, select
-from ..analyze.select.versions import in_words
+from ..analyze.select.versions import in_word
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.over_all import Effect
@@ -155,7 +155,7 @@ class CompareReport(Report):
         if brought is None and switch.setting == TREE:
             brought = frozenset({switch.new, switch.old} - {self.matrix.entries[0].settings.get(TREE)})
         new, old = (" (unofficial)" if side in (brought or ()) else "" for side in (switch.new, switch.old))
-        return f"{_side(switch, switch.new)}{new} against {in_words([switch.old])[0]}{old}{self._at(switch)}"
+        return f"{_side(switch, switch.new)}{new} against {in_word(switch.old)}{old}{self._at(switch)}"
 
     def _at(self, switch: Switch) -> str:
         """At which version, where there are several and it isn't about these."""
@@ -386,7 +386,7 @@ class CompareReport(Report):
 
 
 def _side(switch: Switch, value: Scalar) -> str:
-    (said,) = in_words([value])
+    said = in_word(value)
     return said if said != show(value) or switch.setting == SIDE else value_label(switch.setting, value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 
@@ -32,12 +33,12 @@ def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
         others = good.where(said[code] for code in codes)
         # Few are those that `missing-setting` names; and a codec without levels has none.
-        if without and not are_few(len(without), len(good)) and not _word(without, others):
+        if without and not are_few(len(without), len(good)) and not _is_told_by_a_word(without, others):
             what = f"{runs_have(without)} no '{name}', which {len(others)} {'has' if len(others) == 1 else 'have'}"
             yield Finding.of("apart", f"{what}: another group, ranked apart and compared with none of those.", without)
 
 
-def _word(some: Rows, others: Rows) -> bool:
+def _is_told_by_a_word(some: Rows, others: Rows) -> bool:
     """Whether a setting is one word in *some* runs and something else in all *others*: it may be why these differ."""
     for name in some.names():
         values, codes = some.setting(name)
@@ -129,13 +130,12 @@ def _labels(good: Rows, workload: Workload) -> list[str]:
 
 
 def _series(of_runs: Sequence[Key], versions: Sequence[int | None]) -> list[_Series]:
-    found: dict[Key, _Series] = {}
+    found: dict[Key, tuple[int, int, int]] = {}
     for run, (key, version) in enumerate(zip(of_runs, versions, strict=True)):
         if version is not None:
-            one = found.get(key) or _Series(key, version, version, run)
-            if not one.first <= version <= one.last or key not in found:
-                found[key] = _Series(key, min(one.first, version), max(one.last, version), one.run)
-    return list(found.values())
+            first, last, known = found.get(key, (version, version, run))
+            found[key] = min(first, version), max(last, version), known
+    return [_Series(key, *known) for key, known in found.items()]
 
 
 def _followed(every: Sequence[_Series]) -> Iterator[tuple[list[int], list[_Series], list[_Series]]]:
@@ -145,10 +145,16 @@ def _followed(every: Sequence[_Series]) -> Iterator[tuple[list[int], list[_Serie
     of which a value was given up for another.
     """
     newest = max((one.last for one in every), default=0)
-    for last in sorted({one.last for one in every if one.last < newest}):
-        ended = [one for one in every if one.last == last and one.last - one.first >= FEWEST_VERSIONS - 1]
-        begun = [one for one in every if one.first == last + 1 and one.last == newest]
-        if not ended or not begun:
+    ending = collections.defaultdict[int, list[_Series]](list)
+    beginning = collections.defaultdict[int, list[_Series]](list)
+    for one in every:
+        if one.last == newest:
+            beginning[one.first].append(one)
+        elif one.last - one.first >= FEWEST_VERSIONS - 1:
+            ending[one.last].append(one)
+    for last, ended in sorted(ending.items()):
+        begun = beginning.get(last + 1)
+        if not begun:
             continue
         sides = [[set(codes) for codes in zip(*(one.key for one in side), strict=True)] for side in (ended, begun)]
         changed = [place for place, (old, new) in enumerate(zip(*sides, strict=True)) if not old & new]

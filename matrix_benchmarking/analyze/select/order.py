@@ -21,7 +21,7 @@ from ...workload import Workload
 from ..words import count_of, named
 from .labelled import LabelledRun, labelled, run_id, unknown_names
 from .order_sources import Explicit, Extents, Item, Source, contradiction, declared, given, levels, of_names, of_runs
-from .versions import in_words
+from .versions import in_word, in_words
 
 _WHAT_TO_DO = (
     "name the order by `order` FILE (one version a line, the oldest first) or `order` git:DIR (a checkout), or let the "
@@ -153,7 +153,7 @@ class Order:
     def newer_said(self, key: str, versions: Sequence[object]) -> str:
         """Which one that is, and where the order is from, as a sentence; empty where nothing says it."""
         found = self.newer(key, versions)
-        return "" if found is NOT_SET else f"{self.of(key).sentence} {in_words([found])[0]} is the newer one."
+        return "" if found is NOT_SET else f"{self.of(key).sentence} {in_word(found)} is the newer one."
 
     def of(self, key: str | None) -> Placed:
         """The order of the values of a comparison key; of the runs for None.

@@ -53,6 +53,12 @@ def in_words(labels: Sequence[object]) -> list[str]:
     return [text[:length] if text in commits else text for text in texts]
 
 
+def in_word(label: object) -> str:
+    """One label as :func:`in_words` has it."""
+    (said,) = in_words([label])
+    return said
+
+
 def against(old: object, new: object) -> str:
     """``1.3.1 against 1.3.0``."""
     return " against ".join(in_words([new, old]))

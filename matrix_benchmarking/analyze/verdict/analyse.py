@@ -30,7 +30,6 @@ ONE_BLOCK = (
     "measure the newest version once more"
 )
 
-MAY_DRIFT = "a line fits it about as well as a step: if it drifts, its first bad version is a guess, and it goes on"
 BLIND = 1.0  # what would have shown, as a share of the level, from which on nothing is said to be no worse
 NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
 
@@ -259,7 +258,6 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
     return dataclasses.replace(
         base,
         outcome=outcome,
-        notes=(*base.notes, MAY_DRIFT) if may_drift else base.notes,
         effect=effect,
         difference=difference,
         old_level=change.old_level,
