@@ -233,8 +233,6 @@ def how_to_read(study: Study) -> Node:
         items.append(f"All points were measured in each of {rounds} rounds: what a round adds to all is taken out.")
     if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
-        if any(group.is_one_campaign for group in groups):
-            items.append("Within one campaign: how campaigns differ, by the machine's mood, is in no interval.")
         if any(one.point.interval and one.point.interval.is_within for group in groups for one in group.standings):
             items.append(
                 "† Within its campaigns: too little is known of how these differ, which a point that is measured in "

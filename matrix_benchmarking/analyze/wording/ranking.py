@@ -22,6 +22,7 @@ _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£"
 _NAMED = 3  # of runners-up in a sentence
 _LEAST = 0.0005  # the share of the best value below which by how much it looks too good isn't said
 NOT_IN_TURN = "Nothing says that they were measured in turn: whether it is more than the machine's mood can't be told."
+ONE_CAMPAIGN = "All runs are of one campaign: how others differ isn't in the interval."
 MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
@@ -230,17 +231,17 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     whose = variant_label(group.settings, names) if len(names) > 1 else scope(group)
     start = f"For {whose}: {claim}" if group.settings else claim
     implied = tuning_label(best.settings, group.implied_names)
+    ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     # Where points weren't measured in turn, the machine's mood is named anyway.
-    is_of_one = best.interval is not None and group.is_one_campaign and group.is_in_turn
-    known = behind(best, kpi) + (", within one campaign" if is_of_one else "")
-    ending = f" ({'; '.join(filter(None, (implied, known)))})."
-    rest = " ".join(filter(None, (_rivals(group, kpi, condition), _unlike(group, kpi), optimism(group, kpi))))
+    one = ONE_CAMPAIGN if best.interval is not None and group.is_one_campaign and group.is_in_turn else ""
+    rest = " ".join(filter(None, (_rivals(group, kpi, condition), one, _unlike(group, kpi), optimism(group, kpi))))
+    rivals = " ".join(filter(None, (_rivals_counted(group, condition), one)))
     lead, edge = (
         f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}",
         _edge(group, kpi, lost),
     )
     beyond = (further.command(group) or "") if edge and not lost else ""
-    return Verdict(lead, rest, edge, beyond, _rivals_counted(group, condition), ending)
+    return Verdict(lead, rest, edge, beyond, rivals, ending)
 
 
 def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
