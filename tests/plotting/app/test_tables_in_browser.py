@@ -66,7 +66,7 @@ def test_a_short_table_is_sorted_and_exported_with_what_it_says_once(tab: Any, a
 
 def test_a_table_that_is_too_wide_is_made_as_narrow_as_it_can_be(tab: Any, address: str) -> None:
     is_tight = "document.querySelector('.table-scroll table').classList.contains('tight')"
-    with Visit(tab, address, viewport={"width": 1700, "height": 900}) as visit:
+    with Visit(tab, address, viewport={"width": 1700, "height": 1200}) as visit:
         visit.open()
         visit.page.wait_for_selector(".table-scroll table.ready")
         box = visit.page.locator(".table-scroll").first
