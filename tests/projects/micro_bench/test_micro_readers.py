@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import statistics
 from pathlib import Path
@@ -15,6 +16,7 @@ from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.check import findings
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.moments import time_us
 from matrix_benchmarking.workload import load
 
 WORKLOAD = "projects.micro_bench.visualizations"
@@ -409,6 +411,21 @@ def test_what_google_benchmark_warns_of_is_a_doubt(tmp_path: Path) -> None:
     released = {"library_build_type": "release", "cpu_scaling_enabled": False}
     (run,) = parse(written(tmp_path, "gb2.json", {"benchmarks": rows, "context": released}))
     assert not run.warnings
+
+
+@pytest.mark.parametrize(
+    ("date", "start"),
+    [
+        ("2026-11-23T09:25:45+01:00", dt.datetime(2026, 11, 23, 8, 25, 45, tzinfo=dt.UTC)),
+        ("2016-08-02 17:44:46", None),  # releases before 1.5.3: of which zone isn't said
+        ("yesterday", None),
+        (7, None),
+    ],
+)
+def test_google_benchmark_says_when_it_ran(date: object, start: dt.datetime | None, tmp_path: Path) -> None:
+    rows = [{"name": "BM_x", "iterations": 5, "real_time": 1.0, "time_unit": "us"}]
+    (run,) = parse(written(tmp_path, "gb.json", {"benchmarks": rows, "context": {"date": date}}))
+    assert run.span_us[0] == time_us(start)
 
 
 def test_a_pattern_that_a_file_overrules_is_said_once_a_file(tmp_path: Path) -> None:

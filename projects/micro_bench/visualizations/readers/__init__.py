@@ -5,6 +5,7 @@ numbers is no better configuration, so runs with other parameters are not compar
 different things says which in ``measure``.
 """
 
+import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,15 @@ def scalar(value: object) -> Scalar:
     if isinstance(value, str) and (match := _NUMBER.fullmatch(value)):
         return float(value) if match[2] else int(value)
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def moment(text: object) -> dt.datetime | None:
+    """The time that an ISO 8601 *text* names; None if it names none, or one without a zone, which may be of any."""
+    try:
+        time = dt.datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return time if time.tzinfo is not None else None
 
 
 def number(value: object, unit: float = 1.0) -> float | None:

@@ -7,7 +7,7 @@ from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import SECONDS, number, scalar
+from . import SECONDS, moment, number, scalar
 
 _AGGREGATES = {"mean", "median", "stddev", "cv", "BigO", "RMS"}
 _DEBUG = ("library_build_type", "debug"), "the benchmark library was built for debugging: times may be too long"
@@ -22,9 +22,9 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)
     context = content.get("context") or {}
-    host = context.get("host_name")
     doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
-    rows = [row for row in content["benchmarks"] if "real_time" in row or "error_occurred" in row]
+    common = {"start": moment(context.get("date"))} | ({"doubts": doubts} if doubts else {})
+    rows = [row for row in content["benchmarks"] if row.keys() & {"real_time", "error_occurred"}]
     rows = [row for row in rows if not row.get("skipped")]  # its times are 0
     _tell_aggregates(rows)
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
@@ -37,8 +37,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         repeat = counts[run_name] = counts.get(run_name, -1) + 1
         settings = {"tool": "google-benchmark", **_named(run_name), "repeat": repeat}
         settings |= {"aggregate": "mean"} if row.get("run_type") == "aggregate" else {}
-        settings |= {"machine": host} if host else {}
-        yield f"{run_name}/{repeat}", settings, _results(row) | ({"doubts": doubts} if doubts else {})
+        settings |= {"machine": context["host_name"]} if context.get("host_name") else {}
+        yield f"{run_name}/{repeat}", settings, _results(row) | common
 
 
 def _tell_aggregates(rows: list[dict[str, Any]]) -> None:

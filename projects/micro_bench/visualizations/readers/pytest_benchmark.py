@@ -1,12 +1,11 @@
 """pytest-benchmark --benchmark-json: seconds; with --benchmark-save-data the rounds of a test are its repeats."""
 
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import number, parameters, repeats
+from . import moment, number, parameters, repeats
 
 UNVERSIONED = "unversioned"  # what it writes where there is no repository
 
@@ -19,7 +18,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)
     commit = (content.get("commit_info") or {}).get("id")
     machine = content.get("machine_info") or {}
-    end = dt.datetime.fromisoformat(content["datetime"]) if content.get("datetime") else None
+    end = moment(content.get("datetime"))
     for benchmark in content["benchmarks"]:
         stats, full_name = benchmark["stats"], benchmark["fullname"]
         settings = {"tool": "pytest-benchmark", "benchmark": full_name}
@@ -29,8 +28,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             settings["machine"] = name
         known = parameters(benchmark.get("params"), settings)
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
-        # A time without a zone may be of any: it isn't known.
-        results = {"end": end if end and end.tzinfo else None, "rounds": stats["rounds"]}
+        results = {"end": end, "rounds": stats["rounds"]}
         results |= {"python": machine.get("python_version"), "node": machine.get("node")}
         if stats.get("data"):
             yield from repeats(full_name, settings, "time", stats["data"], results)
