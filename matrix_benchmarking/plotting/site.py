@@ -147,8 +147,9 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     compared = study.best.compared
     # The script that draws them is large: not for an index beside pages without a figure.
     shown = compared[:1] if any(page.figures for page in reports) else ()
+    changed = _what_changed(catalogue)
     body: list[Node] = [
-        *_what_changed(catalogue),  # before anything else
+        *changed,  # before anything else
         verdict_box(study, [tags.P(failed)], compare=catalogue.address_of(CompareReport.name, {})),
         *(ranking_pictures(catalogue, group, is_first=True) for group in shown),
         *(variants_table(study.best, group, catalogue.href) for group in compared),
@@ -156,7 +157,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         tags.H2("Reports"),
         tags.Div(cards, className="cards"),
     ]
-    title = f"{study.workload.name}: best configuration"
+    title = f"{study.workload.name}: {'what changed, and what is best' if changed else 'best configuration'}"
     renderer = StaticHTML(pages.prefix(file))
     return Page(file, title, description="", body=renderer.render(body), figures=tuple(renderer.figures))
 

@@ -72,7 +72,7 @@ LONG = 30
 """A text of more characters may be broken into lines, but not into many."""
 ROWS_SHOWN = 500
 FEWEST_ALIKE = 3
-"""From so many rows on, what they have in common is said once above them."""
+"""From so many rows on, what they have in common is said once above them; of two their settings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,13 +150,15 @@ class Table:
     @functools.cached_property
     def constants(self) -> dict[int, str]:
         """The texts of the columns that say the same in each of several rows, by their place: said once above them."""
+        are_many = len(self.rows) >= FEWEST_ALIKE
         found = {
             place: texts[0]
             for place, column in enumerate(self.columns)
-            if (column.setting or not column.numeric) and (texts := [_plain(row[place]) for row in self.rows])
+            if (column.setting or (are_many and not column.numeric))
+            if (texts := [_plain(row[place]) for row in self.rows])[1:]
             if texts[0] and all(text == texts[0] for text in texts)
         }
-        return found if len(self.rows) >= FEWEST_ALIKE and len(found) < len(self.columns) else {}
+        return found if len(found) < len(self.columns) else {}
 
     @functools.cached_property
     def settings(self) -> list[int]:

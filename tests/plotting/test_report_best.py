@@ -79,7 +79,8 @@ def test_with_a_limit_verdict_variants_and_ranking_are_of_the_points_within(toy:
         "can&#x27;t take part (1 × p95 is unknown" in shown
     )
     ranking = shown[shown.index("All points by cost") : shown.index("Runs that take no part")]
-    assert "a 1 40.00" in ranking
+    assert "in all: image a" in ranking
+    assert "1 40.00" in ranking
     assert "20.00" not in ranking
     assert "from 40.00 USD (+100 %) at a p95 of at most 8.0 ms" in shown  # the picture is still of all points
 

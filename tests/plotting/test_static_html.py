@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.plotting.static_html import StaticHTML, escape, safe_address, script_json
+from matrix_benchmarking.plotting.tables import Column, table
 
 
 class _Reader(HTMLParser):
@@ -112,3 +113,18 @@ def test_json_in_a_script_is_still_the_same_json(text: str) -> None:
     escaped = script_json(json.dumps({"text": text}, ensure_ascii=False))
     assert json.loads(escaped) == {"text": text}
     assert "<" not in escaped
+
+
+@pytest.mark.parametrize(
+    ("rows", "title", "headings"),
+    [
+        (1, "Runs", ["image", "vus", "State", "cost"]),
+        (2, "Runs · in all: image a", ["vus", "State", "cost"]),
+        (3, "Runs · in all: image a, State done", ["vus", "cost"]),
+    ],
+)
+def test_what_is_constant_in_a_table_is_said_once_above_it(rows: int, title: str, headings: list[str]) -> None:
+    columns = [Column("image", setting=True), Column("vus", setting=True), "State", Column("cost", numeric=True)]
+    shown = table(columns, [["a", f"{row}", "done", "1.0"] for row in range(rows)], caption="Runs")
+    assert shown.title == title
+    assert re.findall(r"<span>([^<]*)</span></th>", render(shown.as_html())) == headings

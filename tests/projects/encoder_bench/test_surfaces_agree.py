@@ -354,7 +354,7 @@ def test_the_reports_of_runs_and_the_analysis_beside_them_lead_to_each_other(rel
         releases / "report" / "regression-analysis.html"
     ).read_text(encoding="utf-8")
     back = (releases / "report" / "regression" / "index.html").read_text(encoding="utf-8")
-    assert '<a href="../index.html">encoder_bench: best configuration' in back
+    assert '<a href="../index.html">encoder_bench: what changed, and what is best' in back
 
 
 def test_as_many_series_show_no_difference_on_the_terminal_as_on_the_page(releases: Path) -> None:
