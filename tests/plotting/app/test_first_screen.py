@@ -169,12 +169,12 @@ def test_at_400_pixels_values_are_seen_without_scrolling_and_no_text_of_a_figure
             assert all(is_seen for _, is_seen in found)
 
 
-@pytest.mark.parametrize("page", ["regression-analysis", "best-configuration"])
+@pytest.mark.parametrize("page", ["regression-analysis", "best-configuration", "kpi-overview", "compare"])
 def test_on_paper_a_table_has_all_its_columns(tab: Any, of_releases: str, page: str) -> None:
     widths = (
         "[...document.querySelectorAll('.table-scroll table')].filter(e => e.checkVisibility()).map(e => e.offsetWidth)"
     )
-    with Visit(tab, of_releases, viewport={"width": 794, "height": 1123}) as visit:
+    with Visit(tab, of_releases, viewport={"width": 640, "height": 1123}) as visit:
         visit.open(f"?show={page}")
         visit.see_all()
         visit.page.emulate_media(media="print")
