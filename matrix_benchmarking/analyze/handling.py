@@ -82,7 +82,7 @@ def events(
     problems = [
         f"alarm {each.id} is open already"
         if each.status is Status.OPEN
-        else f"alarm {each.id} is {standing(each, now)}: 'matbench alarms reopen' opens it again"
+        else f"alarm {each.id} is {standing(each)}: 'matbench alarms reopen' opens it again"
         for each in alarms
         if each.status in refused
     ]
@@ -132,6 +132,18 @@ def versions_of(alarm: Known, runs: Iterable[KeptRun]) -> list[object]:
     named_ones = tuple(text.split(" · ")[0].strip('"') for text in (subject.first_bad, subject.last_good))
     axes = {name for name, value in pairs if exact(value).startswith(named_ones)}  # a commit is cut there
     return list({typed(value): value for name, value in pairs if name in axes}.values())
+
+
+def is_over(alarm: Known, now: dt.datetime, runs: Iterable[KeptRun]) -> bool:
+    """Whether an acknowledgement is, by its date or by a later version of a history's *runs*.
+
+    Where nothing but an order tells which version is later, an analysis alone knows.
+    """
+    until = alarm.last.until
+    if alarm.status is not Status.ACKNOWLEDGED or until is None:
+        return False
+    others = [] if date_of(until) else [label for label in versions_of(alarm, runs) if exact(label) != until]
+    return is_expired(until, now, others)
 
 
 def not_measured_yet(until: str | None, versions: Sequence[object]) -> str:
@@ -212,24 +224,28 @@ def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     return f"{what}: {_named(alarms, kpis)}"
 
 
-def standing(alarm: Known, now: dt.datetime) -> str:
+def standing(alarm: Known, *, over: bool = False) -> str:
     """The status with what stands behind it: ``acknowledged by ann on 2026-03-01 until 1.4: known``.
 
-    Whether a version is over, only an analysis knows; a date that is over is said.
+    Args:
+        over: :func:`is_over`.
     """
     last, remark = alarm.last, f"; {alarm.remark}" if alarm.remark else ""
     if last.action is Action.RAISED:
         return _line(f"{alarm.status.value}{remark}")
     done = "reopened" if last.action is Action.REOPENED else alarm.status.value
     by = f" by {last.version}" if last.version else "" if last.action is Action.FIXED else f" by {last.author}"
-    until = f" until {last.until}" if last.until else ""
-    over = ", which is over" if is_expired(last.until, now, []) else ""
+    until = f" until {last.until}{', which is over' if over else ''}" if last.until else ""
     reason = f": {last.reason}" if last.reason else ""
-    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}{remark}")
+    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{reason}{remark}")
 
 
-def as_data(alarm: Known) -> dict[str, object]:
-    """What is known of *alarm*, as JSON has it: times as ISO 8601, levels in the unit, null for what nobody said."""
+def as_data(alarm: Known, *, over: bool = False) -> dict[str, object]:
+    """What is known of *alarm*, as JSON has it: times as ISO 8601, levels in the unit, null for what nobody said.
+
+    Args:
+        over: :func:`is_over`.
+    """
     subject, last = alarm.subject, alarm.last
     return {
         "id": alarm.id,
@@ -241,6 +257,7 @@ def as_data(alarm: Known) -> dict[str, object]:
         "author": last.author,
         "reason": last.reason,
         "until": last.until,
+        "is_over": over,
         "fixed_by": last.version if alarm.status is Status.FIXED else None,
         "events": alarm.events,
     }

@@ -10,7 +10,7 @@ import click
 
 from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
-from ..history import moment, open_history
+from ..history import Query, moment, open_history
 from ..history.alarms import Action, system_user
 from ..runs.text import PrintedColumn, PrintedTable
 from .options import Command, CommandGroup, configuration, flag, option, together
@@ -19,7 +19,7 @@ from .run import load_workload
 from .shared_options import Locate, place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from ..analyze.handling import KPIsByName
     from ..analyze.verdict.lifecycle import Known
@@ -50,13 +50,15 @@ def command() -> None:
 )
 def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
-    from ..analyze.handling import as_data
+    from ..analyze.handling import as_data, is_over
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
 
     location = locate()
     with open_history(location, writable=False) as history:
         wanted = list(known_alarms(history.alarm_events()).values())
+        now = dt.datetime.now(dt.UTC)
+        over = {one.id for one in wanted if is_over(one, now, history.runs(Query(one.subject.workload)))}
     if workload is not None:  # named as the history names it, or as other commands do
         is_there = any(each.subject.workload == workload for each in wanted)
         name = workload if is_there else load_workload(workload).name
@@ -65,10 +67,10 @@ def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) ->
     shown = [each for each in wanted if all or each.status in (Status.OPEN, Status.ACKNOWLEDGED)]
     shown.sort(key=lambda each: (order.index(each.status), -each.raised_us, each.id))
     if format == "json":
-        click.echo(json.dumps([as_data(each) for each in shown], indent=2))
+        click.echo(json.dumps([as_data(each, over=each.id in over) for each in shown], indent=2))
         return
     if shown:
-        answer_console().print(_table(shown, kpis_of(shown, workload)))
+        answer_console().print(_table(shown, kpis_of(shown, workload), over))
     hidden = len(wanted) - len(shown)
     more = f"{hidden} resolved or fixed (--all lists them)" if hidden else ""
     if not shown:
@@ -137,11 +139,10 @@ def _deal(
     location = locate()
     author = _author(author)
     chosen, notes = deal(location, action, ids, author=author, reason=reason, until=until)
-    now = dt.datetime.now(dt.UTC)
     kpis = kpis_of(chosen)
     for each in chosen:
         what = about(each.subject, kpis.get(each.subject.workload, {}))
-        say(f"{each.id} {what}: {standing(each, now)}")
+        say(f"{each.id} {what}: {standing(each)}")
     for note in notes:
         say(note)
 
@@ -169,18 +170,19 @@ def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs
     return found
 
 
-def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> PrintedTable:
+def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName], over: Collection[str] = ()) -> PrintedTable:
     from ..analyze.handling import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]
     columns = [PrintedColumn("Alarm"), *(PrintedColumn(title, folds_to=LEAST_FOLDED) for title in folding)]
     columns += [PrintedColumn("Raised"), PrintedColumn("Status", folds_to=LEAST_FOLDED)]
-    now = dt.datetime.now(dt.UTC)
     rows = []
     for each in alarms:
         subject = each.subject
         named = [each.id, *([subject.workload] if has_several else []), subject.kpi, subject.series, subject.first_bad]
         raised = f"{moment(each.raised_us):%Y-%m-%d}"
-        rows.append([*named, levels(subject, kpis.get(subject.workload, {})), raised, standing(each, now)])
+        rows.append(
+            [*named, levels(subject, kpis.get(subject.workload, {})), raised, standing(each, over=each.id in over)]
+        )
     return PrintedTable.of(columns, rows)

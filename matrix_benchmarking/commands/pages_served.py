@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import functools
 import ipaddress
 from pathlib import Path
@@ -94,8 +93,7 @@ def _deal(
     if wanted is None or (until and wanted is not Action.ACKNOWLEDGED):
         raise ConfigError("the page asked for something unknown" if wanted is None else "`until` is for acknowledging")
     alarms, notes = deal(locate(), wanted, ids, author=author, reason=reason, until=until or None, raised=raised)
-    now = dt.datetime.now(dt.UTC)
-    said = [f"{one.id} ({one.subject.kpi} of {one.subject.series}): {standing(one, now)}." for one in alarms]
+    said = [f"{one.id} ({one.subject.kpi} of {one.subject.series}): {standing(one)}." for one in alarms]
     return " ".join([*said, *notes])
 
 

@@ -60,12 +60,13 @@ def open(
         ignoring: settings that don't tell series apart, beside the workload's own, such as the name of a runner.
 
     Raises:
-        MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
+        MatbenchError: a place can't be read, there is no such workload, a name matches nothing, a price or an effect
+            is no amount, or no run is left.
     """
     # numpy and pydantic: half a second that importing matbench is not to take
     from ..history.parquet import is_export
     from ..named_cluster import read
-    from .opening import Opening, located
+    from .opening import Opening, amounts, located
     from .runs import Runs
 
     is_history = (isinstance(place, str) and "://" in place) or is_export(place)
@@ -78,7 +79,7 @@ def open(
         history=None if beside is None else functools.cache(lambda: located(beside)),
         filters=filters,
         order=order,
-        prices=prices or {},
+        prices=amounts("prices", prices),
         minimum_effects=minimum_effects or {},
         settings_from=settings_from,
         options=options or {},

@@ -289,6 +289,7 @@ class Opening:
                 raise ConfigError(sentence)
             before = effects.get(name, MinimumEffect())
             if isinstance(value, (int, float)):
+                amounts("minimum_effects", {name: value})
                 effects[name] = dataclasses.replace(before, relative=float(value))
             elif isinstance(value, MinimumEffect):
                 effects[name] = value
@@ -362,16 +363,28 @@ def located(history: str) -> Location:
     return found
 
 
+def amounts(what: str, given: Mapping[str, float] | None) -> Mapping[str, float]:
+    """What was *given* of each name.
+
+    Raises:
+        ConfigError: an amount of these isn't a finite number from 0 on.
+    """
+    for name, amount in (given or {}).items():
+        if not is_number(amount) or amount < 0:
+            raise ConfigError(f"`{what}`: of '{name}' it is {amount!r}, which is no number from 0 on")
+    return given or {}
+
+
 def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str]) -> None:
     """Raise ConfigError for a price of hardware that the settings of no run name; runs that name none may be on any."""
-    on = [settings for settings in runs if "hw_type" in settings]
-    known = {str(settings["hw_type"]) for settings in on}
-    known |= {f"{settings['vendor']}/{settings['hw_type']}" for settings in on if "vendor" in settings}
-    has_vendors = any("vendor" in settings for settings in on)
+    on = {(settings.get("vendor"), str(settings["hw_type"])) for settings in runs if "hw_type" in settings}
+    known = {hardware for _, hardware in on} | {f"{vendor}/{hardware}" for vendor, hardware in on if vendor is not None}
     for name in prices if known else ():
-        hardware = name.rpartition("/")[2].lower()
-        is_part = any(hardware in each.lower() for each in known)  # H100 of NVIDIA H100 80GB, where a workload says so
-        if name not in known and not is_part and (has_vendors or name.partition("/")[2] not in known):
+        of, _, hardware = name.rpartition("/")
+        is_part = any(  # H100 of NVIDIA H100 80GB, where a workload says so
+            hardware.lower() in each.lower() for vendor, each in on if not of or vendor is None or str(vendor) == of
+        )
+        if name not in known and not is_part:
             raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, known)}")
 
 

@@ -110,7 +110,11 @@ def test_an_acknowledgement_up_to_a_version_is_over_with_the_next_one(release: R
     assert release([12, 13], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known", "--until=1.14"]) == 0
     assert release([14], 110.0) == 0
+    assert main(["alarms"]) == 0
+    assert "is over" not in one_line(capsys.readouterr().out)
     assert release([15], 110.0) == 1
+    assert main(["alarms", "--format=json"]) == 0
+    assert [each["is_over"] for each in json.loads(capsys.readouterr().out)] == [True]
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={LAST_DAY}"]) == 0
     assert release([16], 110.0) == 0
 

@@ -121,6 +121,13 @@ def test_names_that_match_nothing_are_errors(opened: Runs, releases: str) -> Non
         runs.compare("1.2.9", "9.9.9")
     with pytest.raises(ConfigError, match="no run is on hardware"):
         mb.open(releases, workload="encoder_bench", prices={"nvidia-x": 1.0})
+    with pytest.raises(ConfigError, match="no run is on hardware 'aws/cpu-1': did you mean"):
+        mb.open(releases, workload="encoder_bench", prices={"aws/cpu-1": 1.0})
+    for amount in (-1, float("nan"), float("inf"), "3", True, None):
+        with pytest.raises(ConfigError, match=f"`prices`: of 'cpu-1' it is {amount!r}, which is no number from 0 on"):
+            mb.open(releases, workload="encoder_bench", prices={"cpu-1": amount})
+    with pytest.raises(ConfigError, match="of 'throughput' it is -1, which is no number"):
+        mb.open(releases, workload="encoder_bench", minimum_effects={"throughput": -1}).check()
     with pytest.raises(mb.MatbenchError, match="does not exist"):
         mb.open("nowhere", workload="encoder_bench")
 

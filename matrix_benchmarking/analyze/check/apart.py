@@ -10,7 +10,7 @@ from ...errors import MatbenchError
 from ...matrix import NOT_SET, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..points import keys
+from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
 from .finding import ANALYSES, NONE, AnswerKind, Finding, are_few, runs_have
@@ -123,10 +123,10 @@ def _values(good: Rows, side: Sequence[_Series], index: int, name: str) -> list[
 
 
 def _labels(good: Rows, workload: Workload) -> list[str]:
-    """The settings that tell series apart."""
+    """The settings that tell series apart: of those that are alike in all runs :func:`.keys` has no code."""
     apart = {*workload.regression.comparison_keys, *workload.regression.ignored_keys}
     of_model = workload.label_names
-    return [name for name in good.names() if name not in apart and (not of_model or name in of_model)]
+    return [name for name in varying(good) if name not in apart and (not of_model or name in of_model)]
 
 
 def _series(of_runs: Sequence[Key], versions: Sequence[int | None]) -> list[_Series]:

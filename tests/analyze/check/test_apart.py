@@ -57,6 +57,8 @@ def test_a_setting_that_changed_with_a_version_splits_the_history() -> None:
     assert "up to 1.3 it was (not set): these" in new.sentence
     (newest,) = said("splits-history", history({"cache": "off"}, {"cache": "on"}, at=7))
     assert newest.sentence.startswith("Since 1.7 'cache' is 'on' in 2 series; up to 1.6 it was 'off'")
+    named = {"area": "x", "cache": "off"}, {"area": "x", "cache": "on"}  # what is alike in all runs comes before it
+    assert said("splits-history", history(*named)) == [found]
     assert said("splits-history", history({"cache": "off"}, {"cache": "on"}), ignored_keys=["cache"]) == []
     assert said("splits-history", history({"cache": "off"}, {"cache": "off"})) == []
 

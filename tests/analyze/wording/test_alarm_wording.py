@@ -8,7 +8,7 @@ import pytest
 from history_support.alarms import event, subject
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze.handling import about, about_unjudged, about_unseen, as_data, levels, standing
+from matrix_benchmarking.analyze.handling import about, about_unjudged, about_unseen, as_data, is_over, levels, standing
 from matrix_benchmarking.analyze.verdict.alarms import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
@@ -59,14 +59,17 @@ def test_what_an_alarm_is_about_is_one_line() -> None:
         (event(1, Action.FIXED, alarm="a", version="1.3.2"), "fixed by 1.3.2 on 2026-03-01"),
         (event(1, Action.FIXED, alarm="a"), "fixed on 2026-03-01"),
         (event(1, Action.ACKNOWLEDGED, alarm="a", until="1.4"), "acknowledged by ann on 2026-03-01 until 1.4"),
-        (
-            event(1, Action.ACKNOWLEDGED, alarm="a", until="2026-02-28", reason="known"),
-            "acknowledged by ann on 2026-03-01 until 2026-02-28, which is over: known",
-        ),
     ],
 )
 def test_what_became_of_an_alarm_is_said_with_what_stands_behind_it(last: AlarmEvent, words: str) -> None:
-    assert standing(known_alarms([event(0, alarm="a"), last])["a"], NOW) == words
+    assert standing(known_alarms([event(0, alarm="a"), last])["a"]) == words
+
+
+def test_an_acknowledgement_that_is_over_says_so() -> None:
+    last = event(1, Action.ACKNOWLEDGED, alarm="a", until="2026-02-28", reason="known")
+    alarm = known_alarms([event(0, alarm="a"), last])["a"]
+    assert is_over(alarm, NOW, [])
+    assert standing(alarm, over=True) == "acknowledged by ann on 2026-03-01 until 2026-02-28, which is over: known"
 
 
 def test_alarms_that_are_over_or_unseen_are_counted_and_three_of_them_named() -> None:
@@ -107,6 +110,7 @@ def test_an_alarm_as_data_has_all_that_is_known() -> None:
         "author": "matbench",
         "reason": None,
         "until": None,
+        "is_over": False,
         "fixed_by": "1.3.2",
         "events": 2,
     }
