@@ -92,5 +92,7 @@ def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analys
         unfinished=[entry for part in parts.values() for entry in part.unfinished],
     )
     study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
-    study.findings = check.findings(left, opening.workload, opening.prices)
+    found = [one for one in check.findings(left, opening.workload, opening.prices) if one.kind != "fails-now"]
+    sides = [name for name, part in parts.items() for _ in part.entries]
+    study.findings = check.by_weight([*found, *check.lost_findings(left.entries, opening.workload, sides)])
     return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)

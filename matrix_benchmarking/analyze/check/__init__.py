@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...errors import MatbenchError
 from ...lts.read import is_of_a_payload
-from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
+from ...matrix import DID_NOT_FINISH, TREE, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..machines import among_points
@@ -272,30 +272,35 @@ def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         lost = _without_a_good_run(matrix.entries)
         gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
         yield Finding.of("failed", f"{_runs(failed)} failed and {_no_part(failed)}{gone}.", failed, NONE)
-    yield from _failed_only_here(matrix.entries, workload)
+    yield from lost_findings(matrix.entries, workload)
     if without := not_judged(matrix.entries, workload):
         yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", EVERY)
 
 
-def _failed_only_here(rows: Rows, workload: Workload) -> Iterator[Finding]:
-    """What failed in all its runs at a version at which others are good, and is good at another: no series says so."""
-    regression, is_bad = workload.regression, rows.failed()
+def lost_findings(rows: Rows, workload: Workload, sides: Sequence[object] = ()) -> Iterator[Finding]:
+    """What failed in all its runs at a version at which others are good, and is good at another: no series says so.
+
+    Runs of several directories are told apart like versions: by their setting ``tree``, or by the *sides* of *rows*.
+    """
+    is_bad, ignored = rows.failed(), workload.regression.ignored_keys
     names, which = rows.shared("names")
+    sides = sides or [None] * len(rows)
     lost: dict[tuple[object, ...], Entry] = {}
+    where = "elsewhere" if sides[:1] != [None] or TREE in rows.names() else "at other versions"
     for known in {frozenset(names[code]) for code in itertools.compress(which, is_bad)}:
-        versions = [name for name in regression.comparison_keys if name in known]
-        of_series = keys(rows, sorted(known.difference(versions, regression.ignored_keys)))
-        at = list(zip(of_series, keys(rows, versions), strict=True))
+        versions = [name for name in (*workload.regression.comparison_keys, TREE) if name in known]
+        of_series = keys(rows, sorted(known.difference(versions, ignored)))
+        at = list(zip(of_series, zip(keys(rows, versions), sides, strict=True), strict=True))
         good = {one for one, bad in zip(at, is_bad, strict=True) if not bad}
         series, judged = ({one[side] for one in good} for side in (0, 1))
         for place in itertools.compress(range(len(rows)), is_bad):
             one = at[place]
             is_there = one[0] in series and one[1] in judged and one not in good
-            if versions and is_there and frozenset(names[which[place]]) == known:
+            if is_there and frozenset(names[which[place]]) == known:
                 lost.setdefault((known, one), rows[place])
     if lost:
         first = next(iter(lost.values()))
-        what = f"All runs of {count_of(len(lost), 'point')} failed that have good ones at other versions"
+        what = f"All runs of {count_of(len(lost), 'point')} failed that have good ones {where}"
         said = f"{what}, such as '{first.name}': failed runs have no value, so that no series is worse by it."
         yield Finding.of("fails-now", said, lost.values(), ANALYSES)
 

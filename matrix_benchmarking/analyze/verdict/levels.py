@@ -30,6 +30,7 @@ LEFT = 0.25  # of a step, how much may be left
 CERTAIN = 4.0  # standard errors that the newest points have to lie from the level that they left
 FEWEST_POINTS, FEWEST_RUNS = 2, 3  # one version counts if it was run so often, else it takes two
 FEWEST_OLD = 5
+FEWEST_BEFORE = 3  # points of the level that was left, as the detector needs them
 FURTHEST = 2_000  # points of the old level, and after a change was seen: a later end the detector sees itself
 _MAD = 1.4826
 LIKELIER = 4.0  # the logarithm of how much likelier points have to be on the one level than on the other
@@ -203,7 +204,7 @@ def early_return(
     The old level begins at *begin*, the detector saw another change at *end*, and so much is the *least* that may be
     left of the step, in the KPI's unit; *is_up* is whether that led to a higher level.
     """
-    if change.first - begin < FEWEST_OLD:
+    if change.first - begin < FEWEST_BEFORE:
         return None
     begin = max(begin, change.first - FURTHEST)
     values = values[begin : min(end, change.seen + FURTHEST)]

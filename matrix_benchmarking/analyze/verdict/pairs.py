@@ -78,8 +78,10 @@ def compare_builds(
             named_sides = dataclasses.replace(series, versions=(old.name, new.name))
             pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
-            there = old.name if OLD in points else new.name
-            alone.append(not_judged(series, f"it is in {there} only"))
+            there, other = (old, new) if OLD in points else (new, old)
+            has_failed = any(_may_be_of(entry, series.labels) for entry in other.entries if entry.failed)
+            why = f"all its runs of {other.name} failed" if has_failed else f"it is in {there.name} only"
+            alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
@@ -134,6 +136,12 @@ def _places(series: Series, version: str, axis: str | None) -> tuple[int, ...]:
 
 def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
+
+
+def _may_be_of(entry: Entry, labels: Labels) -> bool:
+    """Whether no setting of *entry* says that it isn't of the series with these *labels*."""
+    settings = entry.settings
+    return all(typed(settings[name]) == typed(hashable(labels[name])) for name in labels if name in settings)
 
 
 def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way: str) -> list[NotAnalysed]:

@@ -98,7 +98,7 @@ def alarm_text(alarm: Alarm) -> str:
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_a_verdict_is_as_its_case_says(case: dict[str, Any]) -> None:
     kpi = case.get("kpi", "cost")
-    options = {name: case[name] for name in ("steps", "level", "noise") if name in case}
+    options = {name: case[name] for name in ("steps", "level", "noise", "repeats") if name in case}
     entries = history(case["versions"], kpi=kpi, **options)
     events = [event(entries, text, kpi, number) for number, text in enumerate(case.get("events", ()))]
     effects = {kpi: MinimumEffect(**case["minimum"])} if "minimum" in case else {}

@@ -106,15 +106,15 @@ def test_the_first_change_that_was_taken_back_before_the_next_is_an_episode() ->
     assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=18)]) == (14, 16)
     assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=17)]) is None
     assert episodes(values, [changes[0], change(8, 110.0, 100.0, worse=False, seen=9), changes[1]]) == (14, 16)
-    assert episodes(values[1:], [change(5, 100.0, 110.0)]) == (5, 7)  # the old level is five points
+    assert episodes(values[3:], [change(3, 100.0, 110.0)]) == (3, 5)  # the old level is three points
 
 
 def test_the_old_level_of_a_change_is_that_since_the_one_before() -> None:
     values = stays((300.0, 20), (100.0, 5), (110.0, 2), (100.0, 3))
     changes = [change(20, 300.0, 100.0, worse=False), change(25, 100.0, 110.0)]
     assert episodes(values, changes) == (25, 27)
-    short = [*values[:19], *values[20:]]
-    assert episodes(short, [change(20, 300.0, 100.0, worse=False), change(24, 100.0, 110.0)]) is None
+    short = [*values[:20], *values[23:]]
+    assert episodes(short, [change(20, 300.0, 100.0, worse=False), change(22, 100.0, 110.0)]) is None
 
 
 @pytest.mark.parametrize(("count", "found"), [(4, (6, 10)), (5, None)])

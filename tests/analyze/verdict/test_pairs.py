@@ -109,6 +109,15 @@ def test_what_is_in_one_build_only_is_named() -> None:
     ]
 
 
+def test_what_failed_in_one_build_is_not_said_to_be_in_the_other_one_only() -> None:
+    old, new = build("before", {"a": 100, "b": 10}), build("after", {"a": 100, "b": 10}, seed=2)
+    entries = [dataclasses.replace(one, exit_code=int(one.settings["image"] == "b")) for one in new.entries]
+    analysis = compare(old, Build("after", entries))
+    assert [(one.series, one.reason) for one in analysis.not_analysed if one.series] == [
+        ("b", "all its runs of after failed")
+    ]
+
+
 def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
     analysis = compare(build("torch", {"torch": 100}), build("onnx", {"onnx": 80}, seed=2), ignored=["image"])
     assert [one.outcome for one in analysis.verdicts] == [Outcome.IMPROVEMENT]

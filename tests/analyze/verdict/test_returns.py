@@ -109,12 +109,13 @@ def test_what_did_not_leave_in_the_way_of_the_change_does_not_come_back(away: fl
     assert back(QUIET, [away, away, 90.0, 90.0]) is None
 
 
-def test_it_takes_five_points_to_know_the_old_level() -> None:
+def test_it_takes_three_points_to_know_the_old_level() -> None:
+    """As many as the detector needs: what it sees begin, it may not see end."""
     after = [110.0, 110.0, 100.0, 100.0]
-    assert places(back([100.0] * 5, after)) == (8, 9)
-    assert back([100.0] * 4, after) is None
-    assert places(back([300.0, *[100.0] * 5], after, begin=2)) == (9, 10)
-    assert back([300.0, *[100.0] * 5], after, begin=3) is None
+    assert places(back([100.0] * 3, after)) == (6, 7)
+    assert back([100.0] * 2, after) is None
+    assert places(back([300.0, *[100.0] * 3], after, begin=2)) == (7, 8)
+    assert back([300.0, *[100.0] * 3], after, begin=3) is None
 
 
 def test_a_return_is_seen_after_the_change_was_and_before_the_next_one() -> None:
