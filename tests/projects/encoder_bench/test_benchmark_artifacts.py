@@ -51,6 +51,41 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
     assert run().warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("change", "doubt"),
+    [
+        (
+            {"SUMMARY": lambda content: content["metrics"]["vus_max"]["values"].update(value=4, max=4)},
+            "k6 had 4 virtual users, and the settings say 16",
+        ),
+        (
+            {"SUMMARY": lambda content: content["state"].update(testRunDurationMs=300.0)},
+            "the load took 0.3 s of the 6 s that were planned",
+        ),
+        (
+            {"SUMMARY": lambda content: content["metrics"]["http_reqs"].update(thresholds={"rate>900": {"ok": False}})},
+            "k6's threshold rate>900 of http_reqs was crossed",
+        ),
+        (
+            {"SUMMARY": lambda content: content["setup_data"].update(load_start_ms=1_700_000_000_000)},
+            "k6's load didn't begin while the run lasted: is its summary that of another run?",
+        ),
+    ],
+)
+def test_what_k6_says_of_its_load_is_held_against_what_was_planned(run, change, doubt):
+    assert doubt in run(**change).warnings
+
+
+def test_checks_that_failed_are_a_doubt_where_the_script_does_not_count_what_they_tell(run):
+    def failing(content):
+        content["metrics"]["checks"]["values"].update(passes=100, fails=20, rate=5 / 6)
+
+    assert "checks" not in doubts(run(SUMMARY=failing))
+    counters = ("sent_inputs", "answered_inputs")
+    foreign = run(SUMMARY=lambda content: [content["metrics"].pop(name) for name in counters])
+    assert foreign.warnings == ("20 of 120 checks of the k6 script failed: all answers count all the same",)
+
+
 def several(*counts: int) -> list[Answer]:
     return [Answer(vector=numpy.ones((count, 128), dtype=numpy.float32)) for count in counts]
 

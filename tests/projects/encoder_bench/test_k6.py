@@ -90,6 +90,28 @@ def test_counters_of_inputs_count_where_the_script_has_them():
     assert (summary.sent_inputs, summary.answered_inputs) == (40, 0)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_thresholds_that_were_crossed_are_those_that_k6_named(shape):
+    assert sorted(parse_summary(load("threshold_crossed", shape)).crossed) == [
+        "med<0.001 of http_req_duration{kind:good}",
+        "rate<0.05 of http_req_failed",
+    ]
+    assert parse_summary(load("mixed", shape)).crossed == []
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("run", "checks"),
+    [("mixed", (424, 2124)), ("mixed.machine_readable", (438, 2190)), ("clean", None), ("aborted", None)],
+)
+def test_checks_and_virtual_users_are_counted(run, checks, shape):
+    summary = parse_summary(load(run, shape))
+    failed, count = summary.checks
+    assert (failed, count) == checks if checks else failed == 0 < count
+    assert summary.vus_max == {"clean": 2, "aborted": None}.get(run, 4)
+    assert summary.began_s is None  # which only our own script says
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

@@ -154,6 +154,10 @@ COMPETING_CORES = 0.05
 """Share of a core from which a load generator on the server's cores is worth a warning."""
 BUSY_SHARE = 0.8
 """Share of the load generator's cores from which it may be the limit."""
+CLOCK_S = 60.0
+"""So many seconds a clock may be set within a run."""
+CUT_SHORT = 0.8
+"""Share of the planned duration below which the load was cut short."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
 _SHARES = (
@@ -175,7 +179,8 @@ def generate_lts_payload(
 ) -> types.SimpleNamespace:
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
 
-    ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95; no payload keeps it.
+    ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95, and ``of_the_load``
+    what makes the load doubtful; no payload keeps these.
     """
     inputs_per_request = _inputs_per_request(import_settings) or 1
     study = getattr(results, "study", None)
@@ -184,6 +189,7 @@ def generate_lts_payload(
         metadata=_metadata(results),
         results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
         other_latencies=_other_latencies(getattr(results, "k6", None)),
+        of_the_load=_of_the_load(results, import_settings),
     )
 
 
@@ -201,7 +207,7 @@ def warnings(lts_payload: models.Payload) -> list[str]:
         sentences.append(
             f"{as_percent(results.error_rate, digits=1)} of the inputs were not answered in the right shape"
         )
-    sentences += _load_generator_limits(results)
+    sentences += [*getattr(lts_payload, "of_the_load", ()), *_load_generator_limits(results)]
     if results.schedule_lag_p95_ms is None:  # at a rate, users wait for their turn
         sentences += [
             f"{each}: users paused, or a unit is wrong" for each in _in_flight(lts_payload, least=plausible.LAZY)
@@ -290,6 +296,31 @@ def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float |
     quantiles, (minimum, maximum) = summary.latency_quantiles_ms, summary.latency_range_ms
     names = {"median": "50", "p90": "90", "p99": "99"}
     return {"minimum": minimum, "maximum": maximum, **{name: quantiles.get(at) for name, at in names.items()}}
+
+
+def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar]) -> list[str]:
+    """In what k6 tells of its load otherwise than the settings and its record do, and what its script found wrong."""
+    summary, vus = getattr(results, "k6", None), settings.get("vus")
+    if summary is None:
+        return []
+    planned = getattr(getattr(results, "load_generator", None), "load_model", None)
+    planned_s = planned.get("duration_s") if isinstance(planned, dict) else getattr(planned, "duration_s", None)
+    said, (failed, checks) = [], summary.checks
+    if (
+        is_number(vus)
+        and summary.vus_max is not None
+        and summary.schedule_lag_p95_ms is None
+        and vus != summary.vus_max
+    ):
+        said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
+    if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
+        said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")
+    times, began_s = getattr(results, "times", None), summary.began_s
+    if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
+        said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
+    if failed and summary.answered_inputs is None:  # else the script counts what wasn't answered rightly
+        said.append(f"{failed:,} of {checks:,} checks of the k6 script failed: all answers count all the same")
+    return [*said, *(f"k6's threshold {limit} was crossed" for limit in summary.crossed)]
 
 
 def _load_generator_limits(results: models.Results) -> list[str]:

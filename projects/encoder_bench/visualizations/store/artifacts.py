@@ -38,7 +38,9 @@ def parse_summary(content: object) -> types.SimpleNamespace:
     Returns:
         Counts, a duration, and latencies of the answered requests: quantiles by percent, those that the summary holds,
         and the lowest and the highest. ``schedule_lag_p95_ms`` is how late requests of the open model were sent. None
-        is what isn't known, or wasn't counted by the script.
+        is what isn't known, or wasn't counted by the script. ``checks`` are how many failed and how many there were,
+        ``crossed`` the thresholds that were crossed, ``vus_max`` how many virtual users there were, ``began_s`` when our
+        script began the load, in seconds since the epoch.
 
     Raises:
         ValueError: it is not a k6 summary, or one of a run without HTTP requests.
@@ -72,7 +74,42 @@ def parse_summary(content: object) -> types.SimpleNamespace:
         schedule_lag_p95_ms=_statistic(metrics.get("schedule_lag"), "p(95)", "p95"),
         sent_inputs=_count(metrics, "sent_inputs") if counted else None,
         answered_inputs=_count(metrics, "answered_inputs") if counted else None,
+        vus_max=_statistic(metrics.get("vus_max"), "max", "value"),
+        checks=_checks(content, metrics),
+        crossed=_crossed(content),
+        began_s=_began_s(content),
     )
+
+
+def _began_s(content: Any) -> float | None:
+    setup_data = content.get("setup_data")
+    began_ms = _number(setup_data.get("load_start_ms")) if isinstance(setup_data, dict) else None
+    return None if began_ms is None else began_ms / 1000
+
+
+def _checks(content: Any, metrics: Mapping[str, Values]) -> tuple[int, int]:
+    """How many of the script's checks failed, and how many there were."""
+    results = content.get("results")
+    if not isinstance(results, dict):
+        failed, passed = (_statistic(metrics.get("checks"), name) or 0 for name in ("fails", "passes"))
+        return int(failed), int(failed + passed)
+    checks = results.get("checks")
+    listed = checks.get("metrics") if isinstance(checks, dict) else None
+    failing = next((one.get("values") for one in listed or () if one.get("name") == "checks_failed"), None)
+    failed, total = (_statistic(failing, name) or 0 for name in ("matches", "total"))
+    return int(failed), int(total)
+
+
+def _crossed(content: Any) -> list[str]:
+    """``p(95)<500 of http_req_duration``; an export has true for a threshold that was crossed, a summary ``ok``."""
+    metrics = content.get("metrics")
+    found = []
+    for name, metric in metrics.items() if isinstance(metrics, dict) else ():
+        thresholds = metric.get("thresholds")
+        for limit, state in thresholds.items() if isinstance(thresholds, dict) else ():
+            if state is True or (isinstance(state, dict) and state.get("ok") is False):
+                found.append(f"{limit} of {name}")
+    return found
 
 
 def _metrics(content: object) -> tuple[dict[str, Values], float | None]:
