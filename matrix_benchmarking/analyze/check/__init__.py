@@ -38,7 +38,7 @@ from .finding import (
     said_of_twins,
 )
 from .settings import label_findings, name_findings, setting_findings
-from .values import file_findings, has_many_digits, value_findings
+from .values import campaign_findings, file_findings, has_many_digits, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
@@ -61,6 +61,7 @@ def findings(
         *run_findings(matrix, workload),
         *value_findings(possible, places, workload),
         *file_findings(possible, places, workload),
+        *campaign_findings(possible, places, workload, _newest(in_order)),
         *label_findings(good, points, workload),
         *group_findings(good, workload),
         *version_findings(good, workload),
@@ -79,6 +80,18 @@ def findings(
     if any(one.kind == "copies" for one in found):  # which says it, and why
         found = [one for one in found if one.kind != "same-values"]
     return by_weight(found)
+
+
+def _newest(order: Order | None) -> list[object]:
+    """The newest version in an *order*, typed; none where there is no order."""
+    if order is None or order.axis is None:
+        return []
+    try:
+        places = order.of(order.axis).places
+    except MatbenchError:  # which another finding says
+        return []
+    last = max(places.values(), default=0)
+    return [label for label, place in places.items() if place == last]
 
 
 def by_weight(found: Iterable[Finding]) -> list[Finding]:

@@ -6,15 +6,18 @@ import collections
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ...filters import show
 from ...kpi import KPIDefinition
+from ...matrix import typed
 from ...rows import Rows
 from ...workload import Workload
+from ..blocks import blocks_of
 from ..points import keys
 from ..words import count_of, named
-from .finding import ANALYSES, EVERY, AnswerKind, Finding, are_few
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
@@ -57,6 +60,8 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
 
 
+CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2
+"""How many times as large as in another campaign the values of a point may be, and of how many runs that is asked."""
 FILES_DIFFER = 1.5
 """How many times as large as another file's the values of one may be, that are taken for repeats of one point."""
 
@@ -87,8 +92,52 @@ def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Fi
         yield Finding.of("files-differ", f"{what}, {ratio}: {way}.", good.at(itertools.chain(*differing)))
 
 
-def _is_apart(less: Sequence[float], more: Sequence[float]) -> bool:
-    return min(more) > max(less) and statistics.median(more) >= FILES_DIFFER * statistics.median(less)
+def _is_apart(less: Sequence[float], more: Sequence[float], *, times: float = FILES_DIFFER) -> bool:
+    return min(more) > max(less) and statistics.median(more) >= times * statistics.median(less)
+
+
+def campaign_findings(
+    good: Rows, points: Points, workload: Workload, newest: Collection[object] = ()
+) -> Iterator[Finding]:
+    """Points of which one campaign measured quite another value than another: one of these isn't the point's.
+
+    That changes what is said of a history where they are of its *newest* version, by typed value.
+    """
+    kpi = workload.headline
+    if kpi is None:
+        return
+    values = good.kpi(kpi.name)
+    several = list[tuple[Sequence[int], list[float]]]()
+    for places in points:
+        known = [value for place in places if (value := values[place]) is not None and value > 0]
+        if len(known) == len(places) >= 2 * FEWEST_TOGETHER:
+            several.append((places, known))
+    if not any(max(known) >= CAMPAIGNS_DIFFER * min(known) for _, known in several):
+        return  # to know the campaigns takes a while
+    blocks = blocks_of(good)
+    count, differing, versions = 0, list[Sequence[int]](), dict[tuple[str, object], object]()
+    for places, known in several:
+        of_campaigns: dict[int, list[float]] = {}
+        for place, value in zip(places, known, strict=True):
+            of_campaigns.setdefault(blocks[place].campaign, []).append(value)
+        together = sorted(
+            (each for each in of_campaigns.values() if len(each) >= FEWEST_TOGETHER), key=statistics.median
+        )
+        count += len(together) > 1
+        if any(_is_apart(*pair, times=CAMPAIGNS_DIFFER) for pair in itertools.pairwise(together)):
+            differing.append(places)
+            settings = good[places[0]].settings
+            there = (settings[key] for key in workload.regression.comparison_keys if key in settings)
+            versions |= {typed(version): version for version in there}
+    if differing:
+        at = f"At {len(differing)} of {count_of(count, 'point')} with runs of several campaigns"
+        which = f" ({named([*map(show, versions.values())])})" if versions else ""
+        changes = NONE if versions.keys().isdisjoint(newest) else frozenset({AnswerKind.HISTORY})
+        ratio = f"{kpi.name} is {CAMPAIGNS_DIFFER:g} times as high or more in one as in another"
+        way = "was it another machine, or something else that was measured?"
+        yield Finding.of(
+            "campaigns-differ", f"{at}{which}, {ratio}: {way}", good.at(itertools.chain(*differing)), changes
+        )
 
 
 def _same_values(good: Rows, points: Points) -> Iterator[Finding]:

@@ -39,8 +39,8 @@ def parse_summary(content: object) -> types.SimpleNamespace:
         Counts, a duration, and latencies of the answered requests: quantiles by percent, those that the summary holds,
         and the lowest and the highest. ``schedule_lag_p95_ms`` is how late requests of the open model were sent. None
         is what isn't known, or wasn't counted by the script. ``checks`` are how many failed and how many there were,
-        ``crossed`` the thresholds that were crossed, ``vus_max`` how many virtual users there were, ``began_s`` when our
-        script began the load, in seconds since the epoch.
+        ``crossed`` the thresholds that were crossed, ``vus_max`` how many virtual users there were, ``began_s`` when
+        our script began the load, since the epoch.
 
     Raises:
         ValueError: it is not a k6 summary, or one of a run without HTTP requests.
