@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from . import filters as _filters
-from .errors import LONGEST_REASON, shortened
+from .errors import LONGEST_REASON, MatbenchError, shortened
 from .filters import Scalar
-from .recorded import Environment, read_environment
+from .recorded import Environment, parse_environment, read_environment
 
 
 class NotSet:
@@ -161,8 +161,13 @@ class Entry:
 
     @property
     def environment(self) -> Environment:
-        """Where the test was run and how to repeat it; empty where that isn't recorded. Read at each access."""
-        return read_environment(self.location)
+        """Where the test was run and how to repeat it; empty where that isn't known. Read at each access."""
+        if self.facts is None:
+            return read_environment(self.location)
+        try:
+            return parse_environment(getattr(self.lts.metadata, "environment", None))
+        except (MatbenchError, AttributeError):  # the history is away, or its payload isn't whole
+            return Environment()
 
     @property
     def failed(self) -> bool:

@@ -77,6 +77,7 @@ SECTION_PX = 600
 Pairs = Mapping[tuple[str, str], Pair]
 """The pair of each series, by its KPI and its id."""
 _CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+_TOLD = (*_CLEAR, Outcome.SUSPECTED)
 
 
 class CompareReport(Report):
@@ -298,6 +299,11 @@ class CompareReport(Report):
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure}{behind}"
         if effect.outcome not in _CLEAR:
+            told = [one for one in effect.verdicts if one.outcome in _TOLD] if count > 1 else []
+            if told:  # what a mean over others hides
+                more = f", and {len(told) - 1} more" if told[1:] else ""
+                of = f"{kpi.name} of {told[0].name} {wording.size(told[0])}, {wording.verdict_text(told[0])}{more}"
+                moved = f"{of}; over all {count} series {moved.removeprefix(f'{kpi.name} ')}"
             return f"{what}: {moved}; {_verdict(effect)}."
         gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
         values = collections.Counter(typed(settings.get(switch.setting, NOT_SET)) for settings in gated)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from plotting_support.app_support import elements, texts
 
+import matrix_benchmarking as mb
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import Best, rank
@@ -395,6 +396,20 @@ def test_the_cards_of_the_index_say_what_their_pages_say(releases: Path, in_the_
         assert said in index, page
         assert said in page_text(report / page), page
         assert said in shown(in_the_application, f"?show={page.removesuffix('.html')}"), page
+
+
+def test_a_mean_over_all_series_does_not_hide_the_one_that_changed(releases: Path, in_the_application: Pages) -> None:
+    said = "1B_cost of batch_size 8 +7.8 % (+0.8 to +15.3 %), suspected: worse; over all 2 series +1.9 %"
+    assert said in page_text(releases / "report" / "compare.html")
+    assert said in shown(in_the_application, "?show=compare")
+
+
+def test_where_runs_of_a_history_took_place_is_what_their_payloads_say(releases: Path) -> None:
+    runs = mb.open(f"sqlite:///{releases / 'releases.db'}", workload="encoder_bench").study.runs
+    environment = next(iter(runs)).environment
+    assert environment.cpu_model == "Intel(R) Xeon(R) Processor"
+    assert environment.command is not None
+    assert environment.command.startswith("matbench benchmark examples/encoder_history.yaml ")
 
 
 def test_what_the_application_makes_when_it_is_seen_says_the_same(
