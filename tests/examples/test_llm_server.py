@@ -162,14 +162,14 @@ def test_under_aiperf_the_release_that_is_slower_is_found(
     if shutil.which("aiperf") is None:
         missing("aiperf; run `make test`, which installs it")
     content = yaml.safe_load((repository / "examples" / "llm_aiperf.yaml").read_text())
-    content["expe"]["releases"] |= {"concurrency": 8, "repeat": 2}
+    content["expe"]["releases"] |= {"concurrency": 8, "repeat": 1}
     content["target"]["process"] |= {"directory": str(repository / "examples" / "llm_server"), "cpus": ""}
     content["load"] |= {"directory": str(repository / "examples"), "cpus": "", "timeout_s": 400}  # tests run beside it
     (tmp_path / "short.yaml").write_text(yaml.safe_dump(content))
     results = tmp_path / "results"
     assert main(["benchmark", str(tmp_path / "short.yaml"), f"--results-dirname={results}", "--run"]) == 0
     matrix = store.parse_tree(load(WORKLOAD), results, options={"prices": {}})
-    assert len(matrix) == 4
+    assert len(matrix) == 2
     for entry in matrix:
         assert entry.problems == ()
         assert (entry.settings["tool"], entry.settings["concurrency"], entry.kpis["requests"]) == ("aiperf", 8, 100)
