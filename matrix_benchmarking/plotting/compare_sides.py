@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import filters
 from ..analyze.study import Study
+from ..analyze.verdict.model import Status
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
@@ -280,7 +281,8 @@ def _newest(study: Study, setting: str, values: list[Scalar], of: Iterable[Entry
     before = values[:newest]
     good = [
         value
-        for one in ([] if analysis is None else analysis.failing)
+        for one in ([] if analysis is None else analysis.verdicts)
+        if any(alarm.status in (Status.OPEN, Status.ACKNOWLEDGED) for alarm in one.alarms)  # known, it is no better
         if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
     ]
     last = min(good, key=lambda value: places.get(typed(value), len(places)), default=None)

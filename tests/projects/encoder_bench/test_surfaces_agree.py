@@ -7,6 +7,7 @@ import html
 import io
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
+from matrix_benchmarking.history import location as location_of
+from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.compare_sides import judged
+from matrix_benchmarking.runs.dealing import deal
 from matrix_benchmarking.workload import Workload, load
 
 Said = dict[str, str]
@@ -402,6 +407,20 @@ def test_a_mean_over_all_series_does_not_hide_the_one_that_changed(releases: Pat
     said = "1B_cost of batch_size 8 +7.8 % (+0.8 to +15.3 %), suspected: worse; over all 2 series +1.9 %"
     assert said in page_text(releases / "report" / "compare.html")
     assert said in shown(in_the_application, "?show=compare")
+
+
+def test_acknowledged_alarms_are_still_since_when_it_is_worse(releases: Path, tmp_path: Path) -> None:
+    """What the newest version is compared with, too: to know of it makes nothing better."""
+    copy = shutil.copy(releases / "releases.db", tmp_path / "known.db")
+    location = location_of.parse(f"sqlite:///{copy}", {})[0]
+    ids = [each["id"] for each in json.loads((releases / "alarms.json").read_text(encoding="utf-8"))]
+    found = []
+    for action in (Action.ACKNOWLEDGED, Action.RESOLVED):
+        deal(location, action, ids, author="ann", reason="known")
+        candidate = judged(mb.open(str(location), workload="encoder_bench").study)
+        assert candidate is not None
+        found.append((candidate.old, candidate.new))
+    assert found == [("1.3.0", "1.3.4"), ("1.3.3", "1.3.4")]  # the new level is the one that is wanted
 
 
 def test_where_runs_of_a_history_took_place_is_what_their_payloads_say(releases: Path) -> None:
