@@ -59,7 +59,7 @@ class ErrorReport(Report):
         damaged = [(entry, str(problem)) for entry in matrix for problem in entry.problems]
         missing = [(entry, (file,)) for entry in everything for file in entry.missing_files]
         wrong = [(entry, sentence) for entry in matrix for sentence in (*entry.implausible, *entry.harmless)]
-        warned = [(entry, sentence) for entry in matrix for sentence in entry.warnings]
+        warned = [(entry, said) for entry in matrix if not entry.failed for said in entry.warnings]
         unknown = [(entry, item) for entry in matrix for item in entry.missing_kpis.items()]
         lines = [html.P(overview(matrix), className="lead")]
         if self.workload.warnings is not None:
