@@ -7,13 +7,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
-from ...filters import show
+from ...filters import Scalar, show
 from ...matrix import NOT_SET, TREE, Entry, id_beside, typed
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
 from ..machines import between_sides, campaigns_together
 from ..pair import NEW, OLD
-from ..points import joined_warnings
+from ..points import Key, joined_warnings, key
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
@@ -72,6 +72,7 @@ def compare_builds(
     order = Order(runs, by_side, axis=BUILD)
     selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
     pairs, alone = [], []
+    lost = {build.name: _Failed([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)}
     for series in selection.series:
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
         if len(points) == 2:
@@ -79,7 +80,7 @@ def compare_builds(
             pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
             there, other = (old, new) if OLD in points else (new, old)
-            has_failed = any(_may_be_of(entry, series.labels) for entry in other.entries if entry.failed)
+            has_failed = lost[other.name].has(series.labels)
             why = f"all its runs of {other.name} failed" if has_failed else f"it is in {there.name} only"
             alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
@@ -138,10 +139,20 @@ def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
 
 
-def _may_be_of(entry: Entry, labels: Labels) -> bool:
-    """Whether no setting of *entry* says that it isn't of the series with these *labels*."""
-    settings = entry.settings
-    return all(typed(settings[name]) == typed(hashable(labels[name])) for name in labels if name in settings)
+class _Failed:
+    """The settings of failed runs."""
+
+    def __init__(self, settings: Sequence[Mapping[str, Scalar]]) -> None:
+        self._settings = settings
+        self._names = {name for each in settings for name in each}
+        self._known: dict[tuple[str, ...], set[Key]] = {}
+
+    def has(self, labels: Labels) -> bool:
+        """Whether one of them has these *labels*, as far as these are settings."""
+        names = tuple(sorted(self._names.intersection(labels)))
+        if names not in self._known:
+            self._known[names] = {key(each, names) for each in self._settings}
+        return key({name: hashable(labels[name]) for name in names}, names) in self._known[names]
 
 
 def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way: str) -> list[NotAnalysed]:
