@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..analyze.best import WIDEST, Best, Group, Standing
 from ..analyze.points import Point
 from ..analyze.study import Study
-from ..analyze.wording import analyses, ranking
+from ..analyze.wording import ranking
 from ..analyze.words import count_of, plural, tuning_label
 from ..kpi import KPIDefinition
 from ..matrix import Entry
@@ -19,7 +19,6 @@ from .controls import Control, Number, read
 from .environments import repeat_section
 from .plot_ranking import limit_picture, pictures
 from .report_errors import left_out
-from .report_regression import RegressionReport
 from .series_tables import run_links
 from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, setting_cells, setting_columns, table
 
@@ -41,7 +40,6 @@ class BestReport(Report):
             self.catalogue = dataclasses.replace(self.catalogue, study=self.study)
         best = self.study.best
         parts: list[Node] = [] if self.catalogue.is_live else [verdict_box(self.study)]
-        parts += self._got_worse()
         for place, group in enumerate(best.compared):
             parts += _heading_of(group)
             parts.append(pictures(self.catalogue, group, is_first=not place))
@@ -63,18 +61,6 @@ class BestReport(Report):
         if best.groups:
             parts.append(how_to_read(self.study))
         return parts
-
-    def _got_worse(self) -> list[Node]:
-        """What its history says of the version that is ranked, where all runs are looked at: an analysis takes long."""
-        analysis = self.study.analysis if self.study.has_versions and not self.study.filters else None
-        said = [] if analysis is None else analyses.changes(analysis, self.study.headline_name)
-        if not said:
-            return []
-        title = RegressionReport.name.removeprefix("report: ")
-        address = self.catalogue.address_of(RegressionReport.name, {})
-        link = title if address is None else html.A(title, href=address)
-        more = f" And {count_of(len(said) - 1, 'version')} more." if said[1:] else ""
-        return [html.P([f"{said[0]}{more} ", link, " says more."], className="warning")]
 
     def controls(self) -> Sequence[Control]:
         return limits(self.study)

@@ -409,13 +409,6 @@ def test_a_mean_over_all_series_does_not_hide_the_one_that_changed(releases: Pat
     assert said in shown(in_the_application, "?show=compare")
 
 
-def test_the_best_of_a_version_that_got_worse_says_so(releases: Path, in_the_application: Pages) -> None:
-    said = "batch_size 8 is worse since 1.3.1: 1B_cost +11.6 %, and 3 more KPIs. Regression analysis says more."
-    assert said in page_text(releases / "report" / "best-configuration.html")
-    assert said in shown(in_the_application, "?show=best-configuration")
-    assert said not in shown(in_the_application, "?show=best-configuration&filters=batch_size=8")
-
-
 def test_acknowledged_alarms_are_still_since_when_it_is_worse(releases: Path, tmp_path: Path) -> None:
     """What the newest version is compared with, too: to know of it makes nothing better."""
     copy = shutil.copy(releases / "releases.db", tmp_path / "known.db")
