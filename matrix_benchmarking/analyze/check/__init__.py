@@ -20,7 +20,7 @@ from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
-from .apart import ended_findings, group_findings, version_findings
+from .apart import ended_findings, group_findings, places_of, version_findings
 from .finding import (
     ANALYSES,
     EVERY,
@@ -84,12 +84,7 @@ def findings(
 
 def _newest(order: Order | None) -> list[object]:
     """The newest version in an *order*, typed; none where there is no order."""
-    if order is None or order.axis is None:
-        return []
-    try:
-        places = order.of(order.axis).places
-    except MatbenchError:  # which another finding says
-        return []
+    places = {} if order is None else places_of(order)
     last = max(places.values(), default=0)
     return [label for label, place in places.items() if place == last]
 

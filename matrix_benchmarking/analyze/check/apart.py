@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from ...errors import MatbenchError
 from ...matrix import NOT_SET, typed
@@ -85,14 +86,18 @@ class _Series:
         return tuple(code for place, code in enumerate(self.key) if place not in names)
 
 
+def places_of(order: Order) -> Mapping[Any, int]:
+    """The place of each version, typed; none where there is no order, which another finding says."""
+    try:
+        return {} if order.axis is None else order.of(order.axis).places
+    except MatbenchError:
+        return {}
+
+
 def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Finding]:
     """Settings that got another value with a version, or came up: series end there, and others begin."""
-    axis = order.axis
-    if axis is None or axis not in good.names():
-        return
-    try:
-        places = order.of(axis).places
-    except MatbenchError:  # which another finding says
+    axis, places = order.axis, places_of(order)
+    if axis is None or not places or axis not in good.names():
         return
     versions, codes = good.setting(axis)
     at = [places.get(typed(version)) for version in versions]

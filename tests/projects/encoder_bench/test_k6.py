@@ -146,3 +146,12 @@ def test_a_duration_below_zero_is_none():
     content["state"]["testRunDurationMs"] = -5.0
     with pytest.raises(ValueError, match="whose duration is below 0"):
         parse_summary(content)
+
+
+@pytest.mark.parametrize(
+    "checks", [None, 3, [], {}, {"metrics": 3}, {"metrics": [3]}, {"metrics": [{"name": "checks_failed"}]}]
+)
+def test_checks_of_another_form_are_none_and_spoil_nothing(checks):
+    content = load("mixed.machine_readable", "summary.json")
+    content["results"]["checks"] = checks
+    assert parse_summary(content).checks == (0, 0)

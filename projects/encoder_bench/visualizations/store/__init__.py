@@ -304,14 +304,10 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
     if summary is None:
         return []
     planned = getattr(getattr(results, "load_generator", None), "load_model", None)
-    planned_s = planned.get("duration_s") if isinstance(planned, dict) else getattr(planned, "duration_s", None)
+    planned_s = planned.get("duration_s") if isinstance(planned, dict) else None
     said, (failed, checks) = [], summary.checks
-    if (
-        is_number(vus)
-        and summary.vus_max is not None
-        and summary.schedule_lag_p95_ms is None
-        and vus != summary.vus_max
-    ):
+    is_closed = summary.vus_max is not None and summary.schedule_lag_p95_ms is None
+    if is_closed and is_number(vus) and vus != summary.vus_max:
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
     if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
         said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")

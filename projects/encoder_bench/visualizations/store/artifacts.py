@@ -93,11 +93,11 @@ def _checks(content: Any, metrics: Mapping[str, Values]) -> tuple[int, int]:
     if not isinstance(results, dict):
         failed, passed = (_statistic(metrics.get("checks"), name) or 0 for name in ("fails", "passes"))
         return int(failed), int(failed + passed)
-    checks = results.get("checks")
-    listed = checks.get("metrics") if isinstance(checks, dict) else None
-    failing = next((one.get("values") for one in listed or () if one.get("name") == "checks_failed"), None)
-    failed, total = (_statistic(failing, name) or 0 for name in ("matches", "total"))
-    return int(failed), int(total)
+    try:
+        failing = next(one["values"] for one in results["checks"]["metrics"] if one["name"] == "checks_failed")
+        return int(failing["matches"]), int(failing["total"])
+    except (KeyError, OverflowError, StopIteration, TypeError, ValueError):
+        return 0, 0
 
 
 def _crossed(content: Any) -> list[str]:
