@@ -66,7 +66,7 @@ class RegressionReport(Report):
         if analysis is None:
             return self._nothing()
         untold = analyses.untold_sentences(analysis) if analyses.is_untold(analysis) else []
-        return " ".join(filter(None, [analyses.headline(analysis), *untold, CompareReport(self.catalogue).instead()]))
+        return " ".join(filter(None, [CompareReport(self.catalogue).instead(), analyses.headline(analysis), *untold]))
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -177,7 +177,7 @@ def _alarms(analysis: Analysis) -> list[Node]:
 def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> Node:
     """What is worse since when, then how many series are, and what else there is to say behind a line that opens.
 
-    What is known *instead*, where that can't be told, comes next.
+    What is known *instead*, where that can't be told, comes first.
     """
     counted, *others = analyses.lead(analysis)
     failing = analysis.failing
@@ -186,8 +186,8 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     lines += (
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
     )
-    lines.append(html.P(counted, className=None if said else "lead"))
-    lines += [html.P(instead)] if instead else []
+    lines += [html.P(instead, className="lead")] if instead else []
+    lines.append(html.P(counted, className=None if lines else "lead"))
     # What may explain all of it isn't folded away.
     lines += [html.P(analysis.beside, className="warning")] if failing and analysis.beside else []
     behind: list[Node] = [bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED])] if failing else []

@@ -182,7 +182,9 @@ def size(verdict: SeriesVerdict) -> str:
     if measure is None:
         return "of unknown size"
     shown = short_size(verdict)
-    is_known = not (math.isnan(measure.low) or math.isnan(measure.high))
+    ends = measure.low, measure.high
+    anything = -math.inf if verdict.effect is None else -1.0, math.inf
+    is_known = ends != anything and not any(map(math.isnan, ends))
     return f"{shown} ({_ends(verdict, verdict.kpi, measure)})" if is_known else shown
 
 

@@ -373,23 +373,21 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     deferred = Deferred(wanted, key_of(snapshot, current))
     href = run_page.addresses(snapshot, current)
     shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg)
-    limit = limits(study)
-    if name in snapshot.reports:
-        report = shown.report(name)
-        cfg, complaints = read([*limit, *report.controls()], current.cfg)
-        view = shown.arguments(cfg, current.order)
-        made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*view))
-        elements = convert(made, deferred)
-        plots = [control for plot in report.drawn for control in plot.offered()]
+    page: Report | Plot = shown.report(name) if name in snapshot.reports else shown.plot(name)
+    limit = limits(study) if page.answers is AnswerKind.BEST else ()  # elsewhere it would change nothing
+    if isinstance(page, Report):
+        cfg, complaints = read([*limit, *page.controls()], current.cfg)
+        draw = functools.partial(page.do_plot, *shown.arguments(cfg, current.order))
+        elements = convert(problems.called(page.name, page.workload.source, draw), deferred)
+        plots = [control for plot in page.drawn for control in plot.offered()]
         complaints += read(plots, current.cfg)[1]
         heading = [html.H1(title_of(name))]
-        heading += [html.P(report.description, className="description")] if report.description else []
+        heading += [html.P(page.description, className="description")] if page.description else []
         # A report may offer other values, now that it knows what was chosen.
-        found = [*limit, *report.controls(), *plots]
+        found = [*limit, *page.controls(), *plots]
     else:
-        plot = shown.plot(name)
-        elements = convert([plot.part(shown.arguments({}, current.order))], deferred)
-        heading, found = [html.H1(name)], [*limit, *plot.offered()]
+        elements = convert([page.part(shown.arguments({}, current.order))], deferred)
+        heading, found = [html.H1(name)], [*limit, *page.offered()]
         complaints = read(found, current.cfg)[1]
     said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]
     boxes = map(problems.box, [*said, *_unknown(shown, found, current)])

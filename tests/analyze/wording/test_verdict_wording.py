@@ -61,8 +61,10 @@ def test_a_size_has_its_interval_where_it_is_known() -> None:
     in_unit = verdict(of=LATENCY, difference=Estimate(2.0, -1.0, 5.0))
     assert verdicts.size(in_unit) == "+2.00 ms (−1.00 ms to +5.00 ms)"
     assert verdicts.short_size(in_unit) == "+2.00 ms"
-    for low, high in ((math.nan, 3.0), (1.0, math.nan)):
+    for low, high in ((math.nan, 3.0), (1.0, math.nan), (-math.inf, math.inf)):
         assert verdicts.size(verdict(of=LATENCY, difference=Estimate(2.0, low, high))) == "+2.00 ms"
+    assert verdicts.size(verdict(of=LATENCY, effect=Estimate(0.058, -1.0, math.inf))) == "+5.8 %"
+    assert verdicts.size(verdict(of=LATENCY, effect=Estimate(0.5, 0.031, math.inf))) == "+50.0 % (+3.1 to +∞ %)"
     assert (verdicts.size(verdict()), verdicts.short_size(verdict())) == ("of unknown size", "unknown")
 
 
