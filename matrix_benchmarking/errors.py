@@ -123,9 +123,12 @@ def _cut(text: str, longest: int) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """The end of a sentence about an unknown *name*: the nearest candidate, else all of them, numbers by their size."""
+    """The end of a sentence about an unknown *name*: the nearest candidate, else all of them, numbers by their size.
+
+    No number is near another one.
+    """
     known = sorted(map(shortened, candidates), key=_natural)
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    nearest = [] if name.isdecimal() else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if nearest:
         return f"did you mean '{nearest[0]}'?"
     if known:

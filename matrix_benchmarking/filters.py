@@ -127,6 +127,8 @@ def check_names(filters: Filters, known: Iterable[str]) -> None:
 def check_values(filters: Filters, known: Mapping[str, Iterable[Scalar]]) -> None:
     """Raise ConfigError for a value that no test has, of the settings that are *known* with their values."""
     for name, wanted in filters.items():
+        if not wanted:
+            raise ConfigError(f"no value of {name} is given")
         there = list(known.get(name, ()))
         for value in wanted if name in known else ():
             if not any(value.matches(each) for each in there):

@@ -24,7 +24,7 @@ from .entry import (
     order,
     typed,
 )
-from .errors import ConfigError
+from .errors import ConfigError, did_you_mean
 from .filters import Filters, Scalar
 from .rows import Column, Rows
 
@@ -160,12 +160,15 @@ class Matrix:
         Args:
             series: a list of records in the payloads' results; then there is one row for each of its records, with the
                 record's fields as ``SERIES_FIELD`` besides. An entry without any has no row.
+
+        Raises:
+            ConfigError: no payload has a list of records *series*.
         """
         import pandas
 
-        per_entry: list[list[dict[str, Any]]] = [
-            [{}] if series is None else _records(entry, series) for entry in self.entries
-        ]
+        per_entry: Sequence[list[dict[str, Any]]] = [[{}]] * len(self.entries)
+        if series is not None:
+            per_entry = _records(list(self.entries), series)
         rows = [(entry, record) for entry, records in zip(self.entries, per_entry, strict=True) for record in records]
         taken = {"repeat", "exit_code", "test_uuid", "location"}
         taken.update(*(entry.kpis for entry in self.entries), *(record for _, record in rows))
@@ -224,12 +227,20 @@ def id_beside(test_uuid: str, tree: str) -> str:
     return str(uuid.uuid5(uuid.UUID(test_uuid), tree))
 
 
-def _records(entry: Entry, series: str) -> list[dict[str, Any]]:
-    """The records of one series of *entry*, whether its payload has been read from artifacts or from a file."""
-    results = entry.lts.results
-    found = results.get(series) if isinstance(results, Mapping) else getattr(results, series, None)
-    records = [record if isinstance(record, dict) else vars(record) for record in found or ()]
-    return [{f"{series}_{name}": value for name, value in record.items()} for record in records]
+def _records(entries: Sequence[Entry], series: str) -> list[list[dict[str, Any]]]:
+    """The records of one series of each entry, whether its payload has been read from artifacts or from a file."""
+    all_results = [_fields(entry.lts.results) for entry in entries]
+    lists = {name for results in all_results for name, value in results.items() if isinstance(value, list | tuple)}
+    if entries and series not in lists:
+        raise ConfigError(f"no payload has a list of records '{series}': {did_you_mean(series, lists)}")
+    return [
+        [{f"{series}_{name}": value for name, value in _fields(record).items()} for record in results.get(series) or ()]
+        for results in all_results
+    ]
+
+
+def _fields(of: Any) -> Mapping[str, Any]:
+    return of if isinstance(of, Mapping) else vars(of)
 
 
 def _encodable(value: Any) -> Any:

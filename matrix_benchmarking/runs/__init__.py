@@ -86,7 +86,7 @@ def open(
         jobs=jobs,
         cluster=None if cluster is None else read(cluster),
         headline=headline,
-        ignored=ignoring,
+        ignored=(ignoring,) if isinstance(ignoring, str) else ignoring,
         priced=tuple(prices or ()),
     )
     return Runs(opening.study())

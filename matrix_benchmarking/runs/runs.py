@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import filters as filter_language
 from .. import lts
@@ -83,8 +83,9 @@ class Runs(Printable):
         Raises:
             MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
         """
-        judging.check_kpi_filter(kpis, self.study.workload)
-        analysis = judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring)
+        names = _several(kpis)
+        judging.check_kpi_filter(names, self.study.workload)
+        analysis = judging.compare(self.study, old, new, kpi_filter=names, ignored=_several(ignoring))
         return AnalysisAnswer.of(analysis, self.study, AnswerKind.PAIR)
 
     def history(self, *kpis: str) -> AnalysisAnswer:
@@ -109,7 +110,7 @@ class Runs(Printable):
         Types count: ``8`` and ``"8"`` are different settings.
 
         Raises:
-            ConfigError: a setting, or a value, that no run has.
+            ConfigError: a setting, or a value, that no run has, or no value.
         """
         filters = {name: tuple(map(filter_language.value, _several(value))) for name, value in settings.items()}
         self.study.runs.check_values(filters)
@@ -147,8 +148,8 @@ class Runs(Printable):
         return delivered
 
 
-def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:
-    """Values of a filter; those of numpy as Python's."""
+def _several(value: Any) -> Sequence[Any]:
+    """One value, or several; those of numpy as Python's."""
     if value is None or isinstance(value, str) or not isinstance(value, Iterable):
         value = [value]
     return [getattr(one, "item", lambda one=one: one)() for one in value]

@@ -66,6 +66,26 @@ def test_values_of_numpy_select_as_pythons_do(tree: Path, workload: Workload) ->
     assert len(runs.where(n=numpy.array([1, 2]))) == 2  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (lambda runs: runs.where(n=[]), "no value of n is given"),
+        (lambda runs: runs.where(n=22), "no test has n=22: known: 0, 1, 2, 3, 8, 9"),
+        (lambda runs: runs.to_dataframe("curve"), "no payload has a list of records 'curve': none is known"),
+        (lambda runs: runs.compare("1", "2", kpis="spee"), "no KPI 'spee': did you mean 'speed'"),
+    ],
+)
+def test_what_matches_nothing_is_a_mistake(
+    asked: Callable[[mb.Runs], object], sentence: str, tree: Path, workload: Workload
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        asked(mb.open(tree, workload=workload))
+
+
+def test_one_name_is_as_good_as_a_list_of_one(tree: Path, workload: Workload) -> None:
+    assert mb.open(tree, workload=workload, ignoring="n").study.workload.regression.ignored_keys[-1] == "n"
+
+
 def test_a_group_of_one_point_says_which_it_is(tree: Path, workload: Workload) -> None:
     assert "bench" in str(mb.open(tree, workload=workload).best()).split("One point each")[1]
 

@@ -1,4 +1,4 @@
-"""What an address chooses: a limit holds on every page that says what is best, and a choice that matches nothing is a mistake."""
+"""What an address chooses: a limit holds where it says what is best, and a choice that matches nothing is a mistake."""
 
 from __future__ import annotations
 
