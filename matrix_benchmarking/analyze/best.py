@@ -20,7 +20,7 @@ from ..rows import Rows
 from ..workload import Workload
 from . import intervals
 from .blocks import Block, blocks_of
-from .intervals import Interval, Scale
+from .intervals import WIDEST, Interval, Scale
 from .points import Bounded, Excluded, ExclusionCause, Key, Point, key, keys, part, ranks, select, sharing, varying
 from .select.newest import Newest, of_newest
 from .words import count_of
@@ -28,10 +28,6 @@ from .words import count_of
 if TYPE_CHECKING:
     from .best_of import Estimates
     from .select.order import Order
-
-# An interval of which one end is more than so many times the other says nothing; of differences, one that is wider than
-# so many times the largest value.
-WIDEST = 100.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

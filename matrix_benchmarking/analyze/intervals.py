@@ -18,6 +18,11 @@ class Scale(enum.Enum):
     DIFFERENCE = "difference"
 
 
+WIDEST = 100.0
+"""An interval of which one end is more than so many times the other says nothing; of differences, one that is wider
+than so many times the largest value."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sample:
     """The repeats of one point: how many, their mean, and their standard deviation (None for one run)."""

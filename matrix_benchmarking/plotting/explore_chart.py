@@ -60,14 +60,23 @@ class Mark:
 
 
 def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """The mean of the repeats of a point and Student's 95 % interval; its ends are None for one value."""
+    """The mean of the repeats of a point and Student's 95 % interval, of values of one sign on the ratio scale.
+
+    Its ends are None for one value, and where one is so many times the other that it says nothing.
+    """
     sample = intervals.summarise(values)
     if sample.deviation is None:
         return sample.mean, None, None
     from scipy import special
 
     reach = float(special.stdtrit(sample.runs - 1, CONFIDENCE)) * sample.deviation / math.sqrt(sample.runs)
-    return sample.mean, sample.mean - reach, sample.mean + reach
+    if intervals.scale_of(intervals.sign_of(values) * value for value in values) is not intervals.Scale.RATIO:
+        return sample.mean, sample.mean - reach, sample.mean + reach
+    ratio = math.exp(min(reach / abs(sample.mean), intervals.WIDEST))
+    if ratio**2 > intervals.WIDEST:
+        return sample.mean, None, None
+    low, high = sorted((sample.mean / ratio, sample.mean * ratio))
+    return sample.mean, low, high
 
 
 def explore_figure(

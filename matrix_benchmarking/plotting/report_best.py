@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from ..analyze.best import WIDEST, Best, Group, Standing
+from ..analyze.best import Best, Group, Standing
+from ..analyze.intervals import WIDEST
 from ..analyze.points import Point
 from ..analyze.study import Study
 from ..analyze.wording import ranking

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.explore import ExploreReport
+from matrix_benchmarking.plotting.explore_chart import mean_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
 
@@ -79,9 +81,22 @@ def test_the_suggestion_is_the_headline_over_the_setting_of_most_values_by_varia
     assert figure.data[0].mode == "lines+markers"
     mean, reach = 11.0, 4.302652729911275 / 3**0.5
     assert figure.data[0].y[0] == pytest.approx(mean)
-    assert figure.data[0].error_y.array[0] == pytest.approx(reach)
+    assert figure.data[0].error_y.array[0] == pytest.approx(mean * math.exp(reach / mean) - mean)
     assert "Lowest cost of 6 points: 3.50 USD at image a, vus 4." in said
     assert "runs = mb.open(&#x27;results&#x27;, workload=&#x27;toy&#x27;)" in said
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_interval_stays_on_the_side_of_its_values_and_one_that_says_nothing_is_none(sign: int) -> None:
+    mean, *ends = mean_of([sign * value for value in (1.0, 1.0, 7.0)])
+    assert mean == 3.0 * sign
+    assert ends == [None, None]
+    _, low, high = mean_of([sign * value for value in (1.0, 1.5, 2.0)])
+    assert low is not None and high is not None
+    assert 0 < sign * low < sign * high if sign > 0 else low < high < 0
+    assert low * high == pytest.approx(1.5**2)
+    reach = 4.302652729911275 / 3**0.5
+    assert mean_of([0.0, 1.0, 2.0]) == pytest.approx((1.0, 1.0 - reach, 1.0 + reach))
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ class PriceDial(Plot):
     name: ClassVar[str] = "Price dial"
     how_to_read: ClassVar[str] = (
         "Each bar is a variant at the load at which it is cheapest. Drag the slider to the price of an hour of one GPU "
-        "of the chosen hardware; others keep theirs. A variant without a price has no bar."
+        "of the chosen hardware; others keep theirs, and have no bar where none is known."
     )
     kpis = ("output_tokens_per_s_per_gpu", "total_tokens_per_s_per_gpu", "1M_output_cost", *ENERGIES)
 
