@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..filters import show
+from .. import filters as filter_language
+from ..analyze.words import count_of
+from ..errors import MatbenchError
+from ..filters import Value, show
 from ..matrix import NOT_SET, Entry
 from ..recorded import Environment
 from .tables import Node, Row, command, html, table
@@ -16,6 +21,7 @@ if TYPE_CHECKING:
 MOST_NAMED = 8
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
+_FILTERS = "--filters="
 _TITLES = {"cpu": "CPU", "cores": "Cores", "gpus": "GPUs", "kernel": "Kernel", "power": "Power limit of the GPUs"}
 
 
@@ -31,10 +37,12 @@ def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it
     if not known:
         return []
     parts: list[Node] = [html.H2(title)]
-    found = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
-    if found is not None:
-        link = html.A(found[0].name, href=href(found[0]))
-        parts += [html.P(["This repeats ", link, ":"]), command(found[1]), html.P(HOW_TO_REPEAT, className="note")]
+    of = [entry for entry, each in zip(entries, environments, strict=True) if each.command]
+    if of:
+        link = html.A(of[0].name, href=href(of[0]))
+        more = f" and {count_of(len(of) - 1, 'repeat')} of it:" if len(of) > 1 else ":"
+        parts += [html.P(["This repeats ", link, more]), *map(command, repeating(known))]
+        parts.append(html.P(HOW_TO_REPEAT, className="note"))
     parts.append(html.P(f"Measured on {circumstances(known)}."))
     return parts
 
@@ -60,7 +68,32 @@ def recorded(environment: Environment) -> dict[str, str]:
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 
 
-def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, dict[str, str]]) -> list[Node]:
+def repeating(environments: Iterable[Environment]) -> list[str]:
+    """The command lines that repeat these runs, one for all that differ in the values of their filters alone.
+
+    It has all their values, so that it may repeat points beside theirs.
+    """
+    lines: list[str] = []
+    merged: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, dict[Value, None]]] = {}
+    for line in dict.fromkeys(each.command for each in environments if each.command):
+        try:
+            words = shlex.split(line)
+            text = ",".join(word.removeprefix(_FILTERS) for word in words if word.startswith(_FILTERS))
+            filters = filter_language.parse(text)
+        except (ValueError, MatbenchError):  # anybody may have written it
+            lines.append(line)
+            continue
+        others = tuple(word for word in words if not word.startswith(_FILTERS))
+        values = merged.setdefault((others, tuple(filters)), {name: {} for name in filters})
+        for name, wanted in filters.items():
+            values[name].update(dict.fromkeys(wanted))
+    for (others, _), values in merged.items():
+        chosen = filter_language.written({name: tuple(wanted) for name, wanted in values.items()})
+        lines.append(shlex.join([*others, *([f"{_FILTERS}{chosen}"] if chosen else [])]))
+    return lines
+
+
+def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, Environment]) -> list[Node]:
     """A table of what differs, or the sentence that one side isn't recorded; *read* keeps what was recorded of runs."""
     before, after = _values(old[:MOST_READ], read), _values(new[:MOST_READ], read)
     if not before and not after:
@@ -92,20 +125,32 @@ def settings_difference(old: Sequence[Entry], new: Sequence[Entry], also: Mappin
     return [table(["Setting", "Old runs", "New runs"], rows, caption="The settings differ")] if rows else []
 
 
-def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]]) -> list[Node]:
-    """The command that repeats a run of each side, where it was recorded."""
+def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]], read: dict[int, Environment]) -> list[Node]:
+    """The commands that repeat the runs of each side, as far as they were recorded; one for both where there can be."""
+    of_each = [[*_read(side[:MOST_READ], read)] for side in sides]
     found: list[Node] = []
-    for name, side in zip(names, sides, strict=True):
-        said = next((one for run in side[:MOST_READ] if (one := run.environment.command)), None)
-        found += [html.P(f"Repeat {name}:"), command(said)] if said else []
+    for name, environments in zip(names, of_each, strict=True):
+        lines = repeating(environments)
+        found += [html.P(f"Repeat {name}:"), *map(command, lines[:MOST_NAMED])] if lines else []
+        if len(lines) > MOST_NAMED:
+            found.append(html.P(f"And {len(lines) - MOST_NAMED} more, at the runs.", className="note"))
+    of_both = repeating(itertools.chain.from_iterable(of_each))
+    if len(of_both) == 1 and all(map(repeating, of_each)):
+        together = html.P("Repeat both in one campaign, which tells more than one after the other:")
+        found = [together, command(*of_both), html.Details([html.Summary("Each by itself"), *found])]
     return found
 
 
-def _values(entries: Iterable[Entry], read: dict[int, dict[str, str]]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+def _read(entries: Iterable[Entry], read: dict[int, Environment]) -> Iterator[Environment]:
     for entry in entries:
         if id(entry) not in read:
-            read[id(entry)] = recorded(entry.environment)
-        for name, value in read[id(entry)].items():
+            read[id(entry)] = entry.environment
+        yield read[id(entry)]
+
+
+def _values(entries: Iterable[Entry], read: dict[int, Environment]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for environment in _read(entries, read):
+        for name, value in recorded(environment).items():
             found.setdefault(name, set()).add(value)
     return found

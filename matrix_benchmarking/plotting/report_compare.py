@@ -32,6 +32,7 @@ from ..analyze.words import count_of, is_or_are, named, plural, series_label, va
 from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
+from ..recorded import Environment
 from . import compare_charts
 from .base import Report, View
 from .compare_sides import (
@@ -93,7 +94,7 @@ class CompareReport(Report):
         super().__init__(catalogue)
         self._setting: str | None = None
         self._shown: Candidate | None = None
-        self._environments: dict[int, dict[str, str]] = {}
+        self._environments: dict[int, Environment] = {}
         self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
         self._unofficial: frozenset[Scalar] | None = None  # trees that somebody brought; but the first unless given
 
@@ -353,7 +354,7 @@ class CompareReport(Report):
         also = self._also.get((switch.setting, switch.old, switch.new), {})
         parts += settings_difference(list(old.values()), list(new.values()), also)
         parts += environment_difference(list(old.values()), list(new.values()), self._environments)
-        parts += repeat_commands(sides, (list(old.values()), list(new.values())))
+        parts += repeat_commands(sides, (list(old.values()), list(new.values())), self._environments)
         parts.append(_effects_table(switch))
         written = [
             html.Summary("As Markdown, for a pull request"),

@@ -16,7 +16,9 @@ from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.environments import repeating
 from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.recorded import Environment
 from matrix_benchmarking.workload import BaseStore, Gate, MinimumEffect, RegressionKeys, Workload
 
 
@@ -272,6 +274,37 @@ def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: W
     assert "<td>GPUs</td><td>not recorded</td><td>&lt;L4&gt;</td>" in shown
     assert "<td>k6</td>" not in shown
     assert "The environment of the new runs isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
+
+    run = "matbench benchmark it.yaml --run --expe-to-run="
+    for names, is_one in (("xx", True), ("xy", False)):
+        sides = [
+            recorded(image, command=f"{run}{name} --filters=image={image},repeat=0")
+            for image, name in zip("ab", names, strict=True)
+        ]
+        shown = page(toy, *sides[0], *sides[1])
+        assert ("Repeat both in one campaign" in shown) == is_one
+        assert (f"{run}x --filters=image=a:b,repeat=0" in shown) == is_one
+        assert "Repeat image a:" in shown or "Repeat a:" in shown
+
+
+def test_the_runs_of_a_side_are_repeated_by_as_few_commands_as_can_be() -> None:
+    def lines(*commands: str | None) -> list[str]:
+        return repeating(Environment(command=one) for one in commands)
+
+    run = "matbench benchmark 'my file.yaml' --run --expe-to-run="
+    one, other, both = (
+        f"{run}a '--filters=image=\"x\\:y\",vus={vus},repeat={repeat}'"
+        for vus, repeat in (("1", "0"), ("8", "2"), ("1:8", "0:2"))
+    )
+    assert lines(one, None, other, one) == [both]
+    assert lines(one) == [one]
+    assert lines(one, f"{run}b --filters=vus=1", f"{run}b", f"{run}b --filters=vus=2") == [
+        one,
+        f"{run}b --filters=vus=1:2",
+        f"{run}b",
+    ]
+    assert lines("make 'it", one, f"{run}a --filters=vus") == ["make 'it", f"{run}a --filters=vus", one]
+    assert lines(None) == []
 
 
 @pytest.mark.parametrize(
