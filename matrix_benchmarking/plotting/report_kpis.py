@@ -55,11 +55,17 @@ class KPIReport(Report):
         if not len(self.matrix):
             return [html.P("There is no finished test.")]
         parts: list[Node] = []
-        for common, points in self._groups():
+        groups = self._groups()
+        alone = [points[0] for _, points in groups if len(points) == 1] if len(groups) > 1 else []
+        for common, points in groups:
+            if alone and len(points) == 1:
+                continue
             said = ", ".join(filter(None, [self._version(points), self._label(common)]))
             scope = f": {said}" if said else ""
             parts += [html.H2(f"KPIs{scope}"), *self._picture(common), self._kpis(points)]
-            parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
+            parts += [html.H2(f"Values at each point{scope}"), self._values(points, are_groups=False)]
+        if alone:
+            parts += [html.H2("Groups of one point"), self._values(alone, are_groups=True)]
         note = (
             "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
             "missing where there is one run. Failed tests, and those with values that can't be, take no part; best, "
@@ -161,8 +167,10 @@ class KPIReport(Report):
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)
         return [kpi_cell(kpi, best), *others, Cell(where)]
 
-    def _values(self, points: Points) -> Node:
-        names = [name for name in varying(runs[0].settings for runs in points) if name not in self.workload.group_keys]
+    def _values(self, points: Points, *, are_groups: bool) -> Node:
+        """A table with a row a point, told apart by the settings of its group, or by those within one group."""
+        keys = self.workload.group_keys
+        names = [name for name in varying(runs[0].settings for runs in points) if (name in keys) == are_groups]
         kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
         columns: Columns = [
             *setting_columns(names, [runs[0].settings for runs in points]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.plot_kpis import KPISpreads, spreads_of
+from matrix_benchmarking.plotting.static_html import StaticHTML
 
 
 def drawn(*runs: dict[str, Any]) -> tuple[Any, str]:
@@ -60,3 +63,25 @@ def test_a_kpi_that_the_winner_lacks_is_drawn_without_its_star() -> None:
     figure, _ = drawn({"size": 1, "cost": 10.0}, *RUNS[1:])
     assert list(figure.layout.yaxis.ticktext) == ["cost", "rate", "memory"]
     assert list(figure.data[2].y) == [0]
+
+
+def test_groups_of_one_point_are_the_rows_of_one_table() -> None:
+    def shown(*benches: str) -> str:
+        runs = [{**run, "bench": bench} for run, bench in zip([*RUNS, *RUNS], benches, strict=False)]
+        entries = Matrix([toy_runs.entry(run, number) for number, run in enumerate(runs)])
+        found = catalogue_of(Study(entries, dataclasses.replace(toy_runs.workload(), group_keys=("bench",))))
+        return StaticHTML().render(found.report("KPI overview").do_plot(*found.arguments()))
+
+    page = shown("sort", "sort", "join", "merge")
+    assert re.findall("<h2[^>]*>(.*?) <a", page) == [
+        "KPIs: bench sort",
+        "Values at each point: bench sort",
+        "Groups of one point",
+    ]
+    _, alone = page.split("Groups of one point")
+    assert [re.search(f"<td[^>]*>{bench}</td>", alone) is not None for bench in ("sort", "join", "merge")] == [
+        False,
+        True,
+        True,
+    ]
+    assert "Groups of one point" not in shown("sort")  # nothing stands beside it
