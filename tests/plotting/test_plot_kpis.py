@@ -78,7 +78,7 @@ def test_groups_of_one_point_are_the_rows_of_one_table() -> None:
         "Values at each point: bench sort",
         "Groups of one point",
     ]
-    _, alone = page.split("Groups of one point")
+    alone = page[page.rindex("Groups of one point") :]
     assert [re.search(f"<td[^>]*>{bench}</td>", alone) is not None for bench in ("sort", "join", "merge")] == [
         False,
         True,
