@@ -61,9 +61,9 @@ class Step:
 
     @functools.cached_property
     def best_at(self) -> list[int]:
-        """The concurrencies at which the runs were best, the most frequent first."""
+        """The concurrencies at which the runs were best, the most frequent first, then that of the highest mean."""
         at = collections.Counter(int(run.kpis["best_concurrency"]) for run in self.runs if BEST in run.kpis)
-        return sorted(at, key=lambda concurrency: (-at[concurrency], concurrency))
+        return sorted(at, key=lambda concurrency: (-at[concurrency], -self.throughput(concurrency).mean, concurrency))
 
     def throughput(self, concurrency: int) -> Sample:
         """Mean and spread over the runs."""

@@ -17,6 +17,7 @@ from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
+from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import Workload, load
 from projects.serving_bench.visualizations.steps import changes, steps
 
@@ -86,6 +87,16 @@ def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: M
     for answer in answers:
         assert said in answer
         assert behind in answer
+
+
+def test_pages_say_the_same_of_where_a_curve_is_highest(matrix: Matrix, workload: Workload) -> None:
+    found = catalogue_of(Study(matrix, workload))
+
+    def text(report: str) -> str:
+        return StaticHTML().render(found.report(report).do_plot(*found.arguments()))
+
+    assert "4 of 6 curves have their highest point at the most clients" in text("Serving throughput")
+    assert text("Bottleneck").count("(concurrency 32: CPU") == 4
 
 
 def test_the_sample_is_small_and_names_no_machine(sample: Path) -> None:
