@@ -175,7 +175,7 @@ class CompareReport(Report):
             return html.Div([html.P(self._sentence(switch)), *doubts, *self._section(switch)])
 
         section = Part(self.name, made, SECTION_PX)
-        return html.Details([html.Summary(self._lead(switch)), section])
+        return html.Details([html.Summary(self._lead(switch)), section], className="apart")
 
     def _verdict(self, switch: Switch) -> Node:
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
@@ -360,7 +360,7 @@ class CompareReport(Report):
             html.Summary("As Markdown, for a pull request"),
             command(markdown(switch.analysis, self._sentence(switch))),
         ]
-        return [*parts, html.Details(written)]
+        return [*parts, html.Details(written, className="apart")]  # which is printed if somebody has opened it
 
     def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:
         pair = pairs[verdict.kpi.name, verdict.id]

@@ -75,6 +75,14 @@ def test_on_paper_figures_are_no_wider_than_the_paper_and_afterwards_as_before(b
         assert max(figures.evaluate_all(measure)) == max(before) > 681
 
 
+def test_on_paper_all_is_open_but_what_stands_by_itself_is_as_the_reader_has_it(browser: Any, pages: Path) -> None:
+    states = "all => all.map(one => [one.classList.contains('apart'), one.open])"
+    with Visit(browser, pages / "compare.html") as visit:
+        visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        found = visit.page.locator("main details").evaluate_all(states)
+    assert {(is_apart, is_open) for is_apart, is_open in found} == {(True, False), (False, True)}
+
+
 def test_a_script_that_found_its_way_into_a_page_would_be_refused(browser: Any, pages: Path) -> None:
     page = pages / "index.html"
     text = page.read_text(encoding="utf-8").replace("<main", "<script>document.title = 'run'</script><main")

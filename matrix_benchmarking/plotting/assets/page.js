@@ -89,7 +89,7 @@
 
   function print(printing) {
     document.documentElement.classList.toggle("printing", printing);
-    for (const details of document.querySelectorAll("details")) {
+    for (const details of document.querySelectorAll("details:not(.apart)")) {
       if (printing) details.dataset.wasOpen = details.open;
       details.open = printing || details.dataset.wasOpen === "true";
     }
