@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_runs
 from plotting_support.inspection import barriers, leads_nowhere_else
 from plotting_support.visit import Visit, walk
 
@@ -75,11 +76,18 @@ def test_on_paper_figures_are_no_wider_than_the_paper_and_afterwards_as_before(b
         assert max(figures.evaluate_all(measure)) == max(before) > 681
 
 
-def test_on_paper_all_is_open_but_what_stands_by_itself_is_as_the_reader_has_it(browser: Any, pages: Path) -> None:
+def test_on_paper_all_is_open_but_what_stands_by_itself_is_as_the_reader_has_it(browser: Any, tmp_path: Path) -> None:
+    runs = [
+        {"image": image, "cost": cost + at, "day": None}
+        for image, cost in (("a", 5), ("b", 9), ("c", 7))
+        for at in (0, 1)
+    ]
+    study = Study(Matrix([toy_runs.entry(run, at) for at, run in enumerate(runs)]), toy_runs.workload())
+    site.write_site(study, tmp_path, ["Compare"])
     states = "all => all.map(one => [one.classList.contains('apart'), one.open])"
-    with Visit(browser, pages / "compare.html") as visit:
+    with Visit(browser, tmp_path / "compare.html") as visit:
         visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        found = visit.page.locator("main details").evaluate_all(states)
+        found = visit.page.locator("details").evaluate_all(states)
     assert {(is_apart, is_open) for is_apart, is_open in found} == {(True, False), (False, True)}
 
 
