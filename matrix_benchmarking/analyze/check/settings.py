@@ -19,10 +19,11 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
-from .finding import ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
+from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
 from .values import Points
 
 _NAMED = 3
+_MOST_PAIRS = 10_000
 _WORD = 3  # letters of what is written in one case or the other by chance: ``a`` and ``A`` may be two things
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
@@ -71,6 +72,8 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         yield from _odd(name, counts, having)
         yield from _below_zero(name, counts, having)
         yield from _exponents(name, counts, having)
+        for rare, usual in _near(counts):
+            yield from _misspelt_value(name, runs, [kinds[code] for code in codes], rare, usual)
 
 
 Kind = tuple[str, object]
@@ -90,8 +93,7 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
     """
     alike: dict[object, list[Kind]] = {}
     for kind, value in counts:
-        plain = _plain(_version(value) if isinstance(value, str) else value)
-        alike.setdefault(plain.casefold() if isinstance(plain, str) else plain, []).append((kind, value))
+        alike.setdefault(_looks(value), []).append((kind, value))
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
         looks = [_version(one_blank(_visible(value))) for _, value in same if isinstance(value, str)]
@@ -102,6 +104,35 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
             texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
+
+
+def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
+    """Texts of few runs, each with one of many that it is nearly."""
+    usual = [one for one, count in counts.items() if one[0] == "str" and count >= ALONE_FROM]
+    most = max((counts[one] for one in usual), default=0)
+    rare = [one for one, count in counts.items() if one[0] == "str" and are_few(count, count + most)]
+    if len(rare) * len(usual) > _MOST_PAIRS:  # so many names are no settings of one benchmark
+        return []
+    return [
+        (one, other)
+        for one in rare
+        for other in usual
+        if counts[one] < counts[other] and are_few(counts[one], counts[one] + counts[other])
+        if is_nearly(str(one[1]), str(other[1])) and _looks(one[1]) != _looks(other[1])
+    ]
+
+
+def _misspelt_value(name: str, rows: Rows, of: Sequence[Kind], rare: Kind, usual: Kind) -> Iterator[Finding]:
+    """That a *rare* value is misspelt, where its runs are just those that points of the *usual* one lack."""
+    at = keys(rows, [each for each in rows.names() if each != name])
+    few, many = (collections.Counter(key for key, kind in zip(at, of, strict=True) if kind == one)
+                 for one in (rare, usual))  # fmt: skip
+    ((repeats, _),) = collections.Counter(many.values()).most_common(1)
+    if all(many[key] + count == repeats for key, count in few.items()):
+        runs = list(rows.where(kind == rare for kind in of))
+        lacking = f"just where {written(usual[1])} lacks {'one' if len(runs) == 1 else 'as many'}"
+        sentence = f"{runs_have(runs)} '{name}' {written(rare[1])}, {lacking}: is it misspelt?"
+        yield Finding.of("misspelt-value", sentence, runs)
 
 
 def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
@@ -167,6 +198,11 @@ def _plain(value: object) -> object:
         with contextlib.suppress(ValueError):
             return _plain(kind(text))
     return text.lower() if text.lower() in ("true", "false", "null") else text
+
+
+def _looks(value: object) -> object:
+    plain = _plain(_version(value) if isinstance(value, str) else value)
+    return plain.casefold() if isinstance(plain, str) else plain
 
 
 def _version(text: str) -> str:

@@ -41,6 +41,38 @@ def test_a_setting_that_stands_in_for_a_common_one_is_misspelt(found: Callable[[
     assert finding.runs == ["run 8"]
 
 
+def of_images(*images: str, repeats: int = 3) -> list[dict[str, Any]]:
+    """Repeats of a point for each of *images*, beside two whole points of ``onnx-int8``."""
+    return [{"image": "onnx-int8", "vus": vus} for vus in (1, 2) for _ in range(repeats)] + [
+        {"image": image, "vus": 4} for image in images
+    ]
+
+
+@pytest.mark.parametrize("image", ["onnx-in8", "onnx-itn8", "onnx_int8", "onnnx-int8"])
+def test_a_value_of_just_the_run_that_a_point_lacks_is_misspelt(
+    image: str, found: Callable[[Runs], list[Finding]]
+) -> None:
+    (finding,) = found(of_images("onnx-int8", image, "onnx-int8"))
+    assert finding.kind == "misspelt-value"
+    said = f"1 run has 'image' '{image}', just where 'onnx-int8' lacks one: is it misspelt?"
+    assert (finding.sentence, finding.runs) == (said, ["run 7"])
+    assert finding.changes == frozenset(AnswerKind)
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        ("onnx-int8", "onnx-int4", "onnx-int8"),  # other digits
+        ("onnx-int8", "onnx-fp8", "onnx-int8"),  # another word
+        ("onnx-int8", "onnx-int8", "onnx-int8", "onnx-uint8"),  # beside a whole point
+        ("onnx-int8", "onnx-uint8"),  # whose run would not make the point whole
+        ("onnx-uint8",),
+    ],
+)
+def test_another_value_is_not(images: Sequence[str], found: Callable[[Runs], list[Finding]]) -> None:
+    assert [one.kind for one in found(of_images(*images))] == []
+
+
 @pytest.mark.parametrize(
     ("few", "many", "meant"),
     [
