@@ -41,10 +41,17 @@ JOINER = "\u200d"
 """Joins emoji; the one invisible character that is shown as it is."""
 
 
+_LIKE_OTHERS = frozenset(("", "true", "false", "null"))
+
+
 def show(setting: object) -> str:
-    """A setting for people: as :func:`cut` writes it, made visible; in quotes where others differ in blanks only."""
+    """A setting for people: as :func:`cut` writes it, made visible.
+
+    In quotes where others differ in blanks only, and where a text would look like nothing, or like what is no text.
+    """
     text = visible(cut(setting))
-    return f'"{text}"' if isinstance(setting, str) and setting != one_blank(setting) else text
+    is_quoted = isinstance(setting, str) and (setting != one_blank(setting) or setting in _LIKE_OTHERS)
+    return f'"{text}"' if is_quoted else text
 
 
 def visible(text: str, is_kept: Callable[[str], bool] = str.isspace) -> str:

@@ -110,7 +110,10 @@ def test_a_text_that_differs_from_another_one_in_blanks_only_is_shown_in_quotes(
     for text in (filters.write(value), filters.show(value)):
         assert selects(f"name={text}", name=value)
         assert not selects(f"name={text}", name=" ".join(value.split()))
-    assert [filters.show(each) for each in ("a", "a b", "")] == ["a", "a b", ""]
+    told_apart = ("a", "a b", "", "true", True, None, "null", "True")
+    assert [filters.show(each) for each in told_apart] == [
+        *("a", "a b", '""', '"true"', "true", "null", '"null"', "True")
+    ]
 
 
 def test_a_long_value_is_cut_for_people_and_still_tells_itself_from_others() -> None:

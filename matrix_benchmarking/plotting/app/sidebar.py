@@ -97,7 +97,7 @@ def _options(column: _Column, counts: NDArray[numpy.intp], wanted: Sequence[Valu
         meant = [place for place, cell in enumerate(cells) if written.matches(cell)]
         own = [place for place in meant if column.written[place] == written]
         label = " or ".join("(not set)" if isinstance(column.values[at], NotSet) else show(cells[at]) for at in own)
-        clashes = any(show(cell) == written.text for place, cell in enumerate(cells) if place not in own)
+        clashes = any(show(cell) == label for place, cell in enumerate(cells) if place not in own)
         yield Option(
             value=written,
             label=f'"{label}"' if written.quoted and clashes else label,
