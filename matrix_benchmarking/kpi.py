@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -83,13 +84,18 @@ class KPIDefinition:
         return {True: "lower", False: "higher", None: "neither"}[self.lower_better] + " is better"
 
     def show(self, value: float | None, *, unit: bool = True) -> str:
-        """*value* with the digits and the unit that the KPI asks for; ``unknown`` for None."""
+        """*value* with the digits and the unit that the KPI asks for; ``unknown`` for None.
+
+        What has more digits than anybody reads has an exponent.
+        """
         if value is None:
             return "unknown"
         shown = value / self.divisor
         text = self.format.format(shown).replace("%", " %").replace("  %", " %")
         if self.format.endswith("g}") and "e" in text and 1.0 <= abs(shown) < LARGEST_PLAIN:
             text = f"{shown:,.0f}" if "," in self.format else f"{shown:.0f}"  # 24850 rather than 2.485e+04
+        if LARGEST_PLAIN <= abs(shown) < math.inf and re.fullmatch(r"\{:,?\.\d+f\}", self.format):
+            text = f"{shown:.4g}"
         return f"{text} {self.display_unit}".rstrip() if unit else text
 
     def show_bound(self, value: float, *, unit: bool = True) -> str:

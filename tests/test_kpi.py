@@ -215,6 +215,21 @@ def test_the_commas_of_a_format_stay_where_it_would_have_an_exponent() -> None:
     assert [of.show(value) for value in (15_220_123.4, 7891.4, 1e16)] == ["15,220,123 us", "7,891 us", "1e+16 us"]
 
 
+@pytest.mark.parametrize(
+    ("form", "value", "shown"),
+    [
+        ("{:.1f}", 1e300, "1e+300"),
+        ("{:,.0f}", -3.4e15, "-3.4e+15"),
+        ("{:.2f}", 9e14, "900000000000000.00"),
+        ("{:.2f}", 0.0, "0.00"),
+        ("{:.2f}", math.inf, "inf"),
+    ],
+)
+def test_what_a_format_would_show_with_endless_digits_has_an_exponent(form: str, value: float, shown: str) -> None:
+    of = defined(kpi.LowerBetter, kpi.KPIMetadata(help="Time", unit=""), kpi.Format(form))
+    assert of.show(value) == shown
+
+
 @given(
     st.floats(1e-6, 1e14) | st.floats(-1e9, -1e-6) | st.just(0.0),
     st.sampled_from(["{:.1f}", "{:,.0f}", kpi.DEFAULT_FORMAT]),
