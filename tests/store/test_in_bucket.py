@@ -18,12 +18,10 @@ from download_support.bucket import emptied
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("cluster")
-
 MINIMAL = "examples/minimal_workload.py"
 SAMPLES = {
     "openssl_speed": MINIMAL,
-    "encoder_bench": "encoder_bench",
+    "encoder_bench/cpu-2": "encoder_bench",
     "training_bench": "training_bench",
     "llm_bench": "llm_bench",
     "micro_bench": "micro_bench",
@@ -70,6 +68,7 @@ def test_a_tree_in_a_bucket_is_parsed_to_the_same_matrix_as_on_a_disk(
     assert not list((tmp_path / "temporary").iterdir()), "something stays"
 
 
+@pytest.mark.xdist_group("cluster")
 def test_processes_and_the_workers_of_a_cluster_read_it_too(
     s3: Any, repository: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
