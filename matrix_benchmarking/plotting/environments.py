@@ -126,18 +126,18 @@ def settings_difference(old: Sequence[Entry], new: Sequence[Entry], also: Mappin
 
 
 def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]], read: dict[int, Environment]) -> list[Node]:
-    """The commands that repeat the runs of each side, as far as they were recorded; one for both where there can be."""
+    """The commands that repeat the runs of each side, as far as they were recorded; together where they can be."""
     of_each = [[*_read(side[:MOST_READ], read)] for side in sides]
+    lines = [repeating(each) for each in of_each]
+    together = repeating(itertools.chain.from_iterable(of_each))
     found: list[Node] = []
-    for name, environments in zip(names, of_each, strict=True):
-        lines = repeating(environments)
-        found += [html.P(f"Repeat {name}:"), *map(command, lines[:MOST_NAMED])] if lines else []
-        if len(lines) > MOST_NAMED:
-            found.append(html.P(f"And {len(lines) - MOST_NAMED} more, at the runs.", className="note"))
-    of_both = repeating(itertools.chain.from_iterable(of_each))
-    if len(of_both) == 1 and all(map(repeating, of_each)):
-        together = html.P("Repeat both in one campaign, which tells more than one after the other:")
-        found = [together, command(*of_both), html.Details([html.Summary("Each by itself"), *found])]
+    for name, some in zip(names, lines, strict=True):
+        found += [html.P(f"Repeat {name}:"), *map(command, some[:MOST_NAMED])] if some else []
+        if len(some) > MOST_NAMED:
+            found.append(html.P(f"And {len(some) - MOST_NAMED} more, at the runs.", className="note"))
+    if 0 < len(together) <= MOST_NAMED and all(len(some) == len(together) for some in lines):
+        said = html.P("Repeat both together, which tells more than one after the other:")
+        found = [said, *map(command, together), html.Details([html.Summary("Each by itself"), *found])]
     return found
 
 

@@ -282,7 +282,7 @@ def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: W
             for image, name in zip("ab", names, strict=True)
         ]
         shown = page(toy, *sides[0], *sides[1])
-        assert ("Repeat both in one campaign" in shown) == is_one
+        assert ("Repeat both together" in shown) == is_one
         assert (f"{run}x --filters=image=a:b,repeat=0" in shown) == is_one
         assert "Repeat image a:" in shown or "Repeat a:" in shown
 
