@@ -168,7 +168,8 @@ def test_what_is_suspected_is_seen_without_opening_what_is_folded_away(toy: Work
         for one in sweep("maybe", 1.0)
     ]
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *maybe)
-    _, folded = shown.split("<details><summary>maybe against a: 0 worse, 0 better, 2 suspected to be worse, ", 1)
+    said = "maybe against a: 0 worse, 0 better, 2 suspected to be worse, "
+    _, folded = shown.split(f'<details class="apart"><summary>{said}', 1)
     assert "in 3 common rounds; suspected: worse." in folded
     row = next(row for row in folded.split("All settings pooled")[2].split("<tr") if ">cost<" in row)
     assert [cell.split("<")[0] for cell in row.split(">") if cell[:2] in ("3<", "0<", "2<")] == ["3", "0", "0", "2"]
