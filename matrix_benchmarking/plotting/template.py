@@ -273,6 +273,21 @@ def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour
     }
 
 
+def unfold_default() -> None:
+    """Make the parts of plotly's own template, which plotly makes when they are first looked at.
+
+    All figures of plotly express look at them: two at once, each in a thread, and one fails ("Invalid value").
+    """
+    import plotly.io
+
+    default = plotly.io.templates[plotly.io.templates.default]
+    made = default.to_plotly_json()
+    for name, traces in made.get("data", {}).items():
+        for place, trace in enumerate(traces):
+            _ = [default.data[name][place][part] for part in trace]
+    _ = [default.layout[part] for part in made.get("layout", {})]
+
+
 @functools.cache  # a figure takes a copy
 def template() -> go.layout.Template:
     import plotly.graph_objects as go

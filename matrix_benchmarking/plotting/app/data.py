@@ -22,7 +22,7 @@ from ...filters import Filters, Scalar
 from ...history.alarms import AlarmEvent
 from ...matrix import NOT_SET, TREE, Entry, Matrix, typed
 from ...workload import Workload
-from .. import site
+from .. import site, template
 from ..base import Catalogue
 from ..catalogue import catalogue_of
 from ..report_compare import CompareReport
@@ -200,6 +200,8 @@ class Data:
             if self.snapshot is not None:
                 self.has_answered.wait(FIRST_WITHIN_S)  # else the first verdict would wait for what it doesn't need
             importlib.import_module("pandas")
+            with contextlib.suppress(Exception):  # of another plotly; figures say themselves what they lack
+                template.unfold_default()
             self.has_pandas.set()
             if self.snapshot is not None:
                 time.sleep(CHECK_AFTER_S)

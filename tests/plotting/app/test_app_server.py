@@ -199,20 +199,24 @@ WHEN_THE_DATA_START = """
 import sys
 from builders import speed_workload
 from matrix_benchmarking.plotting.app import data
-def look(_=None): print("pandas" in sys.modules and hasattr(sys.modules["pandas"], "NaT"), of.has_pandas.is_set())
+def look(_=None):
+    print("pandas" in sys.modules and hasattr(sys.modules["pandas"], "NaT"), of.has_pandas.is_set(), has_template())
+def has_template():  # in which two figures at once would make the same parts
+    io = sys.modules.get("plotly.io")
+    return io is not None and bool(io.templates["plotly"].data._compound_array_props.get("bar"))
 of = data.Data(data.Source(speed_workload(), "results", [], look, look))
 of.start()
 of.join(60)
 """
 
 
-def test_pandas_is_imported_after_the_index_was_read_and_whole_before_the_tests_are() -> None:
+def test_pandas_and_plotlys_template_are_there_after_the_index_was_read_and_whole_before_the_tests_are() -> None:
     tests = Path(__file__).resolve().parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
     done = subprocess.run(
         [sys.executable, "-c", WHEN_THE_DATA_START], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "False False\nTrue True\n"
+    assert done.stdout == "False False False\nTrue True True\n"
 
 
 def test_what_draws_figures_waits_until_pandas_is_imported_and_the_layout_does_not(
