@@ -224,7 +224,7 @@ class CompareReport(Report):
         first = None if analysis is None or not analyses.is_untold(analysis) else self._usual()
         is_one = first is not None and first.setting in self.workload.regression.comparison_keys
         is_one = is_one and first is not None and typed(first.new) == typed(self.study.order.newest)
-        return f"By themselves, {self._lead(first).rstrip('.')}." if first is not None and is_one else ""
+        return f"By themselves, {self._lead(first, is_brief=True).rstrip('.')}." if first is not None and is_one else ""
 
     def box(self) -> Node:
         """The verdict on what is compared unless somebody chooses, for another page."""
