@@ -80,7 +80,9 @@ def repeating(environments: Iterable[Environment]) -> list[str]:
             words = shlex.split(line)
             text = ",".join(word.removeprefix(_FILTERS) for word in words if word.startswith(_FILTERS))
             filters = filter_language.parse(text)
-        except (ValueError, MatbenchError):  # anybody may have written it
+        except (ValueError, MatbenchError):
+            words, filters = [], {}
+        if not filters or shlex.join(words) != line:  # anybody may have written it
             lines.append(line)
             continue
         others = tuple(word for word in words if not word.startswith(_FILTERS))
@@ -89,7 +91,7 @@ def repeating(environments: Iterable[Environment]) -> list[str]:
             values[name].update(dict.fromkeys(wanted))
     for (others, _), values in merged.items():
         chosen = filter_language.written({name: tuple(wanted) for name, wanted in values.items()})
-        lines.append(shlex.join([*others, *([f"{_FILTERS}{chosen}"] if chosen else [])]))
+        lines.append(shlex.join([*others, f"{_FILTERS}{chosen}"]))
     return lines
 
 
@@ -129,7 +131,7 @@ def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]], read
     """The commands that repeat the runs of each side, as far as they were recorded; together where they can be."""
     of_each = [[*_read(side[:MOST_READ], read)] for side in sides]
     lines = [repeating(each) for each in of_each]
-    together = repeating(itertools.chain.from_iterable(of_each))
+    together = [] if {*lines[0]} & {*lines[1]} else repeating(itertools.chain.from_iterable(of_each))
     found: list[Node] = []
     for name, some in zip(names, lines, strict=True):
         found += [html.P(f"Repeat {name}:"), *map(command, some[:MOST_NAMED])] if some else []

@@ -277,10 +277,10 @@ def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: W
     assert "The environment of the new runs isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
 
     run = "matbench benchmark it.yaml --run --expe-to-run="
-    for names, is_one in (("xx", True), ("xy", False)):
+    for names, images, is_one in (("xx", "ab", True), ("xy", "ab", False), ("xx", "aa", False)):
         sides = [
-            recorded(image, command=f"{run}{name} --filters=image={image},repeat=0")
-            for image, name in zip("ab", names, strict=True)
+            recorded(image, command=f"{run}{name} --filters=image={said},repeat=0")
+            for image, name, said in zip("ab", names, images, strict=True)
         ]
         shown = page(toy, *sides[0], *sides[1])
         assert ("Repeat both together" in shown) == is_one
@@ -300,11 +300,12 @@ def test_the_runs_of_a_side_are_repeated_by_as_few_commands_as_can_be() -> None:
     assert lines(one, None, other, one) == [both]
     assert lines(one) == [one]
     assert lines(one, f"{run}b --filters=vus=1", f"{run}b", f"{run}b --filters=vus=2") == [
+        f"{run}b",
         one,
         f"{run}b --filters=vus=1:2",
-        f"{run}b",
     ]
-    assert lines("make 'it", one, f"{run}a --filters=vus") == ["make 'it", f"{run}a --filters=vus", one]
+    foreign = ("make 'it", f"{run}a --filters=vus", "cd x && make --filters=vus=1 > out")
+    assert lines(*foreign, one) == [*foreign, one]
     assert lines(None) == []
 
 

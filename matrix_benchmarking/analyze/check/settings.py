@@ -128,7 +128,7 @@ def _misspelt_value(name: str, rows: Rows, of: Sequence[Kind], rare: Kind, usual
     few, many = (collections.Counter(key for key, kind in zip(at, of, strict=True) if kind == one)
                  for one in (rare, usual))  # fmt: skip
     ((repeats, _),) = collections.Counter(many.values()).most_common(1)
-    if all(many[key] + count == repeats for key, count in few.items()):
+    if all(0 < many[key] == repeats - count for key, count in few.items()):
         runs = list(rows.where(kind == rare for kind in of))
         lacking = f"just where {written(usual[1])} lacks {'one' if len(runs) == 1 else 'as many'}"
         sentence = f"{runs_have(runs)} '{name}' {written(rare[1])}, {lacking}: is it misspelt?"

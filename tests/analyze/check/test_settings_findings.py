@@ -67,6 +67,7 @@ def test_a_value_of_just_the_run_that_a_point_lacks_is_misspelt(
         ("onnx-int8", "onnx-int8", "onnx-int8", "onnx-uint8"),  # beside a whole point
         ("onnx-int8", "onnx-uint8"),  # whose run would not make the point whole
         ("onnx-uint8",),
+        ("onnx-in8", "onnx-in8", "onnx-in8"),  # a point of its own
     ],
 )
 def test_another_value_is_not(images: Sequence[str], found: Callable[[Runs], list[Finding]]) -> None:
