@@ -352,15 +352,17 @@ def test_a_line_of_go_that_a_print_tears_is_one_and_metrics_take_no_kpis_name(tm
     assert second.kpis["allocated"] == 3
 
 
-def test_clones_of_a_fio_job_are_no_repeats_and_a_device_is_a_setting(samples: Path, tmp_path: Path) -> None:
+def test_clones_of_a_fio_job_are_one_run_and_a_device_is_a_setting(samples: Path, tmp_path: Path) -> None:
     content = json.loads((samples / "fio" / "fio.json").read_text())
     job = next(one for one in content["jobs"] if one["jobname"] == "seqwrite")
     options = {**job["job options"], "numjobs": "2", "filename": "/dev/nvme0n1"}
-    clones = {**content, "jobs": [{**job, "job options": options}] * 2}
-    runs = list(parse(written(tmp_path, "fio.json", clones)))
-    assert [(run.settings["job"], run.repeat, run.settings["filename"]) for run in runs] == [
-        (0, 0, "/dev/nvme0n1"), (1, 0, "/dev/nvme0n1")
-    ]  # fmt: skip
+    slow = {**job["write"], "total_ios": 3 * job["write"]["total_ios"], "lat_ns": {"mean": 2e6}, "iops": 7.0}
+    clones = [{**job, "job options": options}, {**job, "job options": options, "write": slow}]
+    (run,) = parse(written(tmp_path, "fio.json", {**content, "jobs": clones}))
+    assert (run.repeat, run.settings["filename"], "p99" in run.kpis) == (0, "/dev/nvme0n1", False)
+    assert run.kpis["rate"] == pytest.approx(job["write"]["iops"] + 7.0)
+    assert run.kpis["bandwidth"] == pytest.approx(2 * job["write"]["bw_bytes"])
+    assert run.kpis["time"] == pytest.approx((job["write"]["lat_ns"]["mean"] * 1e-9 + 3 * 2e-3) / 4)
     options |= {"group_reporting": "1", "filename": "/tmp/x"}
     (tmp_path / "fio.json").unlink()
     (run,) = parse(written(tmp_path, "grouped.json", {**content, "jobs": [{**job, "job options": options}]}))

@@ -1,6 +1,5 @@
 """fio --output-format=json: a job and a direction is one run; latencies in nanoseconds (microseconds before fio 3)."""
 
-import collections
 import datetime as dt
 from collections.abc import Iterator
 from typing import Any
@@ -23,37 +22,41 @@ def recognises(head: bytes, name: str) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = _json(file)
-    moment = number(content.get("timestamp"))
-    end = None if moment is None else dt.datetime.fromtimestamp(moment, dt.UTC)
-    at_once = collections.Counter(job["jobname"] for job in content["jobs"] if _is_one_of_several(job, content))
+    end = None if (at := number(content.get("timestamp"))) is None else dt.datetime.fromtimestamp(at, dt.UTC)
+    together = dict[tuple[str, object], list[dict[str, Any]]]()
     for index, job in enumerate(content["jobs"]):
-        options = {**content.get("global options", {}), **job.get("job options", {})}
-        if job.get("error") and not any((job.get(one) or {}).get("total_ios") for one in DIRECTIONS):
-            settings: dict[str, Scalar] = {"tool": "fio", "benchmark": job["jobname"]}
-            yield f"{job['jobname']}/{index}", settings, {"end": end, "exit_code": job["error"]}
-        for direction in DIRECTIONS:
-            done = job.get(direction) or {}
-            if not done.get("total_ios"):
-                continue
-            settings = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
-            settings |= parameters({name: options[name] for name in options if _is_setting(name, options)}, settings)
-            if at_once[job["jobname"]] > 1:  # they ran beside each other: each is a part of one measurement, no repeat
-                settings["job"] = index
-            results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
-            if job.get("error"):
-                results = {"end": end, "exit_code": job["error"]}
-            yield f"{job['jobname']}/{index}/{direction}", settings, results
+        own = job["options"] = {**content.get("global options", {}), **job.get("job options", {})}
+        is_clone = str(own.get("numjobs", "1")) != "1" and "group_reporting" not in own
+        together.setdefault((job["jobname"], str(own) if is_clone else index), []).append(job)
+    for index, ((name, _), jobs) in enumerate(together.items()):
+        options, error = jobs[0]["options"], next((job["error"] for job in jobs if job.get("error")), 0)
+        done = {one: [job[one] for job in jobs if (job.get(one) or {}).get("total_ios")] for one in DIRECTIONS}
+        done = {one: several for one, several in done.items() if several}
+        if error and not done:
+            yield f"{name}/{index}", {"tool": "fio", "benchmark": name}, {"end": end, "exit_code": error}
+        for direction, several in done.items():
+            settings: dict[str, Scalar] = {"tool": "fio", "benchmark": f"{name} ({direction})"}
+            settings |= parameters({one: options[one] for one in options if _is_setting(one, options)}, settings)
+            measured = {"exit_code": error} if error else {"fio": content["fio version"], **_together(several)}
+            yield f"{name}/{index}/{direction}", settings, {"end": end, "campaign": True, **measured}
 
 
-def _is_one_of_several(job: dict[str, Any], content: dict[str, Any]) -> bool:
-    """Whether the job has clones (numjobs) that are told one by one."""
-    options = {**content.get("global options", {}), **job.get("job options", {})}
-    return str(options.get("numjobs", "1")) != "1" and "group_reporting" not in options
+def _together(done: list[dict[str, Any]]) -> dict[str, float | None]:
+    """The results of one job, or of its clones (numjobs), which ran beside each other, without their percentiles."""
+    first, *others = each = [_results(one) for one in done]
+    if not others:
+        return first
+    of_time = [number(one["time"], of["total_ios"]) for one, of in zip(each, done, strict=True)]
+    sums = {name: _sum([one[name] for one in each]) for name in ("rate", "bandwidth")}
+    return {"time": number(_sum(of_time), 1 / sum(one["total_ios"] for one in done)), **sums}
+
+
+def _sum(values: list[float | None]) -> float | None:
+    return None if None in values else sum(value or 0.0 for value in values)
 
 
 def _is_setting(name: str, options: dict[str, Any]) -> bool:
-    """Where a file lies is none; a device is."""
-    return name not in _PLACES and (name != "filename" or str(options[name]).startswith("/dev/"))
+    return name not in _PLACES and (name != "filename" or str(options[name]).startswith("/dev/"))  # a device
 
 
 def _json(file: ArtifactPath) -> Any:
@@ -65,7 +68,7 @@ def _json(file: ArtifactPath) -> Any:
         raise ArtifactError(file, f"is not valid JSON: {error}") from error
 
 
-def _results(done: dict[str, Any]) -> dict[str, object]:
+def _results(done: dict[str, Any]) -> dict[str, float | None]:
     of_completion = "clat_ns" if "clat_ns" in done else "clat"
     unit = 1e-9 if of_completion == "clat_ns" else 1e-6
     whole = done.get("lat_ns" if unit == 1e-9 else "lat") or {}

@@ -1,5 +1,6 @@
 """go test -bench, as text or with -json: ns/op, B/op, MB/s; lines of the same name (-count) are repeats."""
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from . import FIELDS, scalar
 _LINE = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)")
 _TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
 _IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
-_CONFIGURATION = re.compile(r"(goos|goarch|pkg|cpu): (.+)")
+_CONFIGURATION, _PROCS = re.compile(r"(goos|goarch|pkg|cpu): (.+)"), re.compile(r"(.+)-([1-9]\d{0,2})")
 _PASSED, _FAILED = re.compile(r"PASS|ok\s.*"), re.compile(r"--- FAIL: \S+|^FAIL\b.*")
 _RESULTS = {"ns/op": "time", "MB/s": "bandwidth", "B/op": "allocated", "allocs/op": "allocations"}
 _FACTORS = {"ns/op": 1e-9, "MB/s": 1e6}
@@ -24,7 +25,9 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    configuration, counts, failed, is_open, torn = dict[str, str](), dict[str, int](), list[str](), False, ""
+    configuration, counts, names, failed, is_open, torn = dict[str, str](), dict[str, int](), set[str](), "", False, ""
+    with contextlib.suppress(ArtifactError):  # raised again below, where it is
+        names.update(match[1] for line in _lines(file) if (match := _LINE.fullmatch(line)))
     for line in _lines(file):
         if torn and _REST.match(line):  # what a benchmark prints stands between its name and its numbers
             line, torn = f"{torn} {line}", ""
@@ -32,17 +35,15 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         if said := _CONFIGURATION.fullmatch(line):
             configuration[said[1]], is_open = said[2], True  # lines alone, as people pick them out, have no end either
         elif (failure := _FAILED.search(line)) or _PASSED.fullmatch(line):
-            is_open = False
-            failed += [failure[0]] if failure else []
+            is_open, failed = False, failed or (failure[0] if failure else "")
         elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
             name = f"{configuration.get('pkg', '')}.{match[1]}".lstrip(".")
             repeat = counts[name] = counts.get(name, -1) + 1
-            settings = {"tool": "go", **_named(match[1], configuration), "repeat": repeat}
+            settings = {"tool": "go", **_named(match[1], names, configuration), "repeat": repeat}
             yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
-    if failed:
-        raise ArtifactError(file, f"says {' '.join(failed[0].split())}: what failed has no result")
-    if is_open:
-        raise ArtifactError(file, "is cut off: neither PASS nor FAIL ends it")
+    if failed or is_open:
+        what = f"says {' '.join(failed.split())}: what failed has no result"
+        raise ArtifactError(file, what if failed else "is cut off: neither PASS nor FAIL ends it")
 
 
 def _lines(file: ArtifactPath) -> Iterable[str]:
@@ -50,24 +51,23 @@ def _lines(file: ArtifactPath) -> Iterable[str]:
     waiting = ""
     with file.open(encoding="utf-8", errors="replace") as stream:
         for line in stream:
-            if line.startswith("{"):
-                try:
-                    waiting += json.loads(line).get("Output", "")
-                except ValueError as error:
-                    raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
-            else:
-                waiting += line
+            try:
+                waiting += json.loads(line).get("Output", "") if line.startswith("{") else line
+            except ValueError as error:
+                raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
             *whole, waiting = waiting.split("\n")
             yield from (each.rstrip() for each in whole)
     yield waiting.rstrip()
 
 
-def _named(name: str, configuration: dict[str, str]) -> dict[str, Scalar]:
-    """``Sort/size=100-2`` as settings; the number at the end is GOMAXPROCS, which Go leaves out where it is 1."""
-    name, procs = match.groups() if (match := re.fullmatch(r"(.+)-(\d+)", name)) else (name, "1")
+def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:
+    """``Sort/size=100-2`` as settings; at the end is GOMAXPROCS, of all names or, with -cpu, of one without it, too."""
+    match, procs = _PROCS.fullmatch(name), "1"
+    if match is not None and (match[1] in names or all(map(_PROCS.fullmatch, names))):
+        name, procs = match.groups()
     steps = [step.partition("=") for step in name.split("/")]
     settings: dict[str, Scalar] = {"benchmark": name, "procs": int(procs)}
-    settings |= {"package": configuration["pkg"]} if "pkg" in configuration else {}
+    settings |= {to: configuration[of] for of, to in (("pkg", "package"), ("cpu", "machine")) if of in configuration}
     settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}
     return settings
 

@@ -1,5 +1,6 @@
 """Google Benchmark --benchmark_format=json: each with its own unit; repetitions are repeats, aggregates are not."""
 
+import collections
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,33 +26,33 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
     common = {"start": moment(context.get("date"))} | ({"doubts": doubts} if doubts else {})
     rows = [row for row in content["benchmarks"] if row.keys() & {"real_time", "error_occurred"}]
-    rows = [row for row in rows if not row.get("skipped")]  # its times are 0
-    _tell_aggregates(rows)
+    _name(rows := [row for row in rows if not row.get("skipped")])  # its times are 0
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
-    measured = {_run_name(row) for row in single}
+    measured = {row["run_name"] for row in single}
     # --benchmark_report_aggregates_only: one run, which is no repeat of measured ones
-    single += [row for row in rows if row.get("aggregate_name") == "mean" and _run_name(row) not in measured]
-    counts: dict[str, int] = {}
+    single += [row for row in rows if row.get("aggregate_name") == "mean" and row["run_name"] not in measured]
+    families = collections.Counter(name for name, _ in {(row["run_name"], row.get("family_index")) for row in single})
+    counts = collections.Counter[str]()
     for row in single:
-        run_name = _run_name(row)
-        repeat = counts[run_name] = counts.get(run_name, -1) + 1
-        settings = {"tool": "google-benchmark", **_named(run_name), "repeat": repeat}
+        run_name, settings = row["run_name"], {"tool": "google-benchmark", **_named(row["run_name"])}
+        if families[run_name] > 1:  # registered twice: the label tells them apart, where they have any
+            settings["label"] = row.get("label") or row.get("family_index")
+            run_name += f"/{settings['label']}"
+        repeat = settings["repeat"] = counts[run_name]
+        counts[run_name] += 1
         settings |= {"aggregate": "mean"} if row.get("run_type") == "aggregate" else {}
         settings |= {"machine": context["host_name"]} if context.get("host_name") else {}
         yield f"{run_name}/{repeat}", settings, _results(row) | common
 
 
-def _tell_aggregates(rows: list[dict[str, Any]]) -> None:
-    """Say of *rows* of releases before 1.5, where the name alone tells aggregates, which are none of a repetition."""
+def _name(rows: list[dict[str, Any]]) -> None:
+    """Say of all *rows* of which run they are; before 1.5 the name alone tells aggregates, which no repetition is."""
     names = {row["name"] for row in rows}
     for row in rows:
+        row["run_name"] = str(row.get("run_name") or row["name"])
         of, _, kind = str(row["name"]).rpartition("_")
         if "run_type" not in row and kind in _AGGREGATES and {f"{of}_mean", f"{of}_stddev"} <= names:
             row |= {"run_type": "aggregate", "aggregate_name": kind, "run_name": of}
-
-
-def _run_name(row: dict[str, object]) -> str:
-    return str(row.get("run_name") or row["name"])
 
 
 def _named(run_name: str) -> dict[str, Scalar]:
@@ -64,9 +65,7 @@ def _named(run_name: str) -> dict[str, Scalar]:
             settings[name] = scalar(value)
         elif step not in _FLAGS and name != "repeats":
             plain.append(step)
-    if plain:
-        settings["arguments"] = scalar("/".join(plain))
-    return settings
+    return settings | ({"arguments": scalar("/".join(plain))} if plain else {})
 
 
 def _results(row: dict[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,13 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    for index, result in enumerate(read_json(file)["results"]):
+    content = read_json(file)["results"]
+    commands = [(result["command"], str(result.get("parameters"))) for result in content]
+    for index, result in enumerate(content):
         settings = {"tool": "hyperfine", "benchmark": file.path.stem, "command": result["command"]}
         settings |= parameters(result.get("parameters"), settings)
+        if commands.count(commands[index]) > 1:  # such as one prepared in two ways, of which the file doesn't tell
+            settings["place"] = index + 1
         of_cpu = [number(result.get(name)) for name in ("user", "system")]
         known = [part for part in of_cpu if part is not None]
         results = {"cpu_time": sum(known) if len(known) == len(of_cpu) else None}

@@ -26,6 +26,9 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             "measure": name,
             "threads": result.get("threads", 1),
         }
+        settings |= (
+            {"jdk": jdk.removeprefix("1.").split(".")[0]} if (jdk := str(result.get("jdkVersion") or "")) else {}
+        )
         settings |= parameters(result.get("params"), settings)
         results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
         scores = [score for fork in primary.get("rawData") or () for score in fork]

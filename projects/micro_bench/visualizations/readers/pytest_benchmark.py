@@ -16,16 +16,19 @@ def recognises(head: bytes, name: str) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)
-    commit = (content.get("commit_info") or {}).get("id")
+    info = content.get("commit_info") or {}
+    commit = info.get("id")
     machine = content.get("machine_info") or {}
     end = moment(content.get("datetime"))
     for benchmark in content["benchmarks"]:
         stats, full_name = benchmark["stats"], benchmark["fullname"]
         settings = {"tool": "pytest-benchmark", "benchmark": full_name}
         if commit and commit != UNVERSIONED:
-            settings["version"] = commit
+            settings["version"] = f"{commit}-dirty" if info.get("dirty") else commit
         if name := _machine(machine):
             settings["machine"] = name
+        if python := machine.get("python_version"):  # without the last part: no other speed is expected of that
+            settings["python"] = ".".join(str(python).split(".")[:2])
         known = parameters(benchmark.get("params"), settings)
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
         results = {"end": end, "rounds": stats["rounds"]}
