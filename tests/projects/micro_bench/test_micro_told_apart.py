@@ -43,8 +43,8 @@ def of_pytest(python: str, **commit: Any) -> dict[str, Any]:
 def test_pythons_and_a_tree_with_changes_are_told_apart(tmp_path: Path) -> None:
     files = {"a": of_pytest("3.9.2", id="c1"), "b": of_pytest("3.13.1", id="c1"), "c": of_pytest("3.13.2", id="c1")}
     runs = parsed(tmp_path, **files, d=of_pytest("3.13.2", id="c1", dirty=True))
-    found = [("3.9", "c1", 0), ("3.13", "c1", 0), ("3.13", "c1", 1), ("3.13", "c1-dirty", 0)]
-    assert sorted((*told([run], "python", "version")[0], run.repeat) for run in runs) == sorted(found)
+    found = [("3.13", "c1"), ("3.13", "c1"), ("3.13", "c1-dirty"), ("3.9", "c1")]
+    assert sorted(told(runs, "python", "version")) == found
 
 
 def test_jdks_are_told_apart_by_their_first_number(tmp_path: Path) -> None:
@@ -107,11 +107,7 @@ def test_go_on_another_processor_is_no_regression(tmp_path: Path, capsys: pytest
 
 
 def test_a_python_is_a_configuration_that_is_ranked(tmp_path: Path) -> None:
-    runs = (
-        store.parse_tree(load(WORKLOAD), tmp_path)
-        if parsed(tmp_path, a=of_pytest("3.9.2"), b=of_pytest("3.13.1"))
-        else None
-    )
-    assert runs is not None
-    (group,) = rank(runs, load(WORKLOAD)).compared
+    parsed(tmp_path, a=of_pytest("3.9.2"), b=of_pytest("3.13.1"))
+    workload = load(WORKLOAD)
+    (group,) = rank(store.parse_tree(workload, tmp_path), workload).compared
     assert sorted(standing.point.settings["python"] for standing in group.standings) == ["3.13", "3.9"]
