@@ -6,6 +6,7 @@ import collections
 import contextlib
 import functools
 import re
+import statistics
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -24,6 +25,7 @@ from .values import Points
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
+_MEASURED = 4  # digits
 _WORD = 3  # letters of what is written in one case or the other by chance: ``a`` and ``A`` may be two things
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
@@ -72,6 +74,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         yield from _odd(name, counts, having)
         yield from _below_zero(name, counts, having)
         yield from _exponents(name, counts, having)
+        yield from _measured(name, counts, having)
         for rare, usual in _near(counts):
             yield from _misspelt_value(name, runs, [kinds[code] for code in codes], rare, usual)
 
@@ -147,6 +150,19 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
         if not _is_explained(list(having(odd)), list(having(usual)), but=name):
             yield Finding.of("odd-value", sentence, having(odd))
+
+
+def _measured(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """Numbers of many digits, another one in each run: nobody chooses those."""
+    digits = [_digits(value) for kind, value in counts if kind in ("int", "float")]
+    is_fraction = sum(kind == "float" for kind, _ in counts) > len(digits) / 2
+    if len(digits) == sum(counts.values()) >= ALONE_FROM and is_fraction and statistics.median(digits) >= _MEASURED:
+        said = f"'{name}' is another number in each of {len(digits)} runs ({_first(list(counts))}, …)"
+        yield Finding.of("measured-setting", f"{said}: is it a result? Then repeats are no points.", having(counts))
+
+
+def _digits(value: object) -> int:
+    return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))
 
 
 def _below_zero(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:

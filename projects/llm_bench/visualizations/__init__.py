@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from matrix_benchmarking.workload import RegressionKeys, Workload
+from matrix_benchmarking.workload import Gate, RegressionKeys, Workload
 
 from .store import GROUPS, OPTIONS, differences, exchange, implausible, local_store, warnings
 
@@ -39,6 +39,7 @@ workload = Workload(
     headline_kpi="1M_output_cost",
     headline_fallbacks=("output_tokens_per_s_per_gpu", "output_tokens_per_s", "requests_per_s"),
     limit_kpi="ttft_p99",
+    gates=(Gate(kpi="error_share", maximum=0.1),),  # which most tools count, and fast failures make fast answers
     group_keys=GROUPS,
     variant_keys=VARIANTS,
     warnings=warnings,

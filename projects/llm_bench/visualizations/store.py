@@ -120,8 +120,11 @@ def _is_below(value: object, least: float) -> bool:
 
 def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     """Signs that not as many requests were in flight as the settings say; at a rate they may be fewer."""
-    least = plausible.LAZY if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
+    least = HALF if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
     found = [*_in_flight(results, settings, least=least, most=plausible.CROWDED)]
+    asked, requests = settings.get("concurrency"), getattr(results, "requests", None)
+    if least and is_number(asked) and is_number(requests) and 0 < requests < asked:
+        found.append(f"{requests:,.0f} requests were answered, fewer than a concurrency of {asked:,.0f} takes")
     rate, answered = settings.get("request_rate"), getattr(results, "requests_per_s", None)
     if is_number(rate) and is_number(answered) and answered < HALF * rate:
         found.append(f"{answered:.3g} requests/s were answered where {rate:.4g} were asked for: it isn't at that load")

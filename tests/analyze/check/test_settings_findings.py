@@ -41,6 +41,18 @@ def test_a_setting_that_stands_in_for_a_common_one_is_misspelt(found: Callable[[
     assert finding.runs == ["run 8"]
 
 
+def test_a_number_of_many_digits_that_is_another_one_in_each_run_is_a_result(
+    found: Callable[[Runs], list[Finding]],
+) -> None:
+    (finding,) = found([{"vus": vus, "watts": 405.125 + vus / 7} for vus in range(4)])
+    assert finding.kind == "measured-setting"
+    assert finding.sentence.startswith("'watts' is another number in each of 4 runs (405.125, ")
+    assert len(finding.runs) == 4
+    assert len(found([{"watts": watts} for watts in (405.1, 398, 401.7, 399.9)])) == 1
+    for watts in ((0.1, 0.25, 0.5, 1.5), (405.125, 405.125, 1.2345, 2.3456), (1024, 2048, 4096, 8192), (1.2345,) * 3):
+        assert found([{"watts": value} for value in watts]) == []
+
+
 def of_images(*images: str, repeats: int = 3) -> list[dict[str, Any]]:
     """Repeats of a point for each of *images*, beside two whole points of ``onnx-int8``."""
     return [{"image": "onnx-int8", "vus": vus} for vus in (1, 2) for _ in range(repeats)] + [

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from llm_points import POINT, only, write
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.workload import load
 
@@ -209,6 +210,8 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"total_token_throughput": 6000.0}, "total_tokens_per_s is 6,000, and total_tokens by the dur"),
         ({"max_concurrency": 8}, r"17\.82 requests were in flight, the mean, and concurrency is 8: 19\.8 a"),
         ({"max_concurrency": 512}, "17.82 requests were in flight, the mean, and concurrency is 512"),
+        ({"max_concurrency": 40}, "17.82 requests were in flight, the mean, and concurrency is 40"),
+        ({"max_concurrency": 256}, "198 requests were answered, fewer than a concurrency of 256 takes"),
         ({"mean_tpot_ms": 16.0}, r"takes 0\.9 s, the mean, and by ttft and tpot its tokens take 1\.64 s"),
         ({"max_concurrency": -2}, "the setting concurrency is -2, which is no number of requests"),
         ({"request_rate": 50}, r"19\.8 requests/s were answered where 50 were asked for: it isn't at that load"),
@@ -224,6 +227,16 @@ def test_what_makes_a_number_doubtful_is_said(
     write(tmp_path, "a.json", {**POINT, **change})
     (entry,) = parsed(tmp_path)
     assert any(re.search(doubt, each) for each in entry.warnings)
+
+
+def test_where_more_than_a_tenth_of_the_requests_failed_nothing_is_best(tmp_path: Path, parsed: Parse) -> None:
+    for failed, fast in ((20, 1.0), (60, 3.0)):
+        answered = {"completed": 200 - failed, "failed": failed, "total_output_tokens": (200 - failed) * 100}
+        more = {"max_concurrency": failed, "output_throughput": fast * 10 * (200 - failed)}
+        write(tmp_path, f"{failed}.json", {**POINT, **answered, **more, "gpus": 1})
+    best = Study(parsed(tmp_path), load("llm_bench")).best
+    assert [group.best.settings["concurrency"] for group in best.groups] == [20]
+    assert [one.reason for one in best.excluded] == ["error_share is 30.00 %, asked for is at most 10.00 %"]
 
 
 def test_a_whole_answer_that_isnt_told_takes_as_long_as_its_tokens(tmp_path: Path, parsed: Parse) -> None:
