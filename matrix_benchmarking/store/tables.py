@@ -21,9 +21,11 @@ from .readers import Part
 _WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
-_SUMMARIES = frozenset(
-    ("total", "totals", "grand total", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert")
-)
+_OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
+_GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
+_SUMMARIES = frozenset((*_GRAND, "total", "totals", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert"))
+# As spreadsheets write that a cell holds nothing.
+_NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
 _FEWEST_SUMMED = 2
 
 
@@ -86,7 +88,7 @@ class TableReader:
         missing = [each for each in (*self.settings, *self.kpis) if each not in row]
         if missing:
             raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
-        settings = {name: row[name] for name in self.settings if row[name] is not None}
+        settings = {name: value for name in self.settings if not _is_nothing(value := row[name])}
         results: dict[str, object] = {
             field_name(name): show(value) if is_no_number(value := row[name]) and value is not None else value
             for name in self.kpis
@@ -97,6 +99,10 @@ class TableReader:
         if code := failed_with(rest):
             results["exit_code"] = code
         return f"row {number}", settings, {**results, "row": rest}
+
+
+def _is_nothing(value: Scalar) -> bool:
+    return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
 
 
 _GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
@@ -171,11 +177,22 @@ def rows(
 
 
 def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of last ones that sum up, each alone by its first cell, that, as a half sentence."""
-    first, count, known, held = (table.fieldnames or [""])[0], 0, set[str](), dict[str, tuple[int, dict[str, str]]]()
+    """The rows with their numbers; of those that sum up, that, as a half sentence.
+
+    They are the last ones, each alone by its first cell, and those of groups: ``onnx Total`` below rows of onnx, or
+    without what their second column has above.
+    """
+    first, second, *_ = [*(table.fieldnames or ()), "", ""]
+    count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
+    said = "says '{}' and is taken for no run; call it otherwise if it is one"
     for row in table:
-        count += 1
         word = (row.get(first) or "").strip(" :").lower()
+        group, _, kind = word.rpartition(" ")
+        is_of_group = kind in _OF_A_GROUP and group and group == above.get(first, "").strip().lower()
+        if is_of_group or (word in _SUMMARIES and not (row.get(second) or "").strip() and above.get(second)):
+            yield table.line_num, said.format(row[first].strip())
+            continue
+        count, above = count + 1, row
         if word in _SUMMARIES and word not in known and word not in held:
             held[word] = table.line_num, row
             continue
@@ -184,8 +201,7 @@ def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] 
         held.clear()
         yield table.line_num, row
     for number, row in held.values():
-        said = f"says '{row[first].strip()}' and is taken for no run; call it otherwise if it is one"
-        yield number, row if count - len(held) < _FEWEST_SUMMED else said
+        yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
 
 
 def _object(line: str) -> dict[str, Scalar] | str:

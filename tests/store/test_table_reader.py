@@ -101,6 +101,28 @@ def test_a_row_that_sums_up_those_above_it_is_no_run(tmp_path: Path, last: str) 
     ]
 
 
+@pytest.mark.parametrize("summed", ["onnx Total,1", "onnx minimum,8", "Average,"])
+def test_rows_that_sum_up_groups_are_no_runs_wherever_they_are(tmp_path: Path, summed: str) -> None:
+    of_torch = summed.replace("onnx", "torch")
+    rows = f"onnx,1,10\nonnx,1,20\n{summed},30\ntorch,1,10\ntorch,1,30\n{of_torch},40\nGrand Maximum,1,40\n"
+    matrix = parse(tmp_path, f"image,batch,rate\n{rows}")
+    assert [entry.settings["image"] for entry in matrix] == ["onnx", "onnx", "torch", "torch"]
+    (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
+    assert f"row 4 says '{summed.partition(',')[0]}' and is taken for no run" in problem
+    assert "2 more can't be read" in problem
+    assert len(parse(tmp_path, "image,batch,rate\nonnx,1,30\nonnx Total,1,20\nx Total,2,20\n").entries) == 2
+
+
+@pytest.mark.parametrize("word", ["NaN", "n/a", "NA", "-", "null", ""])
+def test_a_setting_that_says_nothing_is_not_set(tmp_path: Path, word: str) -> None:
+    matrix = parse(tmp_path, f"image,batch,rate\na,{word},10\na,,20\na,none,30\n")
+    assert [(entry.settings, entry.repeat) for entry in matrix] == [
+        ({"image": "a"}, 0),
+        ({"image": "a"}, 1),
+        ({"image": "a", "batch": "none"}, 0),
+    ]
+
+
 def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     matrix = parse(
         tmp_path, "phase,batch,rate\ntotal,1,30\ndecode,1,20\ntotal,2,32\ndecode,2,22\n", settings=["phase", "batch"]
