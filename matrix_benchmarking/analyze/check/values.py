@@ -26,6 +26,7 @@ OF_A_UNIT, FEWEST_POINTS = 100, 5
 OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
+FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
 DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
@@ -165,9 +166,22 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
             same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
         elif columns:
             same += _copied([(starts[place], *(column[place] for column in columns)) for place in places], places)
+    same = same or _all_as_often(points, columns)
     if same:
         what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"
         yield Finding.of("same-values", f"{what}: are they copies of one measurement?", good.at(same))
+
+
+def _all_as_often(points: Points, columns: Sequence[Sequence[float | None]]) -> list[int]:
+    """All runs, where each has its values as often as any other: a table was pasted twice."""
+    alike = [collections.Counter(tuple([column[place] for column in columns]) for place in places) for places in points]
+    often = {count for group in alike for count in group.values()}
+    if len(often) != 1 or often == {1} or sum(len(group) > 1 for group in alike) < FEWEST_PASTED:
+        return []
+    is_fraction = any(
+        value is not None and not float(value).is_integer() for group in alike for one in group for value in one
+    )
+    return [place for places in points for place in places] if is_fraction else []
 
 
 def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[int]:

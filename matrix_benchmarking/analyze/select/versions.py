@@ -35,6 +35,7 @@ _SHORT_COMMIT = 10
 _COMMITS_SINCE = re.compile(r"-([0-9]+)-g[0-9a-f]{4,40}(?:-dirty)?")
 _TOKENS = re.compile(r"[0-9A-Za-z]+")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
+_DAY = re.compile(r"(0?[1-9]|[12][0-9]|3[01])\.(0?[1-9]|1[0-2])\.([2-3][0-9])")
 _SAME = {"a": "alpha", "b": "beta", "c": "rc", "pre": "rc", "preview": "rc", "snapshot": "dev", "nightly": "dev"}
 _EARLY = frozenset({"dev", "alpha", "beta", "rc", "milestone", "m", "ea"})
 _NAMES_OF_THE_RELEASE = frozenset({"final", "ga", "release", "stable"})
@@ -66,9 +67,19 @@ def against(old: object, new: object) -> str:
 
 def same_kind(labels: Iterable[object]) -> int | None:
     """``NUMBERED`` or ``DATED`` where all *labels* are of this kind, numbered ones with one name; else None."""
+    labels = list(labels)
+    if _are_days(labels):
+        return None
     keys = [key(label) for label in labels]
     kinds, names = {one[0] for one in keys}, {one[1] for one in keys if one[0] == NUMBERED}
     return kinds.pop() if kinds in ({NUMBERED}, {DATED}) and len(names) < 2 else None
+
+
+def _are_days(labels: Sequence[object]) -> bool:
+    """Whether these look like days, as 31.10.25 and 2.11.25: no project has so many releases of so few fixes."""
+    days = [match for label in labels if isinstance(label, str) and (match := _DAY.fullmatch(label))]
+    firsts, years = ({int(day[place]) for day in days} for place in (1, 3))
+    return len(days) == len(labels) and max(firsts, default=0) > 12 and len(firsts) > 2 > len(years) - 1
 
 
 def is_commit(text: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.plausible import is_number
 
 from .readers import limit
 from .vocabulary import SETTINGS, renamed
@@ -55,7 +56,10 @@ _NUMBERED = {
         "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req[-_]?rate|request[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
-_QUANTIZATION = _token(f"({_QUANTIZATIONS})")
+_DIRECTORY = re.compile("(?:in|out)(?:put)?[-_=]?[0-9]", re.IGNORECASE)
+FEWEST_TOKENS, MOST_TOKENS = 8, 10_000_000
+"""What a number behind ``in`` or ``out`` counts; beyond, it is that of a run, or a date."""
+_QUANTIZATION = _token(rf"(?<!kv[-_])(?<!cache[-_])({_QUANTIZATIONS})")
 _ENGINE = _token(rf"({_ENGINE_NAMES})(?:[-_ ]?v?(\d+\.\d+[\w.]*))?")
 _ACCELERATOR = _token(
     rf"(?:(\d+) ?x[-_ ]?(?:(?:nvidia|amd)[-_ ])?)?({_HARDWARE})"
@@ -136,7 +140,9 @@ def in_name(name: str) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {}
     for setting, expression in _NUMBERED.items():
         if (match := expression.search(name)) is not None:
-            found[setting] = _number(next(group for group in match.groups() if group))
+            number = _number(next(group for group in match.groups() if group))
+            if not _DIRECTORY.match(match[0]) or (is_number(number) and FEWEST_TOKENS <= number <= MOST_TOKENS):
+                found[setting] = number
     if (match := _ENGINE.search(name)) is not None:
         engine = match[1].lower()
         found["engine"] = _ENGINES.get(engine, engine)

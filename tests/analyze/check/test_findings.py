@@ -438,6 +438,10 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     assert found(one, {**one, "cost": 1.04}, one) == [["run 0", "run 2"]]
     assert found(one, {**one, "rate": 7.5}) == []
     assert found(one, {**one, "version": "2"}) == []  # no repeat of it
+    pasted = [{"size": size, "cost": cost} for size, cost in ((1, 1.5), (1, 1.7), (2, 2.5), (2, 2.25))]
+    assert found(*pasted * 2) == [[f"run {place}" for place in (0, 1, 4, 5, 2, 3, 6, 7)]]
+    assert found(*pasted * 2, {"size": 2, "cost": 2.75}) == found(*pasted[:2] * 2) == []
+    assert found(*({**run, "cost": run["size"]} for run in pasted)) == []  # of what is counted all repeats are alike
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
 

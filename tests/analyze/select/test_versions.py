@@ -69,6 +69,7 @@ def test_versions_are_in_the_order_of_the_case(case: dict[str, Any]) -> None:
         ["sha-9f2", "sha-7c1"],
         [None],
         ["12a4567", "13b4568"],
+        ["29.10.25", "31.10.25", "2.11.25", "3.1.26"],
     ],
 )
 def test_names_commits_and_versions_of_several_kinds_have_no_order_of_their_own(labels: list[Any]) -> None:
@@ -82,6 +83,9 @@ def test_names_commits_and_versions_of_several_kinds_have_no_order_of_their_own(
         ([1, "v2", "2.10-rc1"], NUMBERED),
         (["a-1.0", "a-2.0"], NUMBERED),
         (["nightly-20260203", "2026-01-31"], DATED),
+        (["25.10.21", "25.11.22", "26.1.21"], NUMBERED),  # a year first
+        (["1.2.25", "2.1.25", "13.0.25"], NUMBERED),
+        (["14.1.20", "14.2.21", "15.1.22", "16.0.23"], NUMBERED),
     ],
 )
 def test_versions_of_one_name_and_dates_have_an_order_of_their_own(labels: list[Any], kind: int) -> None:

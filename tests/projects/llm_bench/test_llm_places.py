@@ -56,6 +56,9 @@ from projects.llm_bench.visualizations.places import guessed, in_name, offers
         ("4xRTX-8B", {"hw_type": "RTX", "gpus": 4}),
         ("pd_1p4d_gh200_a100", {"disaggregated": True, "hw_type": None}),
         ("spec-decode-sweep", {"speculative": None}),
+        ("in_128_out_64", {"input_length": 128, "output_length": 64}),
+        ("osl1", {"output_length": 1}),
+        ("fp8_kv-fp8", {"quantization": "fp8"}),
         ("llama_3_3_70b_output_online", {"model": "llama_3_3_70b"}),
         ("SERVE--max_num_seqs=4-BENCH--max_concurrency=2", {"max_num_seqs": 4, "concurrency": 2}),
         (
@@ -70,7 +73,22 @@ def test_a_name_says(name: str, found: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["results", "run_0001", "opt", "data", "2026-08-16", "tests", "profile_export", "input", "user1"]
+    "name",
+    [
+        "results",
+        "out_1",
+        "output_20251101",
+        "kv-fp8",
+        "kv_cache_fp8",
+        "run_0001",
+        "opt",
+        "data",
+        "2026-08-16",
+        "tests",
+        "profile_export",
+        "input",
+        "user1",
+    ],
 )
 def test_a_plain_name_says_nothing(name: str) -> None:
     assert in_name(name) == {}
