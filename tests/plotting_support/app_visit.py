@@ -81,8 +81,9 @@ class AppVisit:
     def see_all(self) -> None:
         """Scroll through the page, so that all its parts are made, its figures and grids drawn."""
         made = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
+        seen = "place => document.querySelectorAll('#content .part')[place].scrollIntoView({block: 'nearest'})"
         for place in range(self.page.locator("#content .part").count()):
-            self.page.locator("#content .part").nth(place).scroll_into_view_if_needed()
+            self.page.evaluate(seen, place)  # Playwright's own wants one that no update takes away meanwhile
             if self.page.locator("#content .part").nth(place).is_visible():
                 self.until(made, place)
         self.until(DRAWN)
