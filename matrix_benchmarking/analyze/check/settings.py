@@ -154,10 +154,11 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
 
 def _measured(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """Numbers of many digits, another one in each run: nobody chooses those."""
-    digits = [_digits(value) for kind, value in counts if kind in ("int", "float")]
-    is_fraction = sum(kind == "float" for kind, _ in counts) > len(digits) / 2
-    if len(digits) == sum(counts.values()) >= ALONE_FROM and is_fraction and statistics.median(digits) >= _MEASURED:
-        said = f"'{name}' is another number in each of {len(digits)} runs ({_first(list(counts))}, …)"
+    kinds = collections.Counter(kind for kind, _ in counts)
+    if not ALONE_FROM <= kinds["int"] + kinds["float"] == sum(counts.values()) or kinds["int"] > kinds["float"]:
+        return
+    if statistics.median(_digits(value) for _, value in counts) >= _MEASURED:
+        said = f"'{name}' is another number in each of {len(counts)} runs ({_first(list(counts))}, …)"
         yield Finding.of("measured-setting", f"{said}: is it a result? Then repeats are no points.", having(counts))
 
 

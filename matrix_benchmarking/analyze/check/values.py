@@ -174,14 +174,14 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
 
 def _all_as_often(points: Points, columns: Sequence[Sequence[float | None]]) -> list[int]:
     """All runs, where each has its values as often as any other: a table was pasted twice."""
-    alike = [collections.Counter(tuple([column[place] for column in columns]) for place in places) for places in points]
-    often = {count for group in alike for count in group.values()}
-    if len(often) != 1 or often == {1} or sum(len(group) > 1 for group in alike) < FEWEST_PASTED:
-        return []
-    is_fraction = any(
-        value is not None and not float(value).is_integer() for group in alike for one in group for value in one
-    )
-    return [place for places in points for place in places] if is_fraction else []
+    often, several, is_fraction = 0, 0, False
+    for places in points:
+        alike = collections.Counter(tuple([column[place] for column in columns]) for place in places)
+        if min(alike.values()) == 1 or {*alike.values()} - {often or len(places) // len(alike)}:
+            return []  # as most do at their first point
+        often, several = len(places) // len(alike), several + (len(alike) > 1)
+        is_fraction = is_fraction or any(value and not float(value).is_integer() for one in alike for value in one)
+    return [place for places in points for place in places] if is_fraction and several >= FEWEST_PASTED else []
 
 
 def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[int]:
