@@ -168,9 +168,12 @@ class KPIReport(Report):
         return [kpi_cell(kpi, best), *others, Cell(where)]
 
     def _values(self, points: Points, *, are_groups: bool) -> Node:
-        """A table with a row a point, told apart by the settings of its group, or by those within one group."""
-        keys = self.workload.group_keys
-        names = [name for name in varying(runs[0].settings for runs in points) if (name in keys) == are_groups]
+        """A table with a row a point, told apart by its settings within the group; of several groups by those that all
+        have, and by the groups'.
+        """
+        settings, keys = [runs[0].settings for runs in points], self.workload.group_keys
+        in_all = frozenset[str]() if not are_groups else frozenset.intersection(*map(frozenset, settings))
+        names = [name for name in varying(settings) if (name in keys) == are_groups or name in in_all]
         kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
         columns: Columns = [
             *setting_columns(names, [runs[0].settings for runs in points]),

@@ -84,4 +84,5 @@ def test_groups_of_one_point_are_the_rows_of_one_table() -> None:
         True,
         True,
     ]
+    assert ">size" in alone  # which all of them have
     assert "Groups of one point" not in shown("sort")  # nothing stands beside it
