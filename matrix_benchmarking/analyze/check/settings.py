@@ -126,16 +126,20 @@ def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
 
 
 def _misspelt_value(name: str, rows: Rows, of: Sequence[Kind], rare: Kind, usual: Kind) -> Iterator[Finding]:
-    """That a *rare* value is misspelt, where its runs are just those that points of the *usual* one lack."""
+    """That a *rare* value is misspelt: letters are swapped, or points of the *usual* one lack just its runs."""
     at = keys(rows, [each for each in rows.names() if each != name])
     few, many = (collections.Counter(key for key, kind in zip(at, of, strict=True) if kind == one)
                  for one in (rare, usual))  # fmt: skip
     ((repeats, _),) = collections.Counter(many.values()).most_common(1)
+    runs = list(rows.where(kind == rare for kind in of))
+    beside = f"and {count_of(many.total(), 'other')} {written(usual[1])}"
     if all(0 < many[key] == repeats - count for key, count in few.items()):
-        runs = list(rows.where(kind == rare for kind in of))
-        lacking = f"just where {written(usual[1])} lacks {'one' if len(runs) == 1 else 'as many'}"
-        sentence = f"{runs_have(runs)} '{name}' {written(rare[1])}, {lacking}: is it misspelt?"
-        yield Finding.of("misspelt-value", sentence, runs)
+        beside = f"just where {written(usual[1])} lacks {'one' if len(runs) == 1 else 'as many'}"
+    elif sorted(str(rare[1])) != sorted(str(usual[1])):
+        return
+    yield Finding.of(
+        "misspelt-value", f"{runs_have(runs)} '{name}' {written(rare[1])}, {beside}: is it misspelt?", runs
+    )
 
 
 def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:

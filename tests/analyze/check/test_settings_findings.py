@@ -71,6 +71,11 @@ def test_a_value_of_just_the_run_that_a_point_lacks_is_misspelt(
     assert finding.changes == frozenset(AnswerKind)
 
 
+def test_swapped_letters_are_misspelt_wherever_they_are(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found(of_images("onnx-int8", "onnx-int8", "onnx-int8", "onnx-itn8"))
+    assert finding.sentence == "1 run has 'image' 'onnx-itn8', and 9 others 'onnx-int8': is it misspelt?"
+
+
 @pytest.mark.parametrize(
     "images",
     [
