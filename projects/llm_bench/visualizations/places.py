@@ -56,7 +56,7 @@ _NUMBERED = {
         "request_rate": rf"{_RATE}(?:qps|rps)|(?:qps|rps|req[-_]?rate|request[-_]?rate)[-_=]?{_RATE}",
     }.items()
 }
-_DIRECTORY = re.compile("(?:in|out)(?:put)?[-_=]?[0-9]", re.IGNORECASE)
+_IN_OR_OUT = re.compile("(?:in|out)(?:put)?[-_=]?[0-9]", re.IGNORECASE)
 FEWEST_TOKENS, MOST_TOKENS = 8, 10_000_000
 """What a number behind ``in`` or ``out`` counts; beyond, it is that of a run, or a date."""
 _QUANTIZATION = _token(rf"(?<!kv[-_])(?<!cache[-_])({_QUANTIZATIONS})")
@@ -141,7 +141,7 @@ def in_name(name: str) -> dict[str, Scalar]:
     for setting, expression in _NUMBERED.items():
         if (match := expression.search(name)) is not None:
             number = _number(next(group for group in match.groups() if group))
-            if not _DIRECTORY.match(match[0]) or (is_number(number) and FEWEST_TOKENS <= number <= MOST_TOKENS):
+            if not _IN_OR_OUT.match(match[0]) or (is_number(number) and FEWEST_TOKENS <= number <= MOST_TOKENS):
                 found[setting] = number
     if (match := _ENGINE.search(name)) is not None:
         engine = match[1].lower()

@@ -28,6 +28,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     configuration, counts, names, failed, is_open, torn = dict[str, str](), dict[str, int](), set[str](), "", False, ""
     with contextlib.suppress(ArtifactError):  # raised again below, where it is
         names.update(match[1] for line in _lines(file) if (match := _LINE.fullmatch(line)))
+    names = {name.rpartition("-")[0] for name in names} if all(map(_PROCS.fullmatch, names)) else names
     for line in _lines(file):
         if torn and _REST.match(line):  # what a benchmark prints stands between its name and its numbers
             line, torn = f"{torn} {line}", ""
@@ -61,9 +62,9 @@ def _lines(file: ArtifactPath) -> Iterable[str]:
 
 
 def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:
-    """``Sort/size=100-2`` as settings; at the end is GOMAXPROCS, of all names or, with -cpu, of one without it, too."""
+    """``Sort/size=100-2`` as settings; at the end is GOMAXPROCS, where what is before it is one of the *names*."""
     match, procs = _PROCS.fullmatch(name), "1"
-    if match is not None and (match[1] in names or all(map(_PROCS.fullmatch, names))):
+    if match is not None and match[1] in names:
         name, procs = match.groups()
     steps = [step.partition("=") for step in name.split("/")]
     settings: dict[str, Scalar] = {"benchmark": name, "procs": int(procs)}
@@ -75,6 +76,5 @@ def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[st
 def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, object]:
     results: dict[str, object] = {"iterations": iterations, "cpu": configuration.get("cpu"), "campaign": True}
     for value, unit in zip(fields[::2], fields[1::2], strict=False):
-        name = _RESULTS.get(unit) or (f"metric_{unit}" if unit in FIELDS else unit)
-        results[name] = float(value) * _FACTORS.get(unit, 1)
+        results[_RESULTS.get(unit) or f"{'metric_' * (unit in FIELDS)}{unit}"] = float(value) * _FACTORS.get(unit, 1)
     return results
