@@ -168,7 +168,7 @@ class Matrix:
 
         per_entry: Sequence[list[dict[str, Any]]] = [[{}]] * len(self.entries)
         if series is not None:
-            per_entry = _records(list(self.entries), series)
+            per_entry = _records(self.entries, series)
         rows = [(entry, record) for entry, records in zip(self.entries, per_entry, strict=True) for record in records]
         taken = {"repeat", "exit_code", "test_uuid", "location"}
         taken.update(*(entry.kpis for entry in self.entries), *(record for _, record in rows))
@@ -227,16 +227,17 @@ def id_beside(test_uuid: str, tree: str) -> str:
     return str(uuid.uuid5(uuid.UUID(test_uuid), tree))
 
 
-def _records(entries: Sequence[Entry], series: str) -> list[list[dict[str, Any]]]:
+def _records(entries: Iterable[Entry], series: str) -> list[list[dict[str, Any]]]:
     """The records of one series of each entry, whether its payload has been read from artifacts or from a file."""
-    all_results = [_fields(entry.lts.results) for entry in entries]
-    lists = {name for results in all_results for name, value in results.items() if isinstance(value, list | tuple)}
-    if entries and series not in lists:
+    found, lists = list[list[dict[str, Any]]](), set[str]()
+    for entry in entries:  # of whose results no more is kept
+        results = _fields(entry.lts.results)
+        lists.update(name for name, value in results.items() if isinstance(value, list | tuple))
+        records = value if isinstance(value := results.get(series), list | tuple) else ()
+        found.append([{f"{series}_{name}": value for name, value in _fields(one).items()} for one in records])
+    if found and series not in lists:
         raise ConfigError(f"no payload has a list of records '{series}': {did_you_mean(series, lists)}")
-    return [
-        [{f"{series}_{name}": value for name, value in _fields(record).items()} for record in results.get(series) or ()]
-        for results in all_results
-    ]
+    return found
 
 
 def _fields(of: Any) -> Mapping[str, Any]:

@@ -89,7 +89,7 @@
 
   function print(printing) {
     document.documentElement.classList.toggle("printing", printing);
-    for (const details of document.querySelectorAll("details:not(.apart)")) {
+    for (const details of document.querySelectorAll("details:not(.apart)")) { // what stands apart stays as it is
       if (printing) details.dataset.wasOpen = details.open;
       details.open = printing || details.dataset.wasOpen === "true";
     }
