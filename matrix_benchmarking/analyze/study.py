@@ -187,7 +187,8 @@ class Study:
         """The runs of the same versions, whatever else was selected: an interval is the same in each selection."""
         keys = self.workload.regression.comparison_keys
         versions = {name: values for name, values in self.filters.items() if name in keys}
-        return self if versions == self.filters else self._root._of_versions(written(versions))
+        same = next((one for one in (self, self._root) if one.filters == versions), None)
+        return self._root._of_versions(written(versions)) if same is None else same
 
     def _made_of_versions(self, text: str) -> Study:
         versions = parse(text)

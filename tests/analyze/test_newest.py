@@ -162,6 +162,7 @@ def test_a_point_has_one_interval_whatever_else_is_selected(versioned: Workload,
     for text in ("hw_type=a:b", "hw_type=c", "version=1.10,hw_type=a:d"):
         some = known(study.selected(filters.parse(text)))
         assert some == {name: everything[name] for name in some}
+    assert study.selected(filters.parse("hw_type=a")).whole is study  # whose bounds are known
     older = study.selected(filters.parse("version=1.9"))
     assert known(older) != everything
     assert known(older.selected(filters.parse("hw_type=a"))) == {"a": known(older)["a"]}

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ... import filters as filter_language
+from ...analyze import limits
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters, Scalar
@@ -104,6 +105,14 @@ class Snapshot:
         with contextlib.suppress(Exception):
             _ = self.facets, self.opening, self.catalogue({}, ()).study.best, self.study.findings
 
+    def prepare_limits(self) -> None:
+        """Make what the first filter takes besides: the bounds of all points, of which each selection has its own."""
+        kpi = self.study.workload.limited
+        with contextlib.suppress(Exception):
+            for group in self.study.whole.of_all.groups:
+                if kpi is not None:
+                    limits.bounded(group, kpi)
+
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
         """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections."""
         with self._lock:
@@ -173,7 +182,7 @@ class Data:
     def start(self, *, is_asked: bool = False) -> None:
         """Read in the background: the index first, then everything. While it is being read, nothing happens."""
         with self._lock:
-            if self._thread is not None and self._thread.is_alive():
+            if self.progress.is_reading:
                 return
             self.progress = Progressing(is_reading=True)
             self._thread = threading.Thread(target=self._read, args=(is_asked,), daemon=True, name="matbench-reader")
@@ -217,6 +226,8 @@ class Data:
             _log.error("the data can't be read\n%s", traceback.format_exc())
             problem = f"the data can't be read ({type(error).__name__}: {error})"
         self.progress = Progressing(problem=problem)
+        if self.snapshot is not None:
+            self.snapshot.prepare_limits()
 
     def _show_index(self) -> None:
         """Show what the index says; whatever is wrong with it, the tree itself is read next."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from plotting_support.app_support import elements, texts
 
+from matrix_benchmarking.analyze import bounds
 from matrix_benchmarking.plotting.app.answers import Pages
 
 
@@ -50,3 +51,13 @@ def test_a_choice_that_is_none_leaves_the_list_at_the_default(pages: Pages) -> N
     content, panel, _ = pages.page("?show=explore&cfg.x=nix", [])
     assert "x: there is no 'nix': " in texts(content)
     assert [(one.value, one.id["shown"]) for one in elements(panel, "Dropdown")] == [("vus", "vus")]
+
+
+def test_what_the_first_filter_takes_is_known_before_anybody_filters(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages.data.join(60)
+    computed: list[object] = []
+    monkeypatch.setattr(bounds, "bounds_of", lambda *of, **options: computed.append(of))
+    assert "cpu-1" in texts(pages.frame("?filters=hw_type=cpu-1"))
+    assert not computed
