@@ -16,7 +16,7 @@ from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import maps, savings
+from projects.encoder_bench.visualizations.plotting import cost_maps
 from projects.encoder_bench.visualizations.plotting.points import points_frame
 
 
@@ -62,7 +62,7 @@ def test_the_cheapest_image_of_each_load_and_its_saving_are_found(encoder_bench:
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
     best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
-    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
+    frame = cost_maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert frame[["hardware", "batch size", "virtual users", "image", "other", "images"]].values.tolist() == [
         ["cpu-1", "8", 1, "int8", "fp32", 3],
         ["cpu-1", "8", 2, "fp32", "int8", 2],
@@ -124,7 +124,7 @@ def test_it_is_sure_where_every_other_image_is_told_apart_and_not_every_other_po
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
     best = catalogue_of(Study(Matrix(entries), encoder_bench)).study.best
-    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
+    frame = cost_maps.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert dict(zip(frame["virtual users"], frame["is sure"], strict=True)) == {1: True, 2: False, 4: True}
     assert frame["images"].tolist() == [2, 3, 2]
     assert frame["image"].tolist() == ["a"] * 3
@@ -253,9 +253,9 @@ def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() ->
     places = [(users, size) for users in (1, 4, 16, 64) for size in (1, 8, 64)]
     places.remove((64, 64))
     costs = [100.0 * users**-0.5 * size**0.25 for users, size in places]
-    grid = maps.surface(*zip(*places, strict=True), costs)
+    grid = cost_maps.surface(*zip(*places, strict=True), costs)
     assert grid is not None
-    users, sizes = numpy.meshgrid(numpy.geomspace(1, 64, maps.GRID), numpy.geomspace(1, 64, maps.GRID))
+    users, sizes = numpy.meshgrid(numpy.geomspace(1, 64, cost_maps.GRID), numpy.geomspace(1, 64, cost_maps.GRID))
     inside = ~numpy.isnan(grid)
     assert 0.6 < inside.mean() < 0.95
     assert numpy.isnan(grid[-1, -1])
@@ -273,7 +273,7 @@ def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() ->
     ],
 )
 def test_few_or_collinear_points_have_no_surface(places: list[tuple[int, int]]) -> None:
-    assert maps.surface(*zip(*places, strict=True), [1.0] * len(places)) is None
+    assert cost_maps.surface(*zip(*places, strict=True), [1.0] * len(places)) is None
 
 
 def test_the_map_has_lines_with_costs_on_them(encoder_bench: Workload) -> None:
@@ -306,7 +306,7 @@ def test_the_map_falls_back_to_the_points_alone(encoder_bench: Workload) -> None
 def test_the_lowest_of_all_has_its_price_and_an_edge_is_said(encoder_bench: Workload) -> None:
     entries = [entry("a", size, vus, 1000.0 / vus / size) for size in (1, 8) for vus in (1, 2, 4)]
     figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
-    star = next(trace for trace in figure.data if trace.name == maps.LOWEST)
+    star = next(trace for trace in figure.data if trace.name == cost_maps.LOWEST)
     assert (list(star.x), list(star.y)) == ([4], [8.0])
     assert [note.text for note in figure.layout.annotations] == ["cpu-1 · 31.25 USD"]
     assert "31.25 USD at batch size 8, 4 virtual users (at the edge)" in text
@@ -321,9 +321,9 @@ def test_the_map_marks_what_may_be_the_lowest_as_the_ranking_has_it(encoder_benc
         for repeat, noise in enumerate((-0.1, 0.0, 0.1))
     ]
     figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
-    stars = [trace for trace in figure.data if trace.name == maps.LOWEST]
+    stars = [trace for trace in figure.data if trace.name == cost_maps.LOWEST]
     assert [list(trace.x) for trace in stars] == [[2], [1]]
-    dots = [trace for trace in figure.data if trace.name == maps.UNDECIDED]
+    dots = [trace for trace in figure.data if trace.name == cost_maps.UNDECIDED]
     assert [list(trace.x) for trace in dots] == [[4], []]
     assert text == (
         "Lowest mean 1B_cost of each variant: b 5.00 USD at batch size 8, 1 virtual users; a "
@@ -332,8 +332,8 @@ def test_the_map_marks_what_may_be_the_lowest_as_the_ranking_has_it(encoder_benc
 
 
 def test_light_loads_are_left_out_where_heavy_ones_were_tried(encoder_bench: Workload) -> None:
-    assert maps.default_minimum([1, 2, 4, 8, 32, 64, 128]) == 32
-    assert maps.default_minimum([1, 2, 4, 8, 32, 64]) == 1
+    assert cost_maps.default_minimum([1, 2, 4, 8, 32, 64, 128]) == 32
+    assert cost_maps.default_minimum([1, 2, 4, 8, 32, 64]) == 1
     entries = [entry("a", size, vus, 1000.0 / vus / size) for size in (1, 8) for vus in (1, 32, 64, 128)]
     _, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
     assert text.endswith("2 points below 32 virtual users are left out.")

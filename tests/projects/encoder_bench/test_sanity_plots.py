@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import enough
+from projects.encoder_bench.visualizations.plotting import over_load
 from projects.encoder_bench.visualizations.plotting.points import points_frame
 
 
@@ -67,9 +67,9 @@ def test_runs_that_do_not_say_are_not_zero(encoder_bench: Workload) -> None:
     assert text == "No run says how many of its requests failed."
 
 
-def peaks(workload: Workload, *entries: Entry) -> list[enough.Peak]:
+def peaks(workload: Workload, *entries: Entry) -> list[over_load.Peak]:
     kpi = workload.kpis["throughput"]
-    return enough.peaks(points_frame(entries, [kpi], ["hw_type"]), kpi)
+    return over_load.peaks(points_frame(entries, [kpi], ["hw_type"]), kpi)
 
 
 def curve(batch_size: int, *values: float) -> list[Entry]:
@@ -91,17 +91,17 @@ def test_a_series_that_rises_all_the_way_is_flagged_and_one_that_passed_its_peak
 def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None:
     kpi = encoder_bench.kpis["throughput"]
     entries = [*curve(1, 10, 20, 40), *curve(2, 10, 40, 30), *curve(8, 20, 10, 40)]
-    (text,) = enough.peaks_conclusion(peaks(encoder_bench, *entries), kpi)
+    (text,) = over_load.peaks_conclusion(peaks(encoder_bench, *entries), kpi)
     assert text == (
         "2 of 3 series have their highest mean at the most users that were tried. More may do better in 2 of them, 1 "
         "of which rose at every step: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300 %); cpu-1, "
         "batch size 1 (40.0 inputs/s at 4, the last step gained 100 %)."
     )
-    (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
+    (text,) = over_load.peaks_conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
     assert text == "In the end all 1 series passed their highest mean: enough users were tried."
-    (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
+    (text,) = over_load.peaks_conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
     assert text == "One number of users was tried at each point: whether more do better isn't known."
-    (text,) = enough.peaks_conclusion(peaks(encoder_bench, *curve(2, 10), *curve(8, 10, 20)), kpi)
+    (text,) = over_load.peaks_conclusion(peaks(encoder_bench, *curve(2, 10), *curve(8, 10, 20)), kpi)
     assert "(only 1 was tried)" in text
 
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from matrix_benchmarking.plotting import PlotsReport, View
 from matrix_benchmarking.plotting.report_best import BestReport
 
-from .cost import CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
-from .enough import EnoughVUs
-from .maps import CostMap
+from .cost_maps import BestImageBySavings, CostMap
+from .over_load import CostOverVUs, EnoughVUs, LatencyAgainstThroughput, ThroughputOverVUs
 from .sanity import AccuracyDistribution, AnswerShapes, FailedRequests, FidelityDistribution
-from .savings import BestImageBySavings
 from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
 
 if TYPE_CHECKING:
