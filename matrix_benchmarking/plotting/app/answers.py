@@ -72,7 +72,11 @@ class Pages:
         return self._once(("page", query, is_local, *wanted), lambda: self._page(query, wanted, is_local))
 
     def _once(self, asked: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """What *make* gives; who asks for the same while it is being made gets the same, at no cost."""
+        """What *make* gives; who asks for the same while it is being made gets the same, at no cost.
+
+        So does who asks before anything is known, and again as soon as it is.
+        """
+        self.data.wait(FIRST_ANSWER_S)
         key = (self.version(), *asked)
         with self._lock:
             others = self._making.get(key)
@@ -92,7 +96,7 @@ class Pages:
                 del self._making[key]
 
     def _frame(self, query: str) -> Frame:
-        snapshot = self.data.wait(FIRST_ANSWER_S)
+        snapshot = self.data.snapshot
         if snapshot is None:
             problem = self.data.progress.problem
             waiting = html.P("Reading the tests …", className="lead")

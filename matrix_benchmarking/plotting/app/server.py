@@ -318,8 +318,9 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         # Asked in this order: where the reading has ended, the number that is asked for afterwards is the last one.
         is_reading = answers.data.progress.is_reading
         number = answers.version()
+        newer = no_update if number == (known or 0) else number
         look = "progress warning" if answers.data.away else "progress"
-        return no_update if number == known else number, answers.progress(), look, READING_MS if is_reading else IDLE_MS
+        return newer, answers.progress(), look, READING_MS if is_reading else IDLE_MS
 
     request = Input("request", "data")
     content = [Output("content", "children"), Output("controls", "children"), Output("title", "data")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from matrix_benchmarking.commands import pages_served
 from matrix_benchmarking.history import SQLiteLocation, open_history
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.app import answers as app_answers
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.runs.opening import Opening
@@ -122,3 +124,32 @@ def test_of_many_who_keep_a_view_of_one_name_one_does(
     assert "throughput over vus" in texts(content)
     assert "there is a page 'Compare' already" in keep("Compare")
     assert list(config.load(file).views) == ["mine"]
+
+
+def test_who_asks_before_anything_is_known_and_again_as_soon_as_it_is_gets_one_answer(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, made = threading.Event(), threading.Barrier(2)
+    make = app_answers.headline
+
+    def read(progress: object) -> Matrix:
+        known.wait(10)
+        return sample_matrix
+
+    def slow(*arguments: Any) -> Any:
+        made.wait(10)  # for a second request while the first is being answered
+        return make(*arguments)
+
+    monkeypatch.setattr(app_answers, "headline", slow)
+    monkeypatch.setattr(app_answers, "FIRST_ANSWER_S", 30.0)
+    data = Data(Source(encoder_workload, "results", [], read))
+    data.start()
+    pages = Pages(data, tmp_path)
+    with ThreadPoolExecutor(2) as executor:
+        first = executor.submit(pages.frame, "")
+        known.set()
+        assert data.wait(10) is not None
+        second = executor.submit(pages.frame, "")
+        time.sleep(0.3)
+        made.wait(10)
+        assert first.result() is second.result()
