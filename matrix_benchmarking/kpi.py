@@ -272,6 +272,8 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
             computed.missing[name] = "division by zero"
         except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, SystemExit) as error:
             computed.missing[name] = f"not in this test's results: {explained(error)}"
+        except Exception as error:  # noqa: BLE001  whatever the function of one KPI does, the others are known
+            computed.missing[name] = f"its function stopped: {explained(error)}"
         else:
             computed.values[name] = value
     return computed

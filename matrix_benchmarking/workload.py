@@ -143,6 +143,12 @@ class MinimumEffect:
     relative: float = 0.01
     absolute: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a fraction that is meant as a percentage."""
+        if self.relative > 1:
+            share = f"{self.relative:g} is {100 * self.relative:g} %"
+            raise ConfigError(f"a minimum effect's relative part is a fraction of the old level, at most 1: {share}")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class RegressionKeys:
@@ -322,6 +328,7 @@ class Workload:
 
         Pages that a function imports are checked when it does, before any result is read for them.
         """
+        self._check_lists()
         gates = [gate.kpi for gate in self.gates]
         for name in (
             *(self.headline_kpi, *self.headline_fallbacks),
@@ -336,6 +343,18 @@ class Workload:
         self._check_keys()
         if not (callable(self.plots) or callable(self.reports)):
             self.pages()
+
+    def _check_lists(self) -> None:
+        """That what is listed are lists: a text would be taken letter by letter."""
+        pages = {"plots": self.plots, "reports": self.reports}
+        given = {name: made for name, made in pages.items() if isinstance(made, type) or not callable(made)}
+        given |= {name: getattr(self, name) for name in ("headline_fallbacks", "variant_keys", "group_keys", "gates")}
+        keys = ("comparison_keys", "ignored_keys", "sorting_keys", "product_keys")
+        given |= {name: getattr(self.regression, name) for name in keys}
+        for name, value in given.items():
+            if isinstance(value, str) or not isinstance(value, Iterable):
+                said = getattr(value, "__name__", repr(value))
+                raise WorkloadError(f"'{name}' of workload '{self.name}' is a list, such as [{said}]; given is {said}")
 
     def _check_keys(self) -> None:
         """That the keys are settings, where the KPIs' labels say which there are."""

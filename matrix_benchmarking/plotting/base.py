@@ -214,7 +214,10 @@ class Plot(_Named):
         view = configured(self, view, self.catalogue.texts)
 
         def drawn() -> Drawn:
-            figure, text = self.do_plot(*view)
+            made = self.do_plot(*view)
+            if not isinstance(made, (tuple, list)) or len(made) != 2:
+                raise TypeError(f"what is drawn is a figure and a text; given is a {type(made).__name__}")
+            figure, text = made
             if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
                 raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
             return figure, text

@@ -40,7 +40,11 @@ workload = Workload(
     limit_kpi="p95_latency",
     group_keys=("task", "model", "inputs_per_request"),
     variant_keys=("vendor", "hw_type", "image", "engine"),
-    gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),
+    gates=(
+        Gate(kpi="fidelity", minimum=0.99),
+        Gate(kpi="accuracy_loss", maximum=1.0),
+        Gate(kpi="error_rate", maximum=0.1),  # fast failures make fast answers
+    ),
     warnings=warnings,
     implausible=implausible,
     differences=differences,

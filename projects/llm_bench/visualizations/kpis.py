@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.kpi import (
     Format,
     HigherBetter,
@@ -18,6 +20,7 @@ from matrix_benchmarking.kpi import (
 from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
 
+from . import places
 from .readers.every import READERS
 from .vocabulary import MEASURES
 
@@ -51,7 +54,16 @@ def _gpus(lts_payload: Payload) -> float:
         raise UnknownKPI("the number of GPUs is unknown; say it as the setting gpus, in a settings.yaml")
     if no_number_of_gpus(count):
         raise UnknownKPI(f"the setting gpus is {count}, which is no number of GPUs")
+    if contradiction := too_few_gpus(lts_payload.metadata.settings):
+        raise UnknownKPI(contradiction)
     return float(count)
+
+
+def too_few_gpus(settings: Mapping[str, Scalar]) -> str:
+    """That there are fewer GPUs than one engine takes; empty where there are enough, or it isn't known."""
+    gpus, takes = settings.get("gpus"), places.gpus_of({**settings, "dp": 1})
+    is_less = takes is not None and is_number(gpus) and 0 < gpus < takes
+    return f"gpus is {gpus}, and tp × pp take {takes}" if is_less else ""
 
 
 def no_number_of_gpus(count: object) -> bool:
@@ -96,9 +108,10 @@ def _usd_per_hour(lts_payload: Payload) -> float:
     """The price of the whole deployment."""
     price = getattr(lts_payload.results, "usd_per_hour", None)
     if price is None:
-        hardware = lts_payload.metadata.settings.get("hw_type")
+        vendor, hardware = map(lts_payload.metadata.settings.get, ("vendor", "hw_type"))
         if hardware is None:
             raise UnknownKPI("no price is known: nothing says on which hardware (hw_type) it ran")
+        hardware = hardware if vendor is None else f"{vendor}/{hardware}"
         raise UnknownKPI(
             f"no price is known for {hardware}; give one of a single GPU: --price '{hardware}=USD_PER_HOUR'"
         )

@@ -102,10 +102,8 @@ def _of_settings(settings: Mapping[str, Scalar]) -> list[str]:
 
 def _of_price(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     """Signs that the deployment costs something else: other numbers of GPUs, and prices of other vendors."""
-    found = []
-    gpus, takes = settings.get("gpus"), places.gpus_of({**settings, "dp": 1})
-    if takes is not None and is_number(gpus) and 0 < gpus < takes:
-        found.append(f"gpus is {gpus}, and tp × pp take {takes}: costs and rates per GPU are those of {gpus}")
+    contradiction = kpis.too_few_gpus(settings)
+    found = [f"{contradiction}: costs and rates per GPU aren't known"] if contradiction else []
     if others := getattr(results, "other_prices", None):
         found.append(
             f"the settings name no vendor, and the price is the least that fits, of {results.price}; there are those "

@@ -180,9 +180,10 @@ def test_a_repeat_that_lacks_what_a_plot_shows_is_counted_though_its_point_is_sh
         assert "known of 1 of the runs" in figure.to_json()
 
 
-def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Workload) -> None:
+def test_an_image_with_wrong_answers_or_hardly_any_is_never_the_cheapest(encoder_bench: Workload) -> None:
     entries = [
-        entry("right", 8, 1, 100.0, kpis={"fidelity": 1.0}),
+        entry("right", 8, 1, 100.0, kpis={"fidelity": 1.0, "error_rate": 0.05}),
+        entry("wrong, as they failed fast", 8, 1, 1.0, kpis={"error_rate": 0.4}),
         entry("also right", 8, 1, 90.0, kpis={"fidelity": 0.995}),
         entry("wrong", 8, 1, 1.0, kpis={"fidelity": 0.5}),
         entry("failed", 8, 1, 1.0, exit_code=1),

@@ -218,7 +218,7 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"request_rate": 0}, "the setting request_rate is 0, which is no rate"),
         ({"duration": 20.0}, "output_tokens_per_s is 1,980, and output_tokens by the duration are 990"),
         ({"request_goodput": 0.0}, r"goodput is 0 of 19\.8 requests/s: most missed the goals that were given"),
-        ({"gpus": 8, "tp": 8, "pp": 2}, "gpus is 8, and tp × pp take 16: costs and rates per GPU are those of 8"),
+        ({"gpus": 8, "tp": 8, "pp": 2}, "gpus is 8, and tp × pp take 16: costs and rates per GPU aren't known"),
     ],
 )
 def test_what_makes_a_number_doubtful_is_said(
@@ -252,6 +252,17 @@ def test_more_gpus_than_one_engine_takes_serve_several_engines(tmp_path: Path, p
     for name, sizes in (("a", {"tp": 4}), ("b", {"tp": 8, "dp": 8}), ("c", {"tp": 8})):
         write(tmp_path, f"{name}.json", {**POINT, "gpus": 8, **sizes})
     assert not any("tp × pp take" in said for entry in parsed(tmp_path) for said in entry.warnings)
+
+
+def test_what_fewer_gpus_than_an_engine_takes_cost_is_unknown(tmp_path: Path, parsed: Parse) -> None:
+    for name, gpus in (("a", 8), ("b", 1)):
+        write(tmp_path, f"{name}.json", {**POINT, "gpus": gpus, "tp": 8, "hw_type": "H100", "vendor": "aws"})
+    right, wrong = parsed(tmp_path, prices={"H100": 2.0})
+    assert right.kpis["output_tokens_per_s"] == wrong.kpis["output_tokens_per_s"]
+    assert {"1M_output_cost", "output_tokens_per_s_per_gpu"} <= right.kpis.keys() - wrong.kpis.keys()
+    assert wrong.missing_kpis["1M_output_cost"] == "gpus is 1, and tp × pp take 8"
+    unpriced, _ = parsed(tmp_path)
+    assert unpriced.missing_kpis["1M_output_cost"].startswith("no price is known for aws/H100; give one of a single")
 
 
 def test_values_that_cannot_be_are_not_believed(tmp_path: Path, parsed: Parse) -> None:
