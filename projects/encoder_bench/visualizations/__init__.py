@@ -9,7 +9,7 @@ from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.workload import Gate, Workload
 
 from . import analyze
-from .store import differences, implausible, local_store, warnings
+from .store import implausible, local_store, warnings
 
 if TYPE_CHECKING:
     from matrix_benchmarking.benchmark.load_driver import LoadDriver
@@ -38,8 +38,8 @@ workload = Workload(
     store=local_store,
     headline_kpi="1B_cost",
     limit_kpi="p95_latency",
-    group_keys=("task", "model", "inputs_per_request"),
-    variant_keys=("vendor", "hw_type", "image", "engine"),
+    group_keys=analyze.GROUPS,
+    variant_keys=analyze.VARIANTS,
     gates=(
         Gate(kpi="fidelity", minimum=0.99),
         Gate(kpi="accuracy_loss", maximum=1.0),
@@ -47,7 +47,7 @@ workload = Workload(
     ),
     warnings=warnings,
     implausible=implausible,
-    differences=differences,
+    differences=analyze.differences,
     price=_price,
     load_drivers={"k6": _k6},
     reports=_reports,

@@ -1,15 +1,28 @@
-"""What hardware costs: the dated table of this workload, or what the user gives; and the regression keys."""
+"""What hardware costs, by the dated table or what the user gives; why runs may not be alike; the regression keys."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from matrix_benchmarking.analyze.points import keys
+from matrix_benchmarking.analyze.words import count_of
+from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.filters import show
+from matrix_benchmarking.matrix import NOT_SET, TREE, Entry
+from matrix_benchmarking.rows import Rows
 from matrix_benchmarking.store import load_yaml
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
+from . import models
+
+_HARDWARE = re.compile(r", (?:hw_type|vendor) [^,]*")
 _TABLE = Path(__file__).parent.with_name("prices.yaml")
 
 
@@ -52,3 +65,79 @@ KEYS = RegressionKeys(
         "fidelity": MinimumEffect(relative=0.0, absolute=0.001),
     },
 )
+
+
+GROUPS, VARIANTS = ("task", "model", "inputs_per_request"), ("vendor", "hw_type", "image", "engine")
+LOOKED_INTO = 100
+"""How many runs' artifacts are looked into at most: what a campaign does, it does in all its runs."""
+
+
+def differences(entries: Sequence[Entry]) -> list[str]:
+    """Why runs that are compared may not be alike: other prices, other inputs, other references of their answers."""
+    rows = Rows.of(entries)
+    return [*_prices(rows), *_circumstances(rows)]
+
+
+def _circumstances(rows: Rows) -> Iterator[str]:
+    """Inputs and references that differ within a group, by one run of each campaign, variant and version."""
+    is_kept = [facts is not None for facts in rows.values("facts")]  # in a history, which knows neither
+    rows = rows.where(not (kept or failed) for kept, failed in zip(is_kept, rows.failed(), strict=True))
+    known = [name for name in (*GROUPS, *VARIANTS, *KEYS.comparison_keys, TREE) if name in rows.names()]
+    firsts: dict[object, int] = {}
+    for place, of in enumerate(zip(keys(rows, known), rows.values("campaign"), strict=True)):
+        firsts.setdefault(of, place)
+    inputs, references = dict[object, set[str]](), dict[object, set[str]]()
+    for place in list(firsts.values())[:LOOKED_INTO]:
+        run = rows[place]
+        group = tuple(show(run.settings.get(name)) for name in GROUPS)
+        with contextlib.suppress(MatbenchError):  # gone since
+            results = run.results
+            inputs.setdefault(group, set()).update(_inputs(results))
+            references.setdefault(group, set()).update(_reference(results))
+    for some in inputs.values():
+        if len(some) > 1:
+            yield f"Runs that are compared were loaded with other inputs: {' | '.join(sorted(some)[:3])}."
+    for some in references.values():
+        if len(some) > 1:
+            against = " | ".join(sorted(some)[:3])
+            yield f"Answers of runs that are compared were held against several references, as fidelity is: {against}."
+
+
+def _inputs(results: Any) -> Iterator[str]:
+    """``texts.jsonl, 300 of them, sha256 897f2a55``; nothing where the load generator recorded none."""
+    said = getattr(getattr(results, "load_generator", None), "inputs", None)
+    if isinstance(said, dict) and isinstance(digest := said.get("sha256"), str):
+        yield f"{said.get('file')}, {said.get('count')} of them, sha256 {digest[:8]}"
+
+
+def _reference(results: Any) -> Iterator[str]:
+    """What the answers were held against, whatever hardware it ran on."""
+    said = getattr(getattr(results, "fidelity", None), "reference", None)
+    if isinstance(said, str):
+        yield _HARDWARE.sub("", said)
+
+
+def _prices(rows: Rows) -> list[str]:
+    """One hardware that was counted at several prices, as runs of a history may have been."""
+    columns = [rows.setting(name) for name in ("vendor", "hw_type")]
+    alike = zip(*(codes for _, codes in columns), strict=True)
+    prices: dict[tuple[int, ...], Counter[str]] = {}
+    for of_hardware, cost, throughput in zip(alike, rows.kpi("1B_cost"), rows.kpi("throughput"), strict=True):
+        if cost and throughput:
+            usd = cost * throughput * models.SECONDS_PER_HOUR / models.BILLION
+            prices.setdefault(of_hardware, Counter())[f"{usd:.4g}"] += 1
+    hardware = {
+        codes: "/".join(
+            show(value)
+            for code, (values, _) in zip(codes, columns, strict=True)
+            if (value := values[code]) is not NOT_SET
+        )
+        for codes in prices
+    }
+    return [
+        f"{hardware[codes]} was counted at several prices, in which costs differ, too: "
+        + ", ".join(f"{usd} USD per hour in {count_of(count, 'run')}" for usd, count in counts.most_common())
+        + "."
+        for codes, counts in prices.items()
+        if len(counts) > 1
+    ]

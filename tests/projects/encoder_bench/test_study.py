@@ -9,8 +9,8 @@ import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.workload import load
+from projects.encoder_bench.visualizations.analyze import differences
 from projects.encoder_bench.visualizations.plotting.sanity import failed_conclusion, failed_frame
-from projects.encoder_bench.visualizations.store import differences
 
 RUN = {
     "total_requests": 1000,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from matrix_benchmarking import plausible
-from matrix_benchmarking.analyze.words import as_percent, count_of
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar, show
-from matrix_benchmarking.matrix import NOT_SET, Entry
 from matrix_benchmarking.models import labels_from
 from matrix_benchmarking.plausible import is_number
-from matrix_benchmarking.rows import Rows
 from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
@@ -255,33 +252,6 @@ def _in_flight(lts_payload: models.Payload, **limits: float) -> list[str]:
     answered = results.requests - (results.failed_requests or 0)
     per_s, mean_s = answered / results.duration_s, results.avg_latency_ms / 1000
     return plausible.in_flight(per_s=per_s, mean_s=mean_s, allowed=vus, name="vus", **limits)
-
-
-def differences(entries: Sequence[Entry]) -> list[str]:
-    """Why costs may not be alike: one hardware was counted at several prices, as runs of a history may have been."""
-    rows = Rows.of(entries)
-    columns = [rows.setting(name) for name in ("vendor", "hw_type")]
-    alike = zip(*(codes for _, codes in columns), strict=True)
-    prices: dict[tuple[int, ...], Counter[str]] = {}
-    for of_hardware, cost, throughput in zip(alike, rows.kpi("1B_cost"), rows.kpi("throughput"), strict=True):
-        if cost and throughput:
-            usd = cost * throughput * models.SECONDS_PER_HOUR / models.BILLION
-            prices.setdefault(of_hardware, Counter())[f"{usd:.4g}"] += 1
-    hardware = {
-        codes: "/".join(
-            show(value)
-            for code, (values, _) in zip(codes, columns, strict=True)
-            if (value := values[code]) is not NOT_SET
-        )
-        for codes in prices
-    }
-    return [
-        f"{hardware[codes]} was counted at several prices, in which costs differ, too: "
-        + ", ".join(f"{usd} USD per hour in {count_of(count, 'run')}" for usd, count in counts.most_common())
-        + "."
-        for codes, counts in prices.items()
-        if len(counts) > 1
-    ]
 
 
 def _inputs_per_request(settings: Mapping[str, Scalar]) -> int | None:
