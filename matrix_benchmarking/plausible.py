@@ -171,6 +171,18 @@ def of_a_wrong_clock(start: object, end: object) -> list[str]:
     return []
 
 
+def of_another_run(moments: Sequence[dt.datetime], start: dt.datetime, end: dt.datetime) -> str:
+    """That results are dated more than a day before or after the run that has them, as a predicate; else empty.
+
+    A day is more than time zones differ, so that *moments* may be without one.
+    """
+    known = [each if each.tzinfo else each.replace(tzinfo=dt.UTC) for each in moments]
+    day = dt.timedelta(days=1)
+    if not known or (max(known) >= start - day and min(known) <= end + day):
+        return ""
+    return f"is dated {known[0]:%Y-%m-%d %H:%M}, and its run {start:%Y-%m-%d %H:%M}: did another run leave it?"
+
+
 def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What can't be about the run of an LTS *payload*, by the workload's *rule* and by the engine's on its times.
 

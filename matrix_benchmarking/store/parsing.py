@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime as dt
 import functools
 import os
 import types
@@ -13,9 +14,10 @@ from typing import Any
 
 import msgspec
 
-from ..errors import SettingsError, os_reason
+from ..errors import ArtifactError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
+from ..plausible import of_another_run
 from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
 from ..settings import SETTINGS_FILE, check_settings, read_settings_content, settings_in
 from ..workload import Layout, Workload
@@ -195,7 +197,12 @@ def _parse_parts(
         yield file, SettingsError("holds no result")
     names = [name for name, *_ in parts]
     run = test_directory_of(file.path, context.root)  # where matbench ran the tool
-    block = RecordedBlock() if run is None else read_block(run)[0]
+    block, wrong = (RecordedBlock(), None) if run is None else read_block(run)
+    problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
+    times = None
+    if run is not None:
+        with contextlib.suppress(ArtifactError):  # which makes nothing doubtful but times
+            times = parse_test_start_end(context.test_directory(dataclasses.replace(file, path=run)))
     exit_code = None if run is None else NativeLayout().read_exit_code(run)
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
     for name, own, packed, *identity in parts[names.index(first) if first in names else 0 :]:
@@ -211,9 +218,12 @@ def _parse_parts(
         digest = fingerprint.digest("".join(identity or [f"{name}\0"]).encode("utf-8", "replace") + packed)
         source = fingerprint.Source(f"{file.path.name}#{name}", len(packed), 0, digest)
         cached = msgspec.structs.replace(
-            whole, settings=settings, repeat=repeat, sources=[source], problems=[], results=packed
+            whole, settings=settings, repeat=repeat, sources=[source], problems=problems, results=packed
         )
         measured = cached.load_results()
+        if times is not None and (stale := of_another_run(_moments(measured), times.start, times.end)):
+            yield candidate, SettingsError(stale)
+            continue
         own_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
         cached.exit_code = own_code if isinstance(own_code, int) else exit_code
         said = parse_block({"campaign": file_digest if campaign is True else campaign})
@@ -221,6 +231,15 @@ def _parse_parts(
         moves = content_uuid(context.workload, msgspec.structs.replace(cached, repeat=0)) if identity else None
         yield candidate, _evaluated(context, candidate, cached, of_block, measured, notes, moves)
         notes = []
+
+
+def _moments(results: types.SimpleNamespace) -> list[dt.datetime]:
+    """When results say that they were measured; a ``local_time`` may be without a zone."""
+    local = getattr(results, "local_time", None)
+    known = [getattr(results, "start", None), getattr(results, "end", None)]
+    with contextlib.suppress(ValueError):
+        known += [dt.datetime.fromisoformat(local)] if isinstance(local, str) else []
+    return [each for each in known if isinstance(each, dt.datetime)]
 
 
 def _known_test(

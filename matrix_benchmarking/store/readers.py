@@ -52,9 +52,10 @@ class Reader(Protocol):
 
         ``repeat`` among the settings counts the repeats of a point; without it, tests of the file with the same
         settings are repeats in their order. Results may hold ``exit_code``, by which a failed test is known, ``start``
-        and ``end``, times with a time zone, and ``campaign``, a text that is the same for what was measured together,
-        or True for the whole file: repeats of one campaign are no independent evidence. What is yielded need not be
-        kept, so that a file may be larger than memory.
+        and ``end``, times with a time zone, ``local_time``, a text of one without, and ``campaign``, a text that is the
+        same for what was measured together, or True for the whole file: repeats of one campaign are no independent
+        evidence. A part that is dated a day before or after the run that its file lies in takes no part. What is
+        yielded need not be kept, so that a file may be larger than memory.
 
         Raises:
             ArtifactError: it is damaged; the parts before that stay.

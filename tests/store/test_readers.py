@@ -231,6 +231,26 @@ def test_files_of_a_test_directory_are_of_a_run_that_ended_as_it_says(lines: Lin
     ]
 
 
+def test_results_that_another_run_left_take_no_part(lines: Lines, tmp_path: Path) -> None:
+    run = {"start": "2026-04-01T10:00:00+02:00", "end": "2026-04-01T10:05:00+02:00"}
+    dates = ("2026-03-20 09:30:00", "2026-04-01 22:02:00", "2026-03-31 19:01:00", "no date")
+    for number, date in enumerate(dates):
+        directory = tmp_path / f"run_{number}"
+        write(directory / "out.jsonl", {"speed": 1, "local_time": date})
+        write(directory / "test_start_end.json", run if number < 3 else {"start": "yesterday"})
+        write(directory / "block.json", {"version": 1, "campaign": "c", "round": 0})
+        (directory / "exit_code").write_text("0")
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    assert [entry.name.partition("/")[0] for entry in matrix] == ["run_1", "run_2", "run_3"]
+    (stale,) = matrix.unfinished
+    assert (
+        str(stale.problems[0]) == "is dated 2026-03-20 09:30, and its run 2026-04-01 10:00: did another run leave it?"
+    )
+    assert [str(each) for entry in matrix for each in entry.problems] == [
+        "block.json: its round is no positive number"
+    ] * 3
+
+
 def test_parts_come_through_an_executor(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "data" / "samples" / "micro_bench" / "go"
     (tmp_path / "go.txt").write_text((sample / "go.txt").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import pytest
@@ -131,6 +132,18 @@ def test_a_damaged_artifact_is_a_problem_of_its_run_and_stops_nothing(workload, 
     assert (
         entry.kpis or entry.missing_kpis["epoch_duration"] == "no epoch's duration could be read from timings.feather"
     )
+
+
+def test_epochs_that_another_run_left_are_not_this_ones(workload, tmp_path):
+    run = write_native(tmp_path / "run", SETTINGS, epochs([1.0] * 4), log(4))
+    (began,) = {entry.lts.metadata.start for entry in store.parse_tree(workload, tmp_path)}
+    for days, is_own in ((0, True), (9, False)):
+        start = began + dt.timedelta(days=days)
+        times = {"start": start.isoformat(), "end": (start + dt.timedelta(minutes=5)).isoformat()}
+        (run / "test_start_end.json").write_text(json.dumps(times))
+        entry = parse(workload, tmp_path)
+        assert ("epoch_duration" in entry.kpis) == is_own
+        assert any("did another run leave it?" in str(each) for each in entry.problems) != is_own
 
 
 def test_facts_of_the_wrong_kind_are_unknown(workload, tmp_path):

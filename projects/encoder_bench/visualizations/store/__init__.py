@@ -177,7 +177,7 @@ def generate_lts_payload(
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
 
     ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95, and ``of_the_load``
-    what makes the load doubtful; no payload keeps these.
+    what makes the load doubtful, or in ``of_another_run`` that of another run; no payload keeps these.
     """
     inputs_per_request = _inputs_per_request(import_settings) or 1
     study = getattr(results, "study", None)
@@ -187,6 +187,7 @@ def generate_lts_payload(
         results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
         other_latencies=_other_latencies(getattr(results, "k6", None)),
         of_the_load=_of_the_load(results, import_settings),
+        of_another_run=_of_another_run(results),
     )
 
 
@@ -238,6 +239,7 @@ def implausible(lts_payload: models.Payload) -> list[str]:
         sentences = plausible.shares(error_rate=results.error_rate)
     if results.requests and results.duration_s == 0:
         sentences.append(f"{results.requests:,} requests took no time")
+    sentences += getattr(lts_payload, "of_another_run", ())
     others = getattr(lts_payload, "other_latencies", {})
     run = results.duration_s * 1000 if results.duration_s else None
     sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
@@ -268,6 +270,15 @@ def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float |
     return {"minimum": minimum, "maximum": maximum, **{name: quantiles.get(at) for name, at in names.items()}}
 
 
+def _of_another_run(results: types.SimpleNamespace) -> list[str]:
+    """That k6's summary was left by another run, by the clock of the machine that wrote both."""
+    times, summary = getattr(results, "times", None), getattr(results, "k6", None)
+    began_s = getattr(summary, "began_s", None)
+    if not times or not began_s or times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
+        return []
+    return ["k6's load didn't begin while the run lasted: its summary is that of another run"]
+
+
 def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar]) -> list[str]:
     """In what k6 tells of its load otherwise than the settings and its record do, and what its script found wrong."""
     summary, vus = getattr(results, "k6", None), settings.get("vus")
@@ -281,9 +292,6 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
     if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
         said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")
-    times, began_s = getattr(results, "times", None), summary.began_s
-    if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
-        said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
     if failed and summary.answered_inputs is None:  # else the script counts what wasn't answered rightly
         said.append(f"{failed:,} of {checks:,} checks of the k6 script failed: all answers count all the same")
     return [*said, *(f"k6's threshold {limit} was crossed" for limit in summary.crossed)]

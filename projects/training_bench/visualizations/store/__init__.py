@@ -7,8 +7,9 @@ import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matrix_benchmarking.errors import SettingsError
+from matrix_benchmarking.errors import ArtifactError, SettingsError
 from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.plausible import of_another_run
 from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
@@ -116,7 +117,7 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.environment = _read_facts(test_dir / "environment.json")
     fold = test_dir.artifact_paths.FOLD_DIR
     place = test_dir if fold is None else fold
-    results.epochs = _parse_timings(place / "timings.feather")
+    results.epochs = _parse_timings(place / "timings.feather", results.times)
     results.training = _read_facts(place / "training.json")
     log = test_dir.artifact_paths.MONITOR_DIR / "utilization.json" if fold is None else _last_log(fold)
     results.system_log = None if log is None else _parse_system_log(log)
@@ -130,8 +131,11 @@ def parse_always(
 
 
 @ignore_file_not_found
-def _parse_timings(path: ArtifactPath) -> list[types.SimpleNamespace]:
-    return understood(path, logs.parse_timings, path.read_bytes())
+def _parse_timings(path: ArtifactPath, times: types.SimpleNamespace | None) -> list[types.SimpleNamespace]:
+    epochs = understood(path, logs.parse_timings, path.read_bytes())
+    if times is not None and (stale := of_another_run(logs.moments(epochs), times.start, times.end)):
+        raise ArtifactError(path, stale)
+    return epochs
 
 
 @ignore_file_not_found

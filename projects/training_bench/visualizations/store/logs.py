@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import datetime as dt
 import itertools
 import math
 import types
@@ -233,6 +234,17 @@ WINDOW = 5
 """How many samples the moving mean of a curve takes, unless somebody says otherwise."""
 CURVE_POINTS = 101
 """To how many points a curve is brought: one for each percent of an epoch."""
+
+
+def moments(epochs: Sequence[Epoch]) -> list[dt.datetime]:
+    """When the first epoch started and the last one ended; nothing where there is none, or these are no times."""
+    if not epochs:
+        return []
+    first, last = min(epoch.start for epoch in epochs), max(epoch.end for epoch in epochs)
+    try:
+        return [dt.datetime.fromtimestamp(first, dt.UTC), dt.datetime.fromtimestamp(last, dt.UTC)]
+    except (ValueError, OverflowError, OSError):
+        return []
 
 
 def counted(epochs: Sequence[Epoch], warm_up: int) -> Sequence[Epoch]:

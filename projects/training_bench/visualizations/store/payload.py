@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
@@ -14,9 +14,6 @@ from matrix_benchmarking.models import labels_from
 from .. import models
 from . import logs
 from .logs import PARTS, highest
-
-if TYPE_CHECKING:
-    import datetime as dt
 
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
@@ -83,7 +80,8 @@ _EMPTY: dict[str, object] = {
 def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
     """Where and when; times are those of the test, else of its first and last epoch."""
     times, config = getattr(results, "times", None), getattr(results, "test_config", None)
-    start, end = (times.start, times.end) if times else _times(getattr(results, "epochs", None) or [])
+    moments = [] if times else logs.moments(getattr(results, "epochs", None) or [])
+    start, end = (times.start, times.end) if times else (moments[0], moments[-1]) if moments else (None, None)
     return types.SimpleNamespace(
         lts_schema_version=models.LTS_SCHEMA_VERSION,
         start=start,
@@ -91,18 +89,6 @@ def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
         config=config.text if config else None,
         environment=_environment(results),
     )
-
-
-def _times(epochs: Sequence[types.SimpleNamespace]) -> tuple[dt.datetime | None, dt.datetime | None]:
-    import datetime as dt
-
-    if not epochs:
-        return None, None
-    first, last = min(epoch.start for epoch in epochs), max(epoch.end for epoch in epochs)
-    try:
-        return dt.datetime.fromtimestamp(first, dt.UTC), dt.datetime.fromtimestamp(last, dt.UTC)
-    except (ValueError, OverflowError, OSError):
-        return None, None
 
 
 def _environment(results: types.SimpleNamespace) -> dict[str, object] | None:
