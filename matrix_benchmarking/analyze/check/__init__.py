@@ -37,6 +37,7 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
+from .misplaced import misplaced_findings
 from .settings import label_findings, name_findings, setting_findings
 from .values import campaign_findings, file_findings, has_many_digits, value_findings
 
@@ -63,6 +64,7 @@ def findings(
         *file_findings(possible, places, workload),
         *campaign_findings(possible, places, workload, _newest(in_order)),
         *label_findings(good, points, workload),
+        *misplaced_findings(good, points),
         *group_findings(good, workload),
         *version_findings(good, workload),
         *name_findings(matrix, workload, prices or {}),
