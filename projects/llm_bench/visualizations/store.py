@@ -22,9 +22,9 @@ from . import kpis, places
 from .readers.every import READERS
 from .vocabulary import COUNTS, LATENCIES, MEASURES, UNLIMITED, renamed
 
-GROUPS = ("model", "dataset", "input_length", "output_length", "tool", "load_tool", "scenario", "purpose")
-"""Other prompts, tools that count tokens or warm-up differently (load_tool is the one behind a Benchmark Report), and
-MLPerf's scenarios and compliance runs are not compared."""
+GROUPS = ("model", "tokenizer", "dataset", "input_length", "output_length", "tool", "load_tool", "scenario", "purpose")
+"""Other tokens, other prompts, tools that count tokens or warm-up differently (load_tool is the one behind a Benchmark
+Report), and MLPerf's scenarios and compliance runs are not compared."""
 OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 """For the price of a mix: input tokens to one output token, and how many input tokens an output token is worth."""
 

@@ -81,6 +81,7 @@ COUNTS = ("failed_requests", "duration", "input_tokens", "output_tokens", "reque
 SETTINGS = {
     "tool": "the tool that measured",
     "model": "the model, as its server names it",
+    "tokenizer": "what counted the tokens, where it isn't the model's own",
     "quantization": "numbers of the weights: fp8, int4, awq …",
     "engine": "the server: vllm, sglang, trtllm …",
     "version": "of the server",

@@ -227,7 +227,7 @@ def test_reliability_counts_runs_and_requests(tmp_path: Path, parsed: Parse) -> 
 
 def test_runs_measured_once_and_other_prompts_are_said(tmp_path: Path, parsed: Parse) -> None:
     sweep(tmp_path, repeats=1)
-    (tmp_path / "other.json").write_text(json.dumps({**POINT, "model_id": "other"}))
+    (tmp_path / "other.json").write_text(json.dumps({**POINT, "model_id": "other", "tokenizer_id": "other"}))
     study = Study(parsed(tmp_path), load(WORKLOAD))
     assert list(groups_of(study)) == ["model org/model-8b", "model other, input_length 512"]
     assert on_repeats(spots_of(study, study.matrix)).startswith("No point was measured twice")

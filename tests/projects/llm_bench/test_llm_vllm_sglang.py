@@ -118,6 +118,7 @@ def test_what_people_say_goes_before_what_follows_from_the_client(tmp_path: Path
     assert entry.settings == {
         "tool": "vllm",
         "model": "org/Model.1-8b",
+        "tokenizer": "org/model-8b",
         "engine": "sglang",
         "backend": "vllm",
         "hw_type": "4xNVIDIA_L40S",

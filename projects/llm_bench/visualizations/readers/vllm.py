@@ -30,6 +30,7 @@ from . import (
     latencies,
     limit,
     measured,
+    model_name,
     moment,
     of_requests,
     point,
@@ -97,8 +98,10 @@ def read(file: ArtifactPath) -> Iterator[Part]:
 def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
     backend = scalar(one.get("backend") or one.get("endpoint_type"))
     given = renamed(_given(one))
+    model, tokenizer = one.get("model_id") or given.get("model"), one.get("tokenizer_id")
     settings = {
-        "model": one.get("model_id") or given.get("model"),
+        "model": model,
+        "tokenizer": tokenizer if model_name(tokenizer) != model_name(model) else None,
         "engine": engine_of(given.get("engine")) or given.get("engine") or engine_of(backend),
         "backend": backend,
         "request_rate": limit(one.get("request_rate")),
