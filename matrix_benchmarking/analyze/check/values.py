@@ -44,6 +44,8 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
     firsts = good.at(places[0] for places in points)
     for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
+    versions = keys(firsts, workload.regression.comparison_keys)
+    version_of = {places[0]: version for places, version in zip(points, versions, strict=True)}
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -51,7 +53,9 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         values = good.kpi(kpi.name)
         yield from _no_more_than_zero(good, values, kpi, changes)
         yield from _far_off(good, points, values, kpi, changes)
-        yield from _of_another_unit(good, groups, values, kpi, changes, is_headline=kpi is workload.headline)
+        yield from _of_another_unit(
+            good, groups, values, kpi, changes, version_of, is_headline=kpi is workload.headline
+        )
     yield from _same_values(good, points)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
@@ -239,10 +243,14 @@ def _of_another_unit(
     values: Sequence[float | None],
     kpi: KPIDefinition,
     changes: frozenset[AnswerKind],
+    version_of: Mapping[int, object],
     *,
     is_headline: bool,
 ) -> Iterator[Finding]:
-    """Points of a group with all their repeats so far from all others as another unit would have them."""
+    """Points of a group with all their repeats so far from all others as another unit would have them.
+
+    *version_of* is by a point's first run: all points of some versions may be so far from those of all others, too.
+    """
     positive = [value for value in values if value is not None and value > 0]
     if not positive or max(positive) < OF_A_UNIT * min(positive):
         return
@@ -256,6 +264,8 @@ def _of_another_unit(
         low, high = known[: place + 1], known[place + 1 :]
         odd, others = sorted((low, high), key=len)
         is_odd_one = len(known) >= FEWEST_POINTS and are_few(len(odd), len(known))
+        of_low, of_high = ({version_of[places[0]] for _, places in side} for side in (low, high))
+        is_odd_one = is_odd_one or not of_low & of_high
         if steps[place] < (OF_A_UNIT if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"

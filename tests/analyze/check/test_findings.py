@@ -300,6 +300,19 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
         assert found(*ordinary) == []
 
 
+def test_all_points_of_a_version_may_be_in_another_unit() -> None:
+    def found(*old: float, new: Sequence[float]) -> list[str]:
+        runs = entries(
+            *({"version": "1.1", "batch": at, "cost": 1.0 + at, "rate": rate} for at, rate in enumerate(old)),
+            *({"version": "1.2", "batch": at, "cost": 1.0 + at, "rate": rate} for at, rate in enumerate(new)),
+        )
+        return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "another-unit"]
+
+    (said,) = found(10.0, 20.0, 40.0, new=(0.011, 0.02, 0.041))
+    assert said.endswith("(3 points like that), and at least 10 1/s at the 3 others: is it in another unit?")
+    assert found(10.0, 20.0, 4000.0, new=(11.0, 21.0, 4100.0)) == []  # of one load, and not of a version
+
+
 def test_what_the_walk_noted_is_a_finding() -> None:
     found = findings(Matrix(entries({"version": "1"}), notes=["a link: left out", "b: left out"]), toy_runs.workload())
     assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]
