@@ -23,7 +23,7 @@ from .lifecycle import Known, is_expired
 from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
 IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
-ONE_AFTER_THE_OTHER = f"measured one after the other, a difference may be the machine's mood; {IN_TURN}"
+NOT_IN_TURN = f"nothing says that they were measured in turn: a difference may be the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
 RunId = tuple[str | None, str]
@@ -300,7 +300,7 @@ def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | Non
         runs_after=counts[NEW],
         stands_on=found.stands_on,
         would_show=found.would_show(minimum),
-        why="" if outcome is not Outcome.CANT_TELL else ONE_ROUND if found.is_one_round else ONE_AFTER_THE_OTHER,
+        why="" if outcome is not Outcome.CANT_TELL else ONE_ROUND if found.is_one_round else NOT_IN_TURN,
     )
     if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED):
         return base

@@ -21,7 +21,7 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Question, RunBlocks
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, NOT_IN_TURN, Question, RunBlocks
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -200,12 +200,12 @@ def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_
     assert not apart.failed
     said = " ".join(analyses.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
-    assert f"Measured one after the other, a difference may be the machine's mood; {IN_TURN}." in said
+    assert f"Nothing says that they were measured in turn: a difference may be the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
     assert apart.verdicts[0].effect.high == np.inf
     words = verdicts.untold(apart.verdicts[0])
     assert re.match(r"\+\d\d\.\d %, \S+ → \S+ USD; ", words)
-    assert words.endswith(f" USD; {ONE_AFTER_THE_OTHER}")
+    assert words.endswith(f" USD; {NOT_IN_TURN}")
     skipped = ET.fromstring(junit(apart)).iter("skipped")
     assert f"can't be told: {words}" in [one.get("message") for one in skipped]
     cells = [cell for row in brief_table(apart.verdicts, "", lambda entry, text: text).rows for cell in row]
