@@ -45,6 +45,8 @@ def bounds_of(
     """
     found = estimate(values, campaigns=campaigns)
     assert found is not None
+    if not found.variances.any():  # all runs agree
+        return [value for value, *_ in values][:first]
     likely = bounds(drawn_together(found, np.array(headline)), lower_better=lower_better, first=first)
     moods = _moods(found)
     means = found.values + (moods if lower_better else -moods)

@@ -77,9 +77,10 @@ def sign_of(values: Iterable[float]) -> float:
 def step_of(values: Iterable[float]) -> float:
     """The step to which *values* are rounded, by the decimals that they are written with: 0.01 for 27.5 and 26.98.
 
-    At most 1.
+    At most 1; 0 where all are the same, as of a share that is 1 everywhere, since then nobody sees the rounding.
     """
-    return float(10.0 ** -max(map(_decimals, values)))
+    known = set(values)
+    return 0.0 if len(known) == 1 else float(10.0 ** -max(map(_decimals, known)))
 
 
 def _decimals(value: float) -> int:

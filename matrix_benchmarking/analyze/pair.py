@@ -237,10 +237,8 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     """
     known = np.array(values, dtype=np.float64)
     compared = known[sides < OTHER]
-    # What is rounded in values that are all the same can't be seen.
-    step = (
-        0.0 if (known == known[0]).all() else max(step_of(values), _LEAST_STEP * min(1.0, float(np.abs(known).max())))
-    )
+    step = step_of(values)
+    step = max(step, _LEAST_STEP * min(1.0, float(np.abs(known).max()))) if step else step
     if scale_of(compared) is Scale.DIFFERENCE:
         exponent = math.frexp(float(np.abs(compared).max()))[1]
         unit = math.ldexp(1.0, min(exponent, sys.float_info.max_exp - 1))

@@ -63,6 +63,15 @@ def test_a_limit_beyond_what_numbers_can_be_is_cut() -> None:
     assert bounds(of([800.0], [1.0], Scale.RATIO), lower_better=True).tolist() == [math.exp(700)]
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("points", [2, 8])
+def test_what_all_runs_agree_in_is_kept_by_all_points(points: int, value: float) -> None:
+    """An availability of 100 % everywhere, or no error at all: nobody sees to which step they are rounded."""
+    for lower in (True, False):
+        known = bounds_of([[value] * 3] * points, [1.0 + at for at in range(points)], lower_better=lower)
+        assert known == [value] * points
+
+
 def test_without_noise_a_point_keeps_its_own_value() -> None:
     assert bounds(of([4.0, 3.0], [0.0, 0.0]), lower_better=True) == pytest.approx([4.0, 3.0])
 

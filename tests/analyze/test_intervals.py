@@ -34,7 +34,14 @@ def test_the_mean_of_the_largest_numbers_is_no_larger(runs: int) -> None:
 
 @pytest.mark.parametrize(
     ("values", "step"),
-    [([27.5, 26.98], 0.01), ([26000.0, 27000.0], 1.0), ([1e-7], 1e-7), ([0.5, 3.0], 0.1), ([0.0], 1)],
+    [
+        ([27.5, 26.98], 0.01),
+        ([26000.0, 27000.0], 1.0),
+        ([1e-7, 2e-7], 1e-7),
+        ([0.5, 3.0], 0.1),
+        ([0.0, 1.0], 1),
+        ([1.0] * 3, 0),
+    ],
 )
 def test_values_are_rounded_to_the_last_place_that_one_has(values: list[float], step: float) -> None:
     assert intervals.step_of(values) == pytest.approx(step)
