@@ -7,7 +7,9 @@ interleaved one its rounds, each of which is one pass over the points.
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,9 @@ A target takes minutes to start, and a night or a build lies between campaigns. 
 are taken for one, which says less than they do together; a longer constant would do that more often, and a shorter
 one make two blocks of one, which says too much.
 """
+
+LONGEST_RUN_S = 4 * 3600
+"""So many seconds may lie between two starts, where ends aren't known, that are taken for the length of a run."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,9 +52,10 @@ def blocks_of(runs: Iterable[Entry]) -> list[Block]:
 
     A run has the campaign and the round that were recorded with it. Of the others, those of one host are a campaign up
     to a pause of more than :data:`LONGEST_PAUSE_S`; within it a round ends where a point comes again, if at least two
-    rounds have most of the points in common. Where no time is known, it is the one at which a history first saw the
-    run; without that, all runs of a host are one campaign without rounds, since nothing says otherwise. Hosts are told
-    apart by processor, GPUs and kernel, since their names are not recorded.
+    rounds have most of the points in common. Where ends aren't known, runs take as long as it usually is to the next
+    one (:func:`_lengthen`). Where no time is known, it is the one at which a history first saw the run; without that,
+    all runs of a host are one campaign without rounds, since nothing says otherwise. Hosts are told apart by processor,
+    GPUs and kernel, since their names are not recorded.
     """
     rows = Rows.of(runs)
     campaigns = sorted(_campaigns(rows), key=lambda campaign: campaign[1][0].start)
@@ -92,7 +98,41 @@ def _campaigns(rows: Rows) -> Iterator[tuple[bool, list[_Run]]]:
     for (is_recorded, _), found in together.items():
         # Of equal times the runs of a point come together, so that no round is made of an order that is not known.
         found.sort(key=lambda run: (run.start, run.point))
+        if not is_recorded:
+            _lengthen(found)
         yield from ((is_recorded, each) for each in ([found] if is_recorded else _between_pauses(found)))
+
+
+def _lengthen(runs: Sequence[_Run]) -> None:
+    """Ends *runs* of which one time alone is known after the usual time from one to the next, while points come again.
+
+    What lies between two runs of a point was measured together with them, unless another point was begun and ended
+    there, as of a version that is measured once more. Where most runs are of no such stretch, as of versions that come
+    hour by hour, their lengths aren't known.
+    """
+    if len(runs) < 2 or any(run.end > run.start for run in runs) or not math.isfinite(runs[0].start):
+        return
+    gaps = [after.start - before.start for before, after in itertools.pairwise(runs)]
+    places: dict[int, list[int]] = {}
+    for place, run in enumerate(runs):
+        places.setdefault(run.point, []).append(place)
+    ended = [len(runs)] * (len(runs) + 1)  # the first of the points' last places that begin there or later
+    lasts = {of[0]: of[-1] for of in places.values()}
+    for place in range(len(runs) - 1, -1, -1):
+        ended[place] = min(ended[place + 1], lasts.get(place, len(runs)))
+    opened = [0] * len(runs)
+    for before, after in (pair for of in places.values() for pair in itertools.pairwise(of)):
+        if ended[before + 1] > after:
+            opened[before] += 1
+            opened[after] -= 1
+    depths = itertools.accumulate(opened)
+    within = sorted(gap for gap, depth in zip(gaps, depths, strict=False) if depth and gap <= LONGEST_RUN_S)
+    if not within or 2 * len(within) < len(gaps):
+        return
+    # Half of the time lies in gaps of this length and longer ones: many points may start at once.
+    length = within[bisect.bisect_left(list(itertools.accumulate(within)), sum(within) / 2)]
+    for run in runs:
+        run.end += length
 
 
 def _between_pauses(runs: Sequence[_Run]) -> Iterator[list[_Run]]:

@@ -209,3 +209,26 @@ def test_where_nothing_but_the_environment_tells_hosts_apart_it_does(tmp_path: P
             "Xeon, Linux 6.1",
             "Xeon, Linux 6.1",
         ]
+
+
+def started(points: str, every: float, at: float = 0.0) -> list[Entry]:
+    """Runs of which nobody knows when they ended."""
+    minutes = [at + every * place for place in range(len(points))]
+    return [run(point, minute, end=minute) for point, minute in zip(points, minutes, strict=True)]
+
+
+def test_runs_that_follow_each_other_are_one_campaign_though_their_ends_are_not_known() -> None:
+    assert campaigns(started("aaabbb", 45)) == [0] * 6
+    assert rounds(started("ababab", 45)) == [0, 0, 1, 1, 2, 2]
+    several = [run(f"{point}{size}", at * 45 + size / 60, end=at * 45 + size / 60)
+               for at, point in enumerate("aabb") for size in range(10)]  # fmt: skip
+    assert campaigns(several) == [0] * 40  # ten are started at once
+
+
+def test_versions_hour_by_hour_and_night_by_night_stay_campaigns_of_their_own() -> None:
+    assert campaigns(started("abcdef", 60)) == [*range(6)]
+    assert campaigns([*started("aaa", 45), *started("aaa", 45, at=24 * 60)]) == [0, 0, 0, 1, 1, 1]
+    commits = [each for hour, point in enumerate("abcdefgh") for each in started(point * 3, 5, at=60 * hour)]
+    assert campaigns(commits) == [hour for hour in range(8) for _ in range(3)]
+    again = started("a", 5, at=60 * 2 + 20)  # one of them is measured once more
+    assert len(set(campaigns([*commits, *again]))) == 8
