@@ -9,8 +9,8 @@ from ...filters import show
 from ...matrix import NOT_SET
 from ...rows import Rows
 from ..words import count_of, named
+from .across import Points
 from .finding import Finding, are_few
-from .values import Points
 
 Key = tuple[int, ...]
 Repeats = collections.Counter[int]

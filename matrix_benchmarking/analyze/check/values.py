@@ -17,12 +17,14 @@ from ...workload import Workload
 from ..blocks import blocks_of
 from ..points import keys
 from ..words import count_of, named
+from . import across
+from .across import OF_A_UNIT, Pairs, Points
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
-OF_A_UNIT, FEWEST_POINTS = 100, 5
-"""A few of so many points are of another unit if so many times lies between them and the next."""
+FEWEST_POINTS = 5
+"""A few of so many points are of another unit if :data:`OF_A_UNIT` lies between them and the next."""
 OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
@@ -31,10 +33,6 @@ DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
 """What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
-
-
-Points = Sequence[Sequence[int]]
-"""Of the runs of each point their places among the successful ones."""
 
 
 def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
@@ -46,6 +44,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         groups.setdefault(group, []).append(places)
     versions = keys(firsts, workload.regression.comparison_keys)
     version_of = {places[0]: version for places, version in zip(points, versions, strict=True)}
+    pairs = Pairs(good, points, workload)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -53,10 +52,14 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         values = good.kpi(kpi.name)
         yield from _no_more_than_zero(good, values, kpi, changes)
         yield from _far_off(good, points, values, kpi, changes)
-        yield from _of_another_unit(
-            good, groups, values, kpi, changes, version_of, is_headline=kpi is workload.headline
-        )
+        positive = [value for value in values if value is not None and value > 0]
+        if positive and max(positive) >= OF_A_UNIT * min(positive):
+            is_headline = kpi is workload.headline
+            of_points = [*_of_another_unit(good, groups, values, kpi, changes, version_of, is_headline=is_headline)]
+            medians = [] if of_points else [_median(places, values) for places in points]
+            yield from of_points or across.of_another_unit(pairs, medians, kpi, changes)
     yield from _same_values(good, points)
+    yield from across.copied(pairs)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -251,9 +254,6 @@ def _of_another_unit(
 
     *version_of* is by a point's first run: all points of some versions may be so far from those of all others, too.
     """
-    positive = [value for value in values if value is not None and value > 0]
-    if not positive or max(positive) < OF_A_UNIT * min(positive):
-        return
     for points in groups.values():
         known = [(median, places) for places in points if (median := _median(places, values)) is not None]
         if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:

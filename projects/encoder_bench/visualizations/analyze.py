@@ -68,7 +68,7 @@ KEYS = RegressionKeys(
 
 
 GROUPS, VARIANTS = ("task", "model", "inputs_per_request"), ("vendor", "hw_type", "image", "engine")
-LOOKED_INTO = 100
+LOOKED_INTO = 50
 """How many runs' artifacts are looked into at most: what a campaign does, it does in all its runs."""
 
 

@@ -1,0 +1,130 @@
+"""One value of a setting beside the others, at points that are alike in all else: of another unit, or a copy."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...filters import show
+from ...kpi import KPIDefinition
+from ...matrix import NOT_SET
+from ...rows import Rows
+from ...workload import Workload
+from ..points import keys
+from ..words import count_of
+from .finding import EVERY, AnswerKind, Finding
+
+Points = Sequence[Sequence[int]]
+"""Of the runs of each point their places among the successful ones."""
+OF_A_UNIT, FEWEST_PAIRS = 100, 4
+"""A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
+UNIFORM = 3.0
+"""How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
+_MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
+
+
+class Pairs:
+    """The points by each setting: those that are alike in the rest, by its value."""
+
+    def __init__(self, good: Rows, points: Points, workload: Workload) -> None:
+        self.good, self.points = good, points
+        self._firsts = good.at(places[0] for places in points)
+        self._versions = workload.regression.comparison_keys
+        self._known: dict[str, list[Mapping[int, int]]] = {}
+
+    def by_setting(self, *, of_words: bool) -> Iterator[tuple[str, Sequence[object], list[Mapping[int, int]]]]:
+        """The name of a setting, its values, and of points that are alike in the rest the place by the value's code.
+
+        *of_words*: of versions, and of settings that are words: of numbers a value may well be a thousand times higher.
+        """
+        names = self._firsts.names()
+        for name in names:
+            values, codes = self._firsts.setting(name)
+            there = set(codes)
+            if len(there) < 2 or (
+                of_words and name not in self._versions and not all(_is_word(values[each]) for each in there)
+            ):
+                continue
+            if name not in self._known:
+                alike: dict[object, dict[int, int]] = {}
+                rests = keys(self._firsts, [each for each in names if each != name])
+                for place, (rest, code) in enumerate(zip(rests, codes, strict=True)):
+                    alike.setdefault(rest, {})[code] = place
+                self._known[name] = [each for each in alike.values() if len(each) > 1]
+            if self._known[name]:
+                yield name, values, self._known[name]
+
+
+def _is_word(value: object) -> bool:
+    return value is not NOT_SET and isinstance(value, str) and not _MEASURED.fullmatch(value)
+
+
+def of_another_unit(
+    pairs: Pairs, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
+) -> Iterator[Finding]:
+    """A value of a setting whose points are all as far from those of each other value as another unit has them.
+
+    Args:
+        medians: of *kpi* at each point, above 0; None where unknown.
+    """
+    for name, values, alike in pairs.by_setting(of_words=True):
+        known = [{code: value for code, place in places.items() if (value := medians[place])} for places in alike]
+        for code, is_more in _far(known):
+            others: dict[int, list[float]] = collections.defaultdict(list)
+            for of in (each for each in known if code in each):
+                for other in of.keys() - {code}:
+                    others[other].append(of[code] / of[other] if is_more else of[other] / of[code])
+            fewest = max(map(len, others.values()), default=0)
+            if fewest < FEWEST_PAIRS or any(max(found) > UNIFORM * min(found) for found in others.values()):
+                continue
+            times = sorted(ratio for found in others.values() for ratio in found)
+            said = f"{times[0]:,.3g} to {times[-1]:,.3g} times as {'large' if is_more else 'small'}"
+            runs = [run for places in alike if code in places for run in pairs.points[places[code]]]
+            what = f"{kpi.name} is {said} where '{name}' is {show(values[code])} as where it isn't"
+            where = f"at {count_of(fewest, 'point')} that are else alike"
+            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", pairs.good.at(runs), changes)
+
+
+def _far(known: Sequence[Mapping[int, float]]) -> list[tuple[int, bool]]:
+    """The codes whose values are everywhere OF_A_UNIT times as large as all others', or as small, and which of both.
+
+    Of two codes the larger one.
+    """
+    found: dict[int, bool | None] = {}
+    for of in known:
+        for code, own in of.items() if len(of) > 1 else ():
+            others = [value for other, value in of.items() if other != code]
+            is_more = own >= OF_A_UNIT * max(others)
+            is_far = is_more or OF_A_UNIT * own <= min(others)
+            found[code] = is_more if is_far and found.get(code, is_more) is is_more else None
+        if found and all(each is None for each in found.values()):
+            return []
+    far = [(code, is_more) for code, is_more in found.items() if is_more is not None]
+    return [one for one in far if one[1]] if len(found) == 2 else far
+
+
+def copied(pairs: Pairs) -> Iterator[Finding]:
+    """Two values of a setting whose runs have the same values of all KPIs at several points, where repeats differ."""
+    good, points = pairs.good, pairs.points
+    columns = [good.kpi(name) for name in good.kpi_names()]
+    rows = [*zip(*columns, strict=True)] if columns else [()] * len(good)
+    measured = [frozenset(rows[place] for place in places) for places in points]
+    of_points = [each if len(each) > 1 else None for each in measured]
+    if len({*of_points} - {None}) == sum(each is not None for each in of_points):
+        return
+    for name, values, alike in pairs.by_setting(of_words=False):
+        same: dict[tuple[int, ...], list[int]] = collections.defaultdict(list)
+        compared: collections.Counter[tuple[int, ...]] = collections.Counter()
+        for places in alike:
+            for one, at in places.items():
+                for other, beside in places.items():
+                    if one < other and of_points[at] is not None:
+                        compared[one, other] += 1
+                        same[one, other] += [at, beside] if of_points[at] == of_points[beside] else []
+        for (one, other), found in same.items():
+            if len(found) == 2 * compared[one, other] >= FEWEST_PAIRS:
+                both = f"'{name}' {show(values[one])} and {show(values[other])}"
+                what = f"All runs of {both} have the same values at {len(found) // 2} points, though repeats differ"
+                runs = good.at(run for at in found for run in points[at])
+                yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)

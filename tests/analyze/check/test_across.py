@@ -1,0 +1,87 @@
+"""A value of a setting that stands out at all points that are else alike is of another unit, or a copy of another."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import toy_runs
+
+from matrix_benchmarking.analyze.check import Finding, findings
+from matrix_benchmarking.matrix import Entry, Matrix
+
+HARDWARE, BATCHES, USERS = {"a": 1.0, "b": 2.3, "c": 6.0}, (1, 8, 32), (1, 4, 16, 64, 256)
+Change = Callable[[dict[str, Any], dict[str, float]], object]
+
+
+def found(change: Change = lambda settings, kpis: None, seed: int = 0) -> list[Finding]:
+    """The findings on a sweep whose rate spans two hundred times, of which *change* spoils runs."""
+    chance, runs = numpy.random.default_rng(seed), []
+    sweep = itertools.product(range(3), HARDWARE, BATCHES, USERS)
+    for number, (repeat, hardware, batch, users) in enumerate(sweep):
+        settings: dict[str, Any] = {"hw": hardware, "batch": batch, "users": users, "version": "1.0"}
+        rate = 100 * HARDWARE[hardware] * batch**0.4 * users / (users + 8)
+        kpis = {"rate": rate, "cost": 1000 * users / rate, "memory": 10.0 * batch}
+        kpis = {name: float(value * chance.lognormal(0, 0.04)) for name, value in kpis.items()}
+        change(settings, kpis)
+        runs.append(Entry(settings, repeat, Path("x"), f"run {number}", 0, kpis=kpis))
+    every = findings(Matrix(runs), toy_runs.workload())
+    return [one for one in every if one.kind in ("another-unit", "same-values")]
+
+
+def of_b(name: str, times: float) -> Change:
+    return lambda settings, kpis: kpis.update({name: kpis[name] * (times if settings["hw"] == "b" else 1.0)})
+
+
+def test_an_honest_sweep_has_no_such_finding() -> None:
+    assert [one.sentence for seed in range(5) for one in found(seed=seed)] == []
+
+
+def test_one_hardware_in_another_unit_is_asked_about_though_the_sweep_has_values_between() -> None:
+    (larger,) = found(of_b("rate", 1000.0))
+    assert larger.sentence.startswith("rate is ")
+    assert larger.sentence.endswith(
+        " times as large where 'hw' is b as where it isn't, at 15 points that are else alike: is it in another unit?"
+    )
+    assert len(larger.runs) == 45
+    (smaller,) = found(of_b("cost", 0.001))
+    assert " times as small where 'hw' is b as where it isn't" in smaller.sentence
+
+
+def test_what_is_a_thousand_times_faster_at_some_points_or_for_a_larger_number_is_no_other_unit() -> None:
+    def cached(settings: Mapping[str, Any], kpis: dict[str, float]) -> None:
+        kpis["cost"] /= 500 * settings["batch"] if settings["hw"] == "b" else 1.0
+
+    assert found(cached) == []
+    assert found(lambda settings, kpis: kpis.update(cost=kpis["cost"] * 1000.0 ** (settings["batch"] == 32))) == []
+
+
+def pasted(name: str, *values: object) -> Change:
+    """Runs of the second of these *values* have what those of the first measured."""
+    kept: dict[object, dict[str, float]] = {}
+    counts: collections.Counter[object] = collections.Counter()
+
+    def change(settings: Mapping[str, Any], kpis: dict[str, float]) -> None:
+        point = tuple(settings.items())
+        rest = tuple((key, value) for key, value in point if key != name)
+        counts[point] += 1
+        if settings[name] in values:
+            kpis.update(kept.setdefault((rest, counts[point]), dict(kpis)))
+
+    return change
+
+
+@pytest.mark.parametrize(("name", "values", "points"), [("hw", ("a", "b"), 15), ("batch", (8, 32), 15)])
+def test_a_value_whose_runs_are_another_ones_is_a_copy(name: str, values: tuple[object, ...], points: int) -> None:
+    (copy,) = found(pasted(name, *values))
+    both = " and ".join(map(str, values))
+    assert copy.sentence == (
+        f"All runs of '{name}' {both} have the same values at {points} points, though repeats differ: "
+        "is one a copy of the other?"
+    )
+    assert len(copy.runs) == 2 * 3 * points
