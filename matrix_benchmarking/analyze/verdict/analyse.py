@@ -188,8 +188,10 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
-    if raised.changes:  # back on an old level
-        return _sized(_about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE), judgement)
+    if raised.changes:  # on an old level
+        base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
+        is_at_known_level = raised.changes[-1].is_worse
+        return dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement)
     base = _measured(base, judgement)
     if judgement.is_one_block:
         return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)

@@ -87,6 +87,7 @@ class SeriesVerdict:
     runs_after: int = 0
     reruns: int | None = None  # runs that would tell, without a difference yet; versions that a history is short of
     is_new: bool = False  # the change could not be told before the newest point
+    is_at_known_level: bool = False  # on the worse of two levels between which it went back and forth before: no alarm
     changes: Sequence[Change] = ()  # all that count, the oldest first
     alarms: Sequence[Alarm] = ()  # those that are worse, in the same order
     minimum_effect: float = 0.0  # what a change had to reach, as a fraction and in the KPI's unit

@@ -82,6 +82,7 @@ def lead(analysis: Analysis) -> list[str]:
     said += _drifting(analysis)
     said += map(over_all, analysis.over_all)
     said += _suspected(analysis)
+    said += _at_known_levels(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
         how = "" if any(one.stands_on for one in better) else "newly "
@@ -187,10 +188,23 @@ def _suspected(analysis: Analysis) -> list[str]:
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 
+def _at_known_levels(analysis: Analysis) -> list[str]:
+    """Which series are on the worse of two levels that they had before, which is no alarm, and since when."""
+    known = [one for one in analysis.verdicts if one.is_at_known_level]
+    if not known:
+        return []
+    first, more = known[0], len(known) - 1
+    which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
+    is_or_was = f"{which} {is_or_are(len(known))} on the worse of two levels as twice before"
+    since = f"{short_size(first)} since {first.first_bad_version}"
+    return [f"{is_or_was} ({since}): no alarm, though it may be a regression that came back."]
+
+
 def _unchanged(analysis: Analysis) -> list[str]:
     """In how many series nothing was shown, and what would have shown; then those of which more runs would tell."""
-    same = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.reruns]
-    yet = len(analysis.having(Outcome.NO_CHANGE)) - len(same)
+    unchanged = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.is_at_known_level]
+    same = [one for one in unchanged if not one.reruns]
+    yet = len(unchanged) - len(same)
     seen = would_show(same)
     said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
     return [*said, *([f"No difference shown yet in {yet}: more runs would tell."] if yet else [])]

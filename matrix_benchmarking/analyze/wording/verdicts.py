@@ -84,6 +84,9 @@ def sentence(verdict: SeriesVerdict) -> str:
     if verdict.stands_on:
         behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
         return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
+    if verdict.is_at_known_level:
+        since = f" since {verdict.first_bad_version}: {size(verdict)}, {levels(kpi, verdict)}, {runs}"
+        return f"{name} is on the worse of two levels as twice before{since}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: {nothing(verdict)}."
     words = {
@@ -119,7 +122,7 @@ def is_told(verdict: SeriesVerdict) -> bool:
     It fails, changed, may with more runs, or was measured so that it can't be told.
     """
     changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    may_change = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
+    may_change = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns or verdict.is_at_known_level)
     return verdict.fails or changed or may_change or (verdict.outcome is Outcome.CANT_TELL and bool(verdict.stands_on))
 
 
@@ -134,6 +137,8 @@ def verdict_text(verdict: SeriesVerdict) -> str:
         return f"{label}{new}{'' if verdict.fails or not verdict.alarms else f', {verdict.alarms[-1].status.value}'}"
     if outcome is Outcome.IMPROVEMENT:
         return f"{label}{new}{', with an open alarm' if verdict.fails else ''}"
+    if verdict.is_at_known_level:
+        return f"on the worse of two levels{new}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
         return f"{label} yet: {_runs_more(verdict.reruns)}"
     if outcome is Outcome.NO_CHANGE:

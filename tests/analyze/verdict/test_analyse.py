@@ -261,6 +261,15 @@ def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm(
     assert [alarm.status for alarm in verdict.alarms] == [Status.FIXED, Status.FIXED]
     assert verdict.outcome is Outcome.NO_CHANGE
     assert any(note.startswith("this machine has two levels, ") for note in verdict.notes)
+    assert (verdict.is_at_known_level, verdict.would_show) == (True, None)
+    (said,) = [said for said in analyses.lead(analyse(history(65, steps))) if "two levels" in said]
+    assert said.startswith("cost of all runs is on the worse of two levels as twice before (+10.")
+    assert said.endswith(f" since {version(55)}): no alarm, though it may be a regression that came back.")
+    assert verdicts.sentence(verdict).startswith(
+        f"cost of all runs is on the worse of two levels as twice before since {version(55)}"
+    )
+    (back,) = analyse(history(70, {**steps, 65: 100.0})).verdicts
+    assert not back.is_at_known_level
     (further,) = analyse(history(65, {**steps, 55: 121.0})).verdicts
     assert further.fails
 
