@@ -20,6 +20,7 @@ from ..words import count_of, named
 from . import across
 from .across import OF_A_UNIT, Pairs, Points
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
+from .uneven import uneven_findings
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
@@ -51,7 +52,8 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         changes = EVERY if kpi.name in ranking else ANALYSES
         values = good.kpi(kpi.name)
         yield from _no_more_than_zero(good, values, kpi, changes)
-        yield from _far_off(good, points, values, kpi, changes)
+        far = [*_far_off(good, points, values, kpi, changes)]
+        yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
         positive = [value for value in values if value is not None and value > 0]
         if positive and max(positive) >= OF_A_UNIT * min(positive):
             is_headline = kpi is workload.headline

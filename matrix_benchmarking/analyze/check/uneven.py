@@ -1,0 +1,64 @@
+"""Runs far from the other repeats of their point while most agree, as where now and then one meets a pause."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+
+from ...kpi import KPIDefinition
+from ...rows import Rows
+from ..words import as_percent, percent
+from .across import Points
+from .finding import NONE, AnswerKind, Finding
+
+FEWEST = 3  # runs of a point, of which one is far from the others
+FEWEST_POINTS, FEWEST_ROBUST = 5, 5
+FAR, TIMES, NEAR = 0.15, 8, 4
+"""A run is far off by so much of its point's middle, and by so many times what repeats usually scatter; up to so many
+times it is near.
+"""
+OFTEN, SEVERAL = 0.03, 3
+"""From so many runs on it is of the benchmark, and the best of few repeats is one that was spared."""
+LARGEST, MOST = 0.25, 0.9
+"""Of more runs nobody knows which are the usual ones; of more points nobody was spared."""
+_NORMAL = 1.8  # times the middle distance from the middle: the standard deviation of five normal values and more
+
+
+def uneven_findings(
+    good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition
+) -> Iterator[Finding]:
+    """The runs whose value of *kpi* is far from the middle of their point's, on logarithms, with hardly any between.
+
+    Where repeats scatter more at some points than at others, or have long tails, there are many between.
+    """
+    usual, every = list[float](), list[tuple[float, int, int]]()
+    for at, places in enumerate(points):
+        known = [(math.log(value), place) for place in places if (value := values[place]) is not None and value > 0]
+        if len(known) >= FEWEST:
+            middle = statistics.median(value for value, _ in known)
+            every += [(value - middle, place, at) for value, place in known]
+            usual.append(_scatter(sorted(abs(value - middle) for value, _ in known)))
+    if len(usual) < FEWEST_POINTS:
+        return
+    scatter, count = statistics.median(usual), len(every)
+    far = [one for one in every if abs(one[0]) > max(math.log1p(FAR), TIMES * scatter)]
+    between = sum(abs(distance) > NEAR * scatter for distance, *_ in every) - len(far)
+    if not 0 < len(far) <= LARGEST * count or between > len(far):
+        return
+    if len({at for *_, at in far}) > MOST * len(usual):  # a slow round, which all points share
+        return
+    sizes = dict.fromkeys(percent(math.expm1(distance)) for distance, *_ in (min(far), max(far)))
+    what = f"{kpi.name} is {' to '.join(sizes)} off the middle of a point's repeats in {len(far)} of {count} runs"
+    is_often = len(far) >= max(SEVERAL, OFTEN * count)
+    rest = ": where repeats are few the best may be one that was spared" if is_often else ""
+    said = f"{what}, and else they scatter by {as_percent(scatter, digits=1)}{rest}."
+    changes = frozenset({AnswerKind.BEST}) if is_often else NONE
+    yield Finding.of("uneven", said, good.at(place for _, place, _ in far), changes)
+
+
+def _scatter(distances: Sequence[float]) -> float:
+    """About the standard deviation of repeats with these *distances* from their middle, in order; some may be far."""
+    if len(distances) >= FEWEST_ROBUST:
+        return _NORMAL * distances[len(distances) // 2]
+    return math.hypot(*distances) / math.sqrt(len(distances) - 1)
