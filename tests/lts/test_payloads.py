@@ -15,9 +15,11 @@ import numpy
 import pydantic
 import pytest
 
+from matrix_benchmarking.analyze.check.settings import payload_findings
 from matrix_benchmarking.errors import VerdictError
 from matrix_benchmarking.lts import write_payloads
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
+from matrix_benchmarking.rows import Rows
 from matrix_benchmarking.workload import Workload
 
 MakeEntry = Callable[..., Entry]
@@ -164,6 +166,17 @@ def test_a_time_without_a_time_zone_is_refused(strict: Workload, make_entry: Mak
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_not_finite_is_unknown_and_not_a_number(strict: Workload, make_entry: MakeEntry, value: float) -> None:
     assert problems(strict, make_entry(results={"rate": value})) == ["run_0: results.rate: expected a number, not null"]
+
+
+def test_that_no_history_takes_such_runs_is_found_before_anybody_uploads_them(
+    strict: Workload, make_entry: MakeEntry
+) -> None:
+    assert [*payload_findings(Rows.of([make_entry()]), strict)] == []
+    (finding,) = payload_findings(Rows.of([make_entry(settings={"batch_size": "32", "hw_type": "cpu-1"})]), strict)
+    assert finding.sentence == (
+        "No history takes a run such as 'run_0', whose payload isn't what the model says: labels.batch_size: expected "
+        "a whole number, not the text '32'."
+    )
 
 
 def test_labels_that_cannot_be_made_are_a_problem_of_their_test(strict: Workload, make_entry: MakeEntry) -> None:

@@ -20,7 +20,7 @@ from ..points import joined_warnings, keys, places_by_point
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
-from .apart import ended_findings, group_findings, places_of, version_findings
+from .apart import ended_findings, group_findings, places_of, repeat_findings, version_findings
 from .finding import (
     ANALYSES,
     EVERY,
@@ -38,7 +38,7 @@ from .finding import (
     said_of_twins,
 )
 from .misplaced import misplaced_findings
-from .settings import label_findings, name_findings, setting_findings
+from .settings import label_findings, name_findings, payload_findings, setting_findings
 from .values import campaign_findings, file_findings, has_many_digits, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
@@ -66,6 +66,8 @@ def findings(
         *label_findings(good, points, workload),
         *misplaced_findings(good, points),
         *group_findings(good, workload),
+        *repeat_findings(good, points),
+        *payload_findings(good, workload),
         *version_findings(good, workload),
         *name_findings(matrix, workload, prices or {}),
         *(() if in_order is None else order_findings(in_order)),

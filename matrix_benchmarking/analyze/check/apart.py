@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,8 @@ from ...workload import Workload
 from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
-from .finding import ANALYSES, NONE, AnswerKind, Finding, are_few, runs_have
+from .across import Points
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few, runs_have
 from .settings import written
 
 HISTORY = frozenset({AnswerKind.HISTORY})
@@ -49,6 +51,24 @@ def _is_told_by_a_word(some: Rows, others: Rows) -> bool:
             if not words & {theirs[code] for code in set(of)}:
                 return True
     return False
+
+
+_COUNTS = re.compile(
+    r"(random_?)?seed|(run|rep|repetition|replicate|trial|iteration|attempt)(_?(id|no|number|index))?", re.I
+)
+"""Names of settings that only count repeats."""
+
+
+def repeat_findings(good: Rows, points: Points) -> Iterator[Finding]:
+    """A setting that may only tell repeats apart, where no point has any: each is ranked by its one run then."""
+    if any(len(places) > 1 for places in points) or len(points) < 2:
+        return
+    names = good.names()
+    for name in (each for each in names if _COUNTS.fullmatch(each)):
+        alike = collections.Counter(keys(good, [each for each in names if each != name]))
+        if min(alike.values()) > 1:
+            what = f"'{name}' differs in all runs that are else alike, and no point has a repeat"
+            yield Finding("unnamed-repeat", f"{what}: if it only counts them, it is to be called 'repeat'.", EVERY)
 
 
 FEWEST_VERSIONS = 3

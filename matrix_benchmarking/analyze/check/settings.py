@@ -375,3 +375,19 @@ def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:
         return lts.labels_of_entry(workload, entry)
     except MatbenchError:  # what it was read from is gone since
         return None
+
+
+def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
+    """That the payload of the first run is none that the workload's own model takes: no history keeps its like."""
+    model = workload.store.lts_payload_model
+    is_here = (facts is None for facts in good.values("facts"))
+    first = next((place for place, (here, problems) in enumerate(zip(is_here, good.values("problems"), strict=True))
+                  if here and not problems), None)  # fmt: skip
+    if model is None or first is None:
+        return
+    with contextlib.suppress(MatbenchError, OSError):  # what it was read from is gone since
+        _, wrong = lts.validate(model, workload, good[first])
+        if wrong:
+            reasons = first_of(f"{each.field}: {each.reason}" if each.field else each.reason for each in wrong)
+            what = f"No history takes a run such as '{good[first].name}', whose payload isn't what the model says"
+            yield Finding.of("payload", f"{what}: {reasons}.", [good[first]], ANALYSES)

@@ -112,3 +112,15 @@ def test_series_of_which_all_got_other_names_may_have_been_renamed() -> None:
         "2 series end at 1.3, and others that differ in 'benchmark' alone begin at 1.4: nothing compares them; was it "
         "renamed?"
     )
+
+
+def test_a_setting_that_only_counts_repeats_is_to_be_called_so() -> None:
+    runs = [{"version": "1", "batch": batch, "seed": seed} for batch in (8, 32) for seed in (1, 2, 3)]
+    (one,) = said("unnamed-repeat", runs)
+    assert one.sentence == (
+        "'seed' differs in all runs that are else alike, and no point has a repeat: if it only counts them, it is to "
+        "be called 'repeat'."
+    )
+    assert said("unnamed-repeat", [*runs, runs[0]]) == []  # which is a repeat
+    assert said("unnamed-repeat", [run for run in runs if run["batch"] == 8 or run["seed"] == 1]) == []
+    assert said("unnamed-repeat", [{"version": "1", "batch": batch} for batch in (8, 32)]) == []
