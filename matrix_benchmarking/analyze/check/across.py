@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,6 +22,7 @@ OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
 UNIFORM = 3.0
 """How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
+MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 _MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
 
 
@@ -30,21 +32,21 @@ class Pairs:
     def __init__(self, good: Rows, points: Points, workload: Workload) -> None:
         self.good, self.points = good, points
         self._firsts = good.at(places[0] for places in points)
-        self._versions = workload.regression.comparison_keys
+        self._versions, self._groups = workload.regression.comparison_keys, workload.group_keys
         self._known: dict[str, list[Mapping[int, int]]] = {}
 
     def by_setting(self, *, of_words: bool) -> Iterator[tuple[str, Sequence[object], list[Mapping[int, int]]]]:
         """The name of a setting, its values, and of points that are alike in the rest the place by the value's code.
 
-        *of_words*: of versions, and of settings that are words: of numbers a value may well be a thousand times higher.
+        *of_words*: of versions, and of settings that are words and are compared: of numbers a value may well be a
+        thousand times higher.
         """
         names = self._firsts.names()
         for name in names:
             values, codes = self._firsts.setting(name)
             there = set(codes)
-            if len(there) < 2 or (
-                of_words and name not in self._versions and not all(_is_word(values[each]) for each in there)
-            ):
+            are_words = name not in self._groups and all(_is_word(values[each]) for each in there)
+            if len(there) < 2 or (of_words and not (are_words or name in self._versions)):
                 continue
             if name not in self._known:
                 alike: dict[object, dict[int, int]] = {}
@@ -86,22 +88,20 @@ def of_another_unit(
             yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", pairs.good.at(runs), changes)
 
 
-def _far(known: Sequence[Mapping[int, float]]) -> list[tuple[int, bool]]:
+def _far(known: Sequence[Mapping[int, float]]) -> set[tuple[int, bool]]:
     """The codes whose values are everywhere OF_A_UNIT times as large as all others', or as small, and which of both.
 
     Of two codes the larger one.
     """
-    found: dict[int, bool | None] = {}
-    for of in known:
-        for code, own in of.items() if len(of) > 1 else ():
-            others = [value for other, value in of.items() if other != code]
-            is_more = own >= OF_A_UNIT * max(others)
-            is_far = is_more or OF_A_UNIT * own <= min(others)
-            found[code] = is_more if is_far and found.get(code, is_more) is is_more else None
-        if found and all(each is None for each in found.values()):
-            return []
-    far = [(code, is_more) for code, is_more in found.items() if is_more is not None]
-    return [one for one in far if one[1]] if len(found) == 2 else far
+    found, seen = set[tuple[int, bool]](), set[int]()
+    for of in (each for each in known if len(each) > 1):
+        least, *_, most = ordered = sorted(of, key=of.__getitem__)
+        here = {(most, True)} if of[most] >= OF_A_UNIT * of[ordered[-2]] else set[tuple[int, bool]]()
+        if len(ordered) > 2 and OF_A_UNIT * of[least] <= of[ordered[1]]:
+            here.add((least, False))
+        found = {one for one in found if one in here or one[0] not in of} | {one for one in here if one[0] not in seen}
+        seen.update(of)
+    return found
 
 
 def copied(pairs: Pairs) -> Iterator[Finding]:
@@ -114,17 +114,19 @@ def copied(pairs: Pairs) -> Iterator[Finding]:
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):
         return
     for name, values, alike in pairs.by_setting(of_words=False):
-        same: dict[tuple[int, ...], list[int]] = collections.defaultdict(list)
-        compared: collections.Counter[tuple[int, ...]] = collections.Counter()
+        same: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
-            for one, at in places.items():
-                for other, beside in places.items():
-                    if one < other and of_points[at] is not None:
-                        compared[one, other] += 1
-                        same[one, other] += [at, beside] if of_points[at] == of_points[beside] else []
+            by_values: dict[object, list[int]] = collections.defaultdict(list)
+            for code, place in places.items():
+                by_values[of_points[place]].append(code)
+            for codes in (codes for each, codes in by_values.items() if each is not None):
+                for pair in itertools.combinations(sorted(codes)[:MOST_ALIKE], 2):
+                    same[pair] += [places[code] for code in pair]
         for (one, other), found in same.items():
-            if len(found) == 2 * compared[one, other] >= FEWEST_PAIRS:
-                both = f"'{name}' {show(values[one])} and {show(values[other])}"
-                what = f"All runs of {both} have the same values at {len(found) // 2} points, though repeats differ"
+            both = [places for places in alike if one in places and other in places]
+            compared = sum(of_points[places[one]] is not None for places in both)
+            if len(found) == 2 * compared >= FEWEST_PAIRS:
+                which = f"'{name}' {show(values[one])} and {show(values[other])}"
+                what = f"All runs of {which} have the same values at {compared} points, though repeats differ"
                 runs = good.at(run for at in found for run in points[at])
                 yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)

@@ -14,6 +14,7 @@ from .finding import Finding, are_few
 
 Key = tuple[int, ...]
 Repeats = collections.Counter[int]
+MOST_POINTS = 100  # with repeats twice are looked at
 
 
 def misplaced_findings(rows: Rows, points: Points) -> Iterator[Finding]:
@@ -34,10 +35,11 @@ def misplaced_findings(rows: Rows, points: Points) -> Iterator[Finding]:
     columns = {name: column for name, column in columns.items() if len(set(column[1])) > 1}
     of_keys = list(zip(*(codes for _, codes in columns.values()), strict=True))
     known = dict(zip(of_keys, of_points, strict=True))
-    for at in twice:
+    rests = [_rests(of_keys, column) for column in range(len(columns))]
+    for at in twice[:MOST_POINTS]:
         extra = of_points[at] - collections.Counter(usual)
         for column, (name, (values, _)) in enumerate(columns.items()):
-            code = _lacking(known, of_keys[at], column, collections.Counter(usual), extra)
+            code = _lacking(known, of_keys[at], column, rests[column], collections.Counter(usual), extra)
             if code is not None and values[code] is not NOT_SET:
                 runs = [rows[place] for place in points[at] if extra[numbers[place]]]
                 said = f"{count_of(len(runs), 'run')} share repeats of one point ({named([*map(str, sorted(extra))])})"
@@ -47,22 +49,30 @@ def misplaced_findings(rows: Rows, points: Points) -> Iterator[Finding]:
                 break
 
 
-def _lacking(known: Mapping[Key, Repeats], key: Key, column: int, usual: Repeats, extra: Repeats) -> int | None:
+def _rests(of_keys: Sequence[Key], column: int) -> Mapping[int, set[Key]]:
+    """What else the points say, by their value of a *column*."""
+    found: dict[int, set[Key]] = {}
+    for key in of_keys:
+        found.setdefault(key[column], set()).add(_rest(key, column))
+    return found
+
+
+def _lacking(
+    known: Mapping[Key, Repeats], key: Key, column: int, rests: Mapping[int, set[Key]], usual: Repeats, extra: Repeats
+) -> int | None:
     """The value of a *column* with which the point *key* lacks just the *extra* repeats; None for no such value.
 
     A point that isn't there at all lacks them where all others of its value are there.
     """
-    rests: dict[int, set[Key]] = {}
-    for each in known:
-        rests.setdefault(each[column], set()).add(_rest(each, column))
     own, rest = rests[key[column]], _rest(key, column)
     for code, others in rests.items():
-        if code == key[column] or not (rest in others or others | {rest} == own):
+        is_the_last = len(others) + 1 == len(own) and rest not in others and others < own
+        if code == key[column] or not (rest in others or is_the_last):
             continue
         if usual - known.get((*key[:column], code, *key[column + 1 :]), Repeats()) == extra:
             return code
     return None
 
 
-def _rest(key: Sequence[int], column: int) -> Key:
+def _rest(key: Key, column: int) -> Key:
     return (*key[:column], *key[column + 1 :])
