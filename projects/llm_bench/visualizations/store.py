@@ -31,7 +31,7 @@ OPTIONS: Mapping[str, Scalar] = {"input_per_output": 3.0, "output_weight": 4.0}
 _NONE = object()
 FEW_REQUESTS = 100
 LATE_SHARE = 0.1
-BEHIND, HALF = 0.95, 0.5
+BEHIND, HALF, TURNS = 0.95, 0.5, 3
 COLD = 5.0
 SHORT, LONG = 0.9, 1.25
 """Of the length that was asked for, answers of which length are worth a warning."""
@@ -121,8 +121,10 @@ def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     least = HALF if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
     found = [*_in_flight(results, settings, least=least, most=plausible.CROWDED)]
     asked, requests = settings.get("concurrency"), getattr(results, "requests", None)
-    if least and is_number(asked) and is_number(requests) and 0 < requests < asked:
-        found.append(f"{requests:,.0f} requests were answered, fewer than a concurrency of {asked:,.0f} takes")
+    if least and is_number(asked) and is_number(requests) and 0 < requests < TURNS * asked:
+        few = f"{requests:,.0f} requests were answered, fewer than "
+        of_all = f"{few}{TURNS} for each of a concurrency of {asked:,.0f}: start and end are much of the run"
+        found.append(f"{few}a concurrency of {asked:,.0f} takes" if requests < asked else of_all)
     rate, answered = settings.get("request_rate"), getattr(results, "requests_per_s", None)
     if is_number(rate) and is_number(answered) and answered < HALF * rate:
         found.append(f"{answered:.3g} requests/s were answered where {rate:.4g} were asked for: it isn't at that load")

@@ -213,6 +213,10 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
         ({"max_concurrency": 512}, "17.82 requests were in flight, the mean, and concurrency is 512"),
         ({"max_concurrency": 40}, "17.82 requests were in flight, the mean, and concurrency is 40"),
         ({"max_concurrency": 256}, "198 requests were answered, fewer than a concurrency of 256 takes"),
+        (
+            {"max_concurrency": 80},
+            "198 requests were answered, fewer than 3 for each of a concurrency of 80: start",
+        ),
         ({"mean_tpot_ms": 16.0}, r"takes 0\.9 s, the mean, and by ttft and tpot its tokens take 1\.64 s"),
         ({"max_concurrency": -2}, "the setting concurrency is -2, which is no number of requests"),
         ({"request_rate": 50}, r"19\.8 requests/s were answered where 50 were asked for: it isn't at that load"),
