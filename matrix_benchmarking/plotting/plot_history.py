@@ -14,7 +14,7 @@ from ..analyze.check import AnswerKind
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of, time_text, value_text
 from ..analyze.study import Study
-from ..analyze.verdict.model import Outcome
+from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.wording.kpi_series import WithVerdict, conclusions, judged_series
 from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
@@ -34,7 +34,6 @@ HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
 TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_VERSION = 8, 4, 16, 60
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
-_OF_OUTCOME = {Outcome.REGRESSION: WORSE, Outcome.IMPROVEMENT: BETTER, Outcome.SUSPECTED: DOUBTFUL}
 COLUMNS = ["series", "x", "label", "kind"]
 
 
@@ -132,9 +131,15 @@ def points_frame(found: KPISeries, shown: Iterable[WithVerdict]) -> pandas.DataF
         for index, (point, place) in enumerate(zip(series.points, places_of(found, series), strict=True)):
             is_newest = index == len(series.points) - 1
             row = {"series": number, "name": series.name, "x": place, **point_values(point, found.kpi)}
-            looks = _OF_OUTCOME.get(verdict.outcome, "") if verdict is not None and is_newest else ""
+            looks = _looks(verdict) if verdict is not None and is_newest else ""
             rows.append({**row, "hover": _hover(found, series, index), "verdict": looks})
     return pandas.DataFrame(rows)
+
+
+def _looks(verdict: SeriesVerdict) -> str:
+    """The kind of mark of the newest point; none where nothing changed."""
+    known = {Outcome.REGRESSION: WORSE, Outcome.IMPROVEMENT: BETTER, Outcome.SUSPECTED: DOUBTFUL}
+    return DOUBTFUL if verdict.is_at_known_level else known.get(verdict.outcome, "")
 
 
 def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPISeries) -> go.Figure:

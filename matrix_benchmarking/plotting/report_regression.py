@@ -180,7 +180,8 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     What is known *instead*, where that can't be told, comes first.
     """
     counted, *others = analyses.lead(analysis)
-    failing = analysis.failing
+    failing, known = analysis.failing, analyses.at_known_levels(analysis)
+    others = [one for one in others if one not in known]
     said = analyses.changes(analysis, first_kpi)
     lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in said[:VERSIONS_NAMED]]
     lines += (
@@ -188,6 +189,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     )
     lines += [html.P(instead, className="lead")] if instead else []
     lines.append(html.P(counted, className=None if lines else "lead"))
+    lines += map(html.P, known)
     # What may explain all of it isn't folded away.
     lines += [html.P(analysis.beside, className="warning")] if failing and analysis.beside else []
     behind: list[Node] = [bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED])] if failing else []

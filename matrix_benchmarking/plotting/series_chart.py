@@ -49,10 +49,10 @@ LOOKS = {
 def kind_of(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.REGRESSION:
         return WORSE
-    if verdict.outcome is Outcome.SUSPECTED:
+    if verdict.outcome is Outcome.SUSPECTED or verdict.is_at_known_level:
         return DOUBTFUL
     if verdict.outcome is Outcome.IMPROVEMENT or verdict.changes:
-        return BETTER  # without a regression, the last change of a series is for the better: at least back
+        return BETTER  # without any of these, the last change of a series is for the better: at least back
     is_doubtful = bool(verdict.reruns) and verdict.outcome is Outcome.NO_CHANGE
     return DOUBTFUL if is_doubtful else OTHER
 

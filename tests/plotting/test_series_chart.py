@@ -10,7 +10,8 @@ import pytest
 from plotting_support.analyses import analysis_of, series, versions
 
 from matrix_benchmarking.analyze.verdict.model import SeriesVerdict
-from matrix_benchmarking.plotting import series_chart
+from matrix_benchmarking.plotting import report_regression, series_chart
+from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.plotting.template import COLOURS
 
 
@@ -53,6 +54,16 @@ def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
     assert changes["kind"].tolist() == [series_chart.DEALT_WITH, series_chart.GOT_BETTER]
     assert changes["label"].tolist()[0].endswith("worse since 1.20, fixed")
     assert changes["label"].tolist()[1].endswith("better since 1.40")
+
+
+def test_the_worse_of_two_levels_is_drawn_as_a_doubt_and_said_below_the_headline() -> None:
+    runs = series("image", versions(65), {15: 1.1, 25: 1 / 1.1, 35: 1.1, 45: 1 / 1.1, 55: 1.1})
+    analysis = analysis_of(runs)
+    (of,) = analysis.verdicts
+    assert of.is_at_known_level
+    assert series_chart.kind_of(of) == series_chart.DOUBTFUL
+    shown = StaticHTML().render(report_regression.verdict_box(analysis))
+    assert "is on the worse of two levels as twice before" in shown.partition("<details")[0]
 
 
 def test_against_one_version_the_old_level_begins_there() -> None:

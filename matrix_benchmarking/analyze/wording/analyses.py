@@ -82,7 +82,7 @@ def lead(analysis: Analysis) -> list[str]:
     said += _drifting(analysis)
     said += map(over_all, analysis.over_all)
     said += _suspected(analysis)
-    said += _at_known_levels(analysis)
+    said += at_known_levels(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
         how = "" if any(one.stands_on for one in better) else "newly "
@@ -188,7 +188,7 @@ def _suspected(analysis: Analysis) -> list[str]:
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 
-def _at_known_levels(analysis: Analysis) -> list[str]:
+def at_known_levels(analysis: Analysis) -> list[str]:
     """Which series are on the worse of two levels that they had before, which is no alarm, and since when."""
     known = [one for one in analysis.verdicts if one.is_at_known_level]
     if not known:
