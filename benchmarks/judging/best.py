@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import special
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
 from matrix_benchmarking.analyze.bounds import bounds_of
+from matrix_benchmarking.analyze.check.uneven import uneven_findings
 from matrix_benchmarking.analyze.noise import Floats, Spreads, inverse_trigamma, moderated
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.rows import Rows
 
 from . import peers
+from .history import cost
 from .row import Row
 
 Draw = Callable[[np.random.Generator], tuple[Floats, Floats]]
@@ -35,6 +40,10 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
     for noise, dearest in ((0.05, 0.07), (0.10, 0.10), (0.18, 0.14)):
         for is_even in (True, False):
             yield from _limit(rng, replications, noise, dearest, is_even)
+    for runs in (3, 5, 10):
+        yield _now_and_then(np.random.default_rng([seed, runs]), replications, runs)
+    for noise in (0.1, 0.2):
+        yield _flat(np.random.default_rng([seed, round(100 * noise)]), replications, noise)
 
 
 def dense(count: int) -> Floats:
@@ -221,6 +230,40 @@ def _campaign(
     chosen = kept.max(initial=0)
     is_right = bool(len(kept) and keeps[chosen])
     return is_right, bool(len(naive) and keeps[naive.max()]), float(costs[chosen] / costs[keeps].min() - 1)
+
+
+def _now_and_then(rng: np.random.Generator, replications: int, runs: int) -> Row:
+    """The winner's interval where one run in ten meets a pause that others don't, and how often a finding says so."""
+    means, covered, said = dense(25), [], []
+    entries = [Entry({}, 0, Path(), str(place), 0) for place in range(len(means) * runs)]
+    points = [range(at * runs, (at + 1) * runs) for at in range(len(means))]
+    for _ in range(replications):
+        values = measure(rng, means, runs, 0.01) * np.where(rng.random((len(means), runs)) < 0.1, 2.0, 1.0)
+        found = _found(values)
+        low, high = intervals(found, lower_better=True)
+        chosen = int(found.values.argmin())
+        covered.append(low[chosen] <= 1.1 * means[chosen] <= high[chosen])
+        findings = uneven_findings(Rows.of(entries), points, values.ravel().tolist(), cost())
+        said.append(any(one.changes for one in findings))
+    case = (
+        f"the winner's interval: 25 points × {runs} runs, 1 %, one run in ten twice as long; a finding beside the best"
+    )
+    return Row("best", case, f"{np.mean(covered):.3f}; {np.mean(said):.3f}")
+
+
+def _flat(rng: np.random.Generator, replications: int, noise: float) -> Row:
+    """A limit that all points but the two dearest are just beyond, whatever they cost."""
+    means, named = np.append(np.full(38, 105.0), [75.0, 60.0]), []
+    for _ in range(replications):
+        values = measure(rng, means, 3, noise)
+        bounds = bounds_of(values.tolist(), (1 / np.linspace(10.0, 1.0, len(means))).tolist(), lower_better=True)
+        kept = np.flatnonzero(np.array(bounds) <= 100)
+        named.append(bool(len(kept)) and means[kept.min()] > 100)
+    return Row(
+        "limit",
+        f"40 points × 3 runs, {noise:.0%}, p95 105 at all but the two dearest: one is named",
+        f"{np.mean(named):.3f}",
+    )
 
 
 def _max_t_width(values: Floats, chosen: int) -> float:

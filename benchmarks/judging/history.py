@@ -83,6 +83,8 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     yield _drift(random, kpi, replications)
     yield _repaired(random, kpi, replications)
     yield _cause(random, kpi, max(replications // SERIES, 2))
+    for repeats in (3, 5):
+        yield _weekends(np.random.default_rng([seed, repeats]), kpi, replications, repeats)
 
 
 def cost() -> KPIDefinition:
@@ -275,6 +277,13 @@ def _suspected(kpi: KPIDefinition, runs: Floats, most: int = 100) -> str:
     found = [one.judgement.suspicion for stop in stops for one in judged(kpi, runs[:most, :stop])]
     share = np.mean([one is not None and one.kind is Kind.REGRESSION for one in found])
     return f" (suspected in a version: {share:.1%} of series)"
+
+
+def _weekends(random: np.random.Generator, kpi: KPIDefinition, count: int, repeats: int) -> Row:
+    """Twelve weeks of nights, from a Monday on, of which weekends are a tenth slower."""
+    is_weekend = np.arange(7 * 12) % 7 >= 5
+    runs = lognormal(random, (count, len(is_weekend), repeats), 0.02) * np.where(is_weekend, 1.1, 1.0)[:, None]
+    return _false(random, kpi, runs, f"{repeats} runs (2 %) a night, weekends +10 %: series with a false 'worse'")
 
 
 def _false(
