@@ -143,6 +143,8 @@ class ParsedTests(Table):
             return [None for _ in places]
         if name == "span_us":
             return [(self.columns.start_us[place], self.columns.end_us[place]) for place in places]
+        if name == "name":
+            return list(map(self.name, places))
         column = getattr(self.columns, name)
         if isinstance(column, Shared):
             return list(map(column.distinct.__getitem__, map(column.codes.__getitem__, places)))

@@ -7,6 +7,7 @@ import enum
 from collections.abc import Collection, Iterable, Sequence
 
 from ...matrix import Entry
+from ...rows import Rows
 from ..words import count_of, plural
 
 
@@ -39,7 +40,8 @@ class Finding:
     @classmethod
     def of(cls, kind: str, sentence: str, entries: Iterable[Entry], changes: frozenset[AnswerKind] = EVERY) -> Finding:
         """One that is about *entries*."""
-        return cls(kind, sentence, changes, [entry.name for entry in entries])
+        names = entries.values("name") if isinstance(entries, Rows) else [entry.name for entry in entries]
+        return cls(kind, sentence, changes, names)
 
     def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
         """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""
