@@ -71,11 +71,10 @@ def of_another_unit(
         medians: of *kpi* at each point, above 0; None where unknown.
     """
     for name, values, alike in pairs.by_setting(of_words=True):
-        known = [{code: value for code, place in places.items() if (value := medians[place])} for places in alike]
-        for code, is_more in _far(known):
+        for code, is_more in _far(alike, medians):
             others: dict[int, list[float]] = collections.defaultdict(list)
-            for of in (each for each in known if code in each):
-                for other in of.keys() - {code}:
+            for of in (_known(places, medians) for places in alike if code in places):
+                for other in of.keys() - {code} if code in of else ():
                     others[other].append(of[code] / of[other] if is_more else of[other] / of[code])
             fewest = max(map(len, others.values()), default=0)
             if fewest < FEWEST_PAIRS or any(max(found) > UNIFORM * min(found) for found in others.values()):
@@ -88,19 +87,28 @@ def of_another_unit(
             yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", pairs.good.at(runs), changes)
 
 
-def _far(known: Sequence[Mapping[int, float]]) -> set[tuple[int, bool]]:
+def _known(places: Mapping[int, int], medians: Sequence[float | None]) -> dict[int, float]:
+    return {code: value for code, place in places.items() if (value := medians[place])}
+
+
+def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) -> set[tuple[int, bool]]:
     """The codes whose values are everywhere OF_A_UNIT times as large as all others', or as small, and which of both.
 
     Of two codes the larger one.
     """
-    found, seen = set[tuple[int, bool]](), set[int]()
-    for of in (each for each in known if len(each) > 1):
+    found, seen, every = set[tuple[int, bool]](), set[int](), len(set[int]().union(*alike))
+    for places in alike:
+        of = _known(places, medians)
+        if len(of) < 2:
+            continue
         least, *_, most = ordered = sorted(of, key=of.__getitem__)
         here = {(most, True)} if of[most] >= OF_A_UNIT * of[ordered[-2]] else set[tuple[int, bool]]()
         if len(ordered) > 2 and OF_A_UNIT * of[least] <= of[ordered[1]]:
             here.add((least, False))
         found = {one for one in found if one in here or one[0] not in of} | {one for one in here if one[0] not in seen}
         seen.update(of)
+        if not found and len(seen) == every:  # none is left, and nearly always at once
+            break
     return found
 
 
@@ -108,6 +116,8 @@ def copied(pairs: Pairs) -> Iterator[Finding]:
     """Two values of a setting whose runs have the same values of all KPIs at several points, where repeats differ."""
     good, points = pairs.good, pairs.points
     columns = [good.kpi(name) for name in good.kpi_names()]
+    if any(len(set(column)) == len(column) for column in columns):  # no value is there twice
+        return
     rows = [*zip(*columns, strict=True)] if columns else [()] * len(good)
     measured = [frozenset(rows[place] for place in places) for places in points]
     of_points = [each if len(each) > 1 else None for each in measured]

@@ -28,33 +28,41 @@ _NORMAL = 1.8  # times the middle distance from the middle: the standard deviati
 def uneven_findings(
     good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition
 ) -> Iterator[Finding]:
-    """The runs whose value of *kpi* is far from the middle of their point's, on logarithms, with hardly any between.
+    """The runs whose value of *kpi* is far from the middle of their point's, with hardly any between.
 
     Where repeats scatter more at some points than at others, or have long tails, there are many between.
     """
     usual, every = list[float](), list[tuple[float, int, int]]()
     for at, places in enumerate(points):
-        known = [(math.log(value), place) for place in places if (value := values[place]) is not None and value > 0]
+        known = sorted((value, place) for place in places if (value := values[place]) is not None and value > 0)
         if len(known) >= FEWEST:
-            middle = statistics.median(value for value, _ in known)
-            every += [(value - middle, place, at) for value, place in known]
-            usual.append(_scatter(sorted(abs(value - middle) for value, _ in known)))
+            middle = (known[(len(known) - 1) // 2][0] + known[len(known) // 2][0]) / 2
+            distances = [_distance(value, middle) for value, _ in known]
+            every += [(distance, place, at) for distance, (_, place) in zip(distances, known, strict=True)]
+            usual.append(_scatter(sorted(map(abs, distances))))
     if len(usual) < FEWEST_POINTS:
         return
     scatter, count = statistics.median(usual), len(every)
-    far = [one for one in every if abs(one[0]) > max(math.log1p(FAR), TIMES * scatter)]
+    far = [one for one in every if abs(one[0]) > max(FAR, TIMES * scatter)]
     between = sum(abs(distance) > NEAR * scatter for distance, *_ in every) - len(far)
     if not 0 < len(far) <= LARGEST * count or between > len(far):
         return
     if len({at for *_, at in far}) > MOST * len(usual):  # a slow round, which all points share
         return
-    sizes = dict.fromkeys(percent(math.expm1(distance)) for distance, *_ in (min(far), max(far)))
+    sizes = dict.fromkeys(
+        percent(distance if distance > 0 else distance / (1 - distance)) for distance, *_ in (min(far), max(far))
+    )
     what = f"{kpi.name} is {' to '.join(sizes)} off the middle of a point's repeats in {len(far)} of {count} runs"
     is_often = len(far) >= max(SEVERAL, OFTEN * count)
     rest = ": where repeats are few the best may be one that was spared" if is_often else ""
     said = f"{what}, and else they scatter by {as_percent(scatter, digits=1)}{rest}."
     changes = frozenset({AnswerKind.BEST}) if is_often else NONE
     yield Finding.of("uneven", said, good.at(place for _, place, _ in far), changes)
+
+
+def _distance(value: float, middle: float) -> float:
+    """By how much of the smaller one the larger one is larger; below 0 for a value that is smaller."""
+    return value / middle - 1 if value >= middle else 1 - middle / value
 
 
 def _scatter(distances: Sequence[float]) -> float:

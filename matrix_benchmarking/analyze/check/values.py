@@ -57,8 +57,9 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         positive = [value for value in values if value is not None and value > 0]
         if positive and max(positive) >= OF_A_UNIT * min(positive):
             is_headline = kpi is workload.headline
-            of_points = [*_of_another_unit(good, groups, values, kpi, changes, version_of, is_headline=is_headline)]
-            medians = [] if of_points else [_median(places, values) for places in points]
+            medians = [_median(places, values) for places in points]
+            at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
+            of_points = [*_of_another_unit(good, groups, at, kpi, changes, version_of, is_headline=is_headline)]
             yield from of_points or across.of_another_unit(pairs, medians, kpi, changes)
     yield from _same_values(good, points)
     yield from across.copied(pairs)
@@ -245,7 +246,7 @@ def _far_off(
 def _of_another_unit(
     good: Rows,
     groups: Mapping[tuple[int, ...], Sequence[Sequence[int]]],
-    values: Sequence[float | None],
+    medians: Mapping[int, float],
     kpi: KPIDefinition,
     changes: frozenset[AnswerKind],
     version_of: Mapping[int, object],
@@ -254,10 +255,11 @@ def _of_another_unit(
 ) -> Iterator[Finding]:
     """Points of a group with all their repeats so far from all others as another unit would have them.
 
-    *version_of* is by a point's first run: all points of some versions may be so far from those of all others, too.
+    *medians* and *version_of* are by a point's first run: all points of some versions may be so far from those of all
+    others, too.
     """
     for points in groups.values():
-        known = [(median, places) for places in points if (median := _median(places, values)) is not None]
+        known = [(medians[places[0]], places) for places in points if places[0] in medians]
         if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:
             continue
         known.sort(key=lambda one: one[0])
