@@ -118,7 +118,7 @@ class LTS(Section):
 class MinimumEffect(Section):
     """What a change has to reach before it is reported: a fraction of the old level, an amount in the KPI's unit."""
 
-    relative: Annotated[float, Field(ge=0, le=1)] | None = None
+    relative: Annotated[float, Field(ge=0)] | None = None
     absolute: Annotated[float, Field(ge=0)] | None = None
 
 
@@ -169,7 +169,7 @@ class Config(Section):
     history: str | None = None
     order: str | None = None
     presets: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    minimum_effects: dict[str, Annotated[float, Field(ge=0, le=1)] | MinimumEffect] = Field(default_factory=dict)
+    minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = Field(default_factory=dict)
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
     settings_from: str | None = None
     workload_options: dict[str, bool | int | float | str] = Field(default_factory=dict)

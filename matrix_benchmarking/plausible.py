@@ -178,7 +178,7 @@ def of_another_run(moments: Sequence[dt.datetime], start: dt.datetime, end: dt.d
     """
     known = [each if each.tzinfo else each.replace(tzinfo=dt.UTC) for each in moments]
     day = dt.timedelta(days=1)
-    if not known or (max(known) >= start - day and min(known) <= end + day):
+    if not known or of_a_wrong_clock(start, end) or (max(known) - start >= -day and min(known) - end <= day):
         return ""
     return f"is dated {known[0]:%Y-%m-%d %H:%M}, and its run {start:%Y-%m-%d %H:%M}: did another run leave it?"
 

@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import importlib
 import importlib.metadata
+import math
 import sys
 import types
 import typing
@@ -26,6 +27,8 @@ ENTRY_POINT_GROUP = "matrix_benchmarking.workloads"
 CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
 
 Results = types.SimpleNamespace
+LARGEST_EFFECT = 2.0
+"""A minimum effect beyond is meant as a percentage; infinite, it judges nothing."""
 
 INDEX_PREFIX = ".matbench_index."
 
@@ -145,9 +148,9 @@ class MinimumEffect:
 
     def __post_init__(self) -> None:
         """Raise ConfigError for a fraction that is meant as a percentage."""
-        if self.relative > 1:
+        if LARGEST_EFFECT < self.relative < math.inf:
             share = f"{self.relative:g} is {100 * self.relative:g} %"
-            raise ConfigError(f"a minimum effect's relative part is a fraction of the old level, at most 1: {share}")
+            raise ConfigError(f"a minimum effect's relative part is a fraction of the old level: {share}")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)

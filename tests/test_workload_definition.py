@@ -35,7 +35,7 @@ def test_one_thing_in_the_place_of_a_list_is_said(name: str, given: Any, said: s
 
 
 def test_a_minimum_effect_in_percent_is_said() -> None:
-    with pytest.raises(ConfigError, match=r"is a fraction of the old level, at most 1: 5 is 500 %"):
+    with pytest.raises(ConfigError, match=r"is a fraction of the old level: 5 is 500 %"):
         MinimumEffect(5)
 
 

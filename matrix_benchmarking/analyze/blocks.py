@@ -7,10 +7,10 @@ interleaved one its rounds, each of which is one pass over the points.
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import itertools
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -26,8 +26,10 @@ are taken for one, which says less than they do together; a longer constant woul
 one make two blocks of one, which says too much.
 """
 
-LONGEST_RUN_S = 4 * 3600
-"""So many seconds may lie between two starts, where ends aren't known, that are taken for the length of a run."""
+LONGEST_RUN_S = 50 * 60
+"""So many seconds may lie between two starts, where ends aren't known, that are taken for the length of a run: what
+comes each hour, or each night, comes by a clock.
+"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,11 +128,10 @@ def _lengthen(runs: Sequence[_Run]) -> None:
             opened[before] += 1
             opened[after] -= 1
     depths = itertools.accumulate(opened)
-    within = sorted(gap for gap, depth in zip(gaps, depths, strict=False) if depth and gap <= LONGEST_RUN_S)
+    within = [gap for gap, depth in zip(gaps, depths, strict=False) if depth and gap <= LONGEST_RUN_S]
     if not within or 2 * len(within) < len(gaps):
         return
-    # Half of the time lies in gaps of this length and longer ones: many points may start at once.
-    length = within[bisect.bisect_left(list(itertools.accumulate(within)), sum(within) / 2)]
+    length = statistics.median(within)
     for run in runs:
         run.end += length
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import re
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...filters import show
@@ -20,8 +21,10 @@ Points = Sequence[Sequence[int]]
 """Of the runs of each point their places among the successful ones."""
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
-UNIFORM = 3.0
+UNIFORM = 2.0
 """How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
+THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
+"""Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 _MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
 
@@ -79,6 +82,9 @@ def of_another_unit(
             fewest = max(map(len, others.values()), default=0)
             if fewest < FEWEST_PAIRS or any(max(found) > UNIFORM * min(found) for found in others.values()):
                 continue
+            middle = statistics.geometric_mean(statistics.median(found) for found in others.values())
+            if not any(low <= middle <= high for low, high in THOUSANDS):
+                continue
             times = sorted(ratio for found in others.values() for ratio in found)
             said = f"{times[0]:,.3g} to {times[-1]:,.3g} times as {'large' if is_more else 'small'}"
             runs = [run for places in alike if code in places for run in pairs.points[places[code]]]
@@ -120,7 +126,8 @@ def copied(pairs: Pairs) -> Iterator[Finding]:
         return
     rows = [*zip(*columns, strict=True)] if columns else [()] * len(good)
     measured = [frozenset(rows[place] for place in places) for places in points]
-    of_points = [each if len(each) > 1 else None for each in measured]
+    # Where repeats are alike, as by a coarse clock, points may be by chance.
+    of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(measured, points, strict=True)]
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):
         return
     for name, values, alike in pairs.by_setting(of_words=False):

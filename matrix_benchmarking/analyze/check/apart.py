@@ -53,18 +53,17 @@ def _is_told_by_a_word(some: Rows, others: Rows) -> bool:
     return False
 
 
-_COUNTS = re.compile(
-    r"(random_?)?seed|(run|rep|repetition|replicate|trial|iteration|attempt)(_?(id|no|number|index))?", re.I
-)
+_COUNTS = re.compile(r"(random_?)?seed|rep|repetition|replicate|repeat_?(id|no|number|index)", re.IGNORECASE)
 """Names of settings that only count repeats."""
 
 
-def repeat_findings(good: Rows, points: Points) -> Iterator[Finding]:
+def repeat_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
     """A setting that may only tell repeats apart, where no point has any: each is ranked by its one run then."""
     if any(len(places) > 1 for places in points) or len(points) < 2:
         return
     names = good.names()
-    for name in (each for each in names if _COUNTS.fullmatch(each)):
+    apart = {*workload.regression.comparison_keys, *workload.regression.ignored_keys}
+    for name in (each for each in names if _COUNTS.fullmatch(each) and each not in apart):
         alike = collections.Counter(keys(good, [each for each in names if each != name]))
         if min(alike.values()) > 1:
             what = f"'{name}' differs in all runs that are else alike, and no point has a repeat"

@@ -17,18 +17,19 @@ Repeats = collections.Counter[int]
 MOST_POINTS = 100  # with repeats twice are looked at
 
 
-def misplaced_findings(rows: Rows, points: Points) -> Iterator[Finding]:
+def misplaced_findings(rows: Rows, points: Points, versions: Sequence[str] = ()) -> Iterator[Finding]:
     """For a few points that have repeats twice the setting by which just those are missing at another point.
 
-    *points* are places in *rows*. Campaigns that measure points again give no such pair.
+    *points* are places in *rows*. Campaigns that measure points again give no such pair, nor does a version (a setting
+    named in *versions*) that lacks a point as a whole, as the newest may.
     """
     numbers = rows.values("repeat")
     of_points = [collections.Counter(numbers[place] for place in places) for places in points]
     twice = [at for at, repeats in enumerate(of_points) if max(repeats.values()) > 1]
     if not are_few(len(twice), len(points)):
         return
-    usual = collections.Counter(tuple(sorted(repeats.elements())) for repeats in of_points).most_common(1)[0][0]
-    if not 1 < len(usual) == len(set(usual)):
+    usual = Repeats(collections.Counter(tuple(sorted(one.elements())) for one in of_points).most_common(1)[0][0])
+    if not 1 < len(usual) == usual.total():
         return
     firsts = rows.at(places[0] for places in points)
     columns = {name: firsts.setting(name) for name in firsts.names()}
@@ -37,9 +38,11 @@ def misplaced_findings(rows: Rows, points: Points) -> Iterator[Finding]:
     known = dict(zip(of_keys, of_points, strict=True))
     rests = [_rests(of_keys, column) for column in range(len(columns))]
     for at in twice[:MOST_POINTS]:
-        extra = of_points[at] - collections.Counter(usual)
+        extra = of_points[at] - usual
         for column, (name, (values, _)) in enumerate(columns.items()):
-            code = _lacking(known, of_keys[at], column, rests[column], collections.Counter(usual), extra)
+            wanted = {code: usual - known.get(_with(of_keys[at], column, code), Repeats()) for code in rests[column]}
+            lacking = [code for code, missing in wanted.items() if missing == extra]
+            code = _lacking(lacking, of_keys[at], column, rests[column], are_whole=name not in versions)
             if code is not None and values[code] is not NOT_SET:
                 runs = [rows[place] for place in points[at] if extra[numbers[place]]]
                 said = f"{count_of(len(runs), 'run')} share repeats of one point ({named([*map(str, sorted(extra))])})"
@@ -58,20 +61,23 @@ def _rests(of_keys: Sequence[Key], column: int) -> Mapping[int, set[Key]]:
 
 
 def _lacking(
-    known: Mapping[Key, Repeats], key: Key, column: int, rests: Mapping[int, set[Key]], usual: Repeats, extra: Repeats
+    codes: Sequence[int], key: Key, column: int, rests: Mapping[int, set[Key]], *, are_whole: bool
 ) -> int | None:
-    """The value of a *column* with which the point *key* lacks just the *extra* repeats; None for no such value.
+    """That of *codes*, with which the point *key* lacks what it has too often, with which such points are measured.
 
-    A point that isn't there at all lacks them where all others of its value are there.
+    A point that isn't there at all lacks them where all others of its value are there, unless it may lack as a whole.
     """
     own, rest = rests[key[column]], _rest(key, column)
-    for code, others in rests.items():
-        is_the_last = len(others) + 1 == len(own) and rest not in others and others < own
-        if code == key[column] or not (rest in others or is_the_last):
-            continue
-        if usual - known.get((*key[:column], code, *key[column + 1 :]), Repeats()) == extra:
+    for code in codes:
+        others = rests[code]
+        is_the_last = are_whole and len(others) + 1 == len(own) and rest not in others and others < own
+        if code != key[column] and (rest in others or is_the_last):
             return code
     return None
+
+
+def _with(key: Key, column: int, code: int) -> Key:
+    return (*key[:column], code, *key[column + 1 :])
 
 
 def _rest(key: Key, column: int) -> Key:

@@ -378,12 +378,16 @@ def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:
 
 
 def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
-    """That the payload of the first run is none that the workload's own model takes: no history keeps its like."""
-    model = workload.store.lts_payload_model
-    is_here = (facts is None for facts in good.values("facts"))
-    first = next((place for place, (here, problems) in enumerate(zip(is_here, good.values("problems"), strict=True))
-                  if here and not problems), None)  # fmt: skip
-    if model is None or first is None:
+    """That a run's payload is none that the workload's own model takes, by the first of those with the most KPIs: no
+    history keeps its like.
+    """
+    model, counts = workload.store.lts_payload_model, list(map(len, good.values("kpi_names")))
+    if model is None:
+        return
+    most, known = max(counts, default=0), zip(good.values("facts"), good.values("problems"), counts, strict=True)
+    are_whole = (facts is None and not problems and count == most for facts, problems, count in known)
+    first = next((place for place, is_whole in enumerate(are_whole) if is_whole), None)
+    if first is None:
         return
     with contextlib.suppress(MatbenchError, OSError):  # what it was read from is gone since
         _, wrong = lts.validate(model, workload, good[first])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from ..words import as_percent, percent
 from .across import Points
 from .finding import NONE, AnswerKind, Finding
 
+LARGEST_VALUE = 1e300
 FEWEST = 3  # runs of a point, of which one is far from the others
 FEWEST_POINTS, FEWEST_ROBUST = 5, 5
 FAR, TIMES, NEAR = 0.15, 8, 4
@@ -34,7 +36,7 @@ def uneven_findings(
     """
     usual, every = list[float](), list[tuple[float, int, int]]()
     for at, places in enumerate(points):
-        known = sorted((value, place) for place in places if (value := values[place]) is not None and value > 0)
+        known = sorted((value, place) for place in places if (value := values[place]) and 0 < value < LARGEST_VALUE)
         if len(known) >= FEWEST:
             middle = (known[(len(known) - 1) // 2][0] + known[len(known) // 2][0]) / 2
             distances = [_distance(value, middle) for value, _ in known]
@@ -43,11 +45,16 @@ def uneven_findings(
     if len(usual) < FEWEST_POINTS:
         return
     scatter, count = statistics.median(usual), len(every)
+    if not scatter:  # most repeats are alike, and steps tell nothing
+        return
     far = [one for one in every if abs(one[0]) > max(FAR, TIMES * scatter)]
     between = sum(abs(distance) > NEAR * scatter for distance, *_ in every) - len(far)
     if not 0 < len(far) <= LARGEST * count or between > len(far):
         return
-    if len({at for *_, at in far}) > MOST * len(usual):  # a slow round, which all points share
+    of_points = collections.Counter(at for *_, at in far)
+    crowded = sum(times > LARGEST * len(points[at]) + 0.5 for at, times in of_points.items())
+    # A slow round is shared by all points, and some points may scatter more than others.
+    if len(of_points) > MOST * len(usual) or 2 * crowded > len(of_points):
         return
     sizes = dict.fromkeys(
         percent(distance if distance > 0 else distance / (1 - distance)) for distance, *_ in (min(far), max(far))

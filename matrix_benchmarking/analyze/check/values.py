@@ -43,8 +43,6 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
     firsts = good.at(places[0] for places in points)
     for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
-    versions = keys(firsts, workload.regression.comparison_keys)
-    version_of = {places[0]: version for places, version in zip(points, versions, strict=True)}
     pairs = Pairs(good, points, workload)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
@@ -59,7 +57,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             is_headline = kpi is workload.headline
             medians = [_median(places, values) for places in points]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
-            of_points = [*_of_another_unit(good, groups, at, kpi, changes, version_of, is_headline=is_headline)]
+            of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
             yield from of_points or across.of_another_unit(pairs, medians, kpi, changes)
     yield from _same_values(good, points)
     yield from across.copied(pairs)
@@ -249,14 +247,12 @@ def _of_another_unit(
     medians: Mapping[int, float],
     kpi: KPIDefinition,
     changes: frozenset[AnswerKind],
-    version_of: Mapping[int, object],
     *,
     is_headline: bool,
 ) -> Iterator[Finding]:
     """Points of a group with all their repeats so far from all others as another unit would have them.
 
-    *medians* and *version_of* are by a point's first run: all points of some versions may be so far from those of all
-    others, too.
+    *medians* are by a point's first run.
     """
     for points in groups.values():
         known = [(medians[places[0]], places) for places in points if places[0] in medians]
@@ -268,8 +264,6 @@ def _of_another_unit(
         low, high = known[: place + 1], known[place + 1 :]
         odd, others = sorted((low, high), key=len)
         is_odd_one = len(known) >= FEWEST_POINTS and are_few(len(odd), len(known))
-        of_low, of_high = ({version_of[places[0]] for _, places in side} for side in (low, high))
-        is_odd_one = is_odd_one or not of_low & of_high
         if steps[place] < (OF_A_UNIT if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"

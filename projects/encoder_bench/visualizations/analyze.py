@@ -86,35 +86,35 @@ def _circumstances(rows: Rows) -> Iterator[str]:
     firsts: dict[object, int] = {}
     for place, of in enumerate(zip(keys(rows, known), rows.values("campaign"), strict=True)):
         firsts.setdefault(of, place)
-    inputs, references = dict[object, set[str]](), dict[object, set[str]]()
+    inputs, references = dict[object, dict[str, str]](), dict[object, dict[str, str]]()
     for place in list(firsts.values())[:LOOKED_INTO]:
         run = rows[place]
         group = tuple(show(run.settings.get(name)) for name in GROUPS)
         with contextlib.suppress(MatbenchError):  # gone since
             results = run.results
-            inputs.setdefault(group, set()).update(_inputs(results))
-            references.setdefault(group, set()).update(_reference(results))
+            inputs.setdefault(group, {}).update(_inputs(results))
+            references.setdefault(group, {}).update(_reference(results))
     for some in inputs.values():
         if len(some) > 1:
-            yield f"Runs that are compared were loaded with other inputs: {' | '.join(sorted(some)[:3])}."
+            yield f"Runs that are compared were loaded with other inputs: {' | '.join(sorted(some.values())[:3])}."
     for some in references.values():
         if len(some) > 1:
-            against = " | ".join(sorted(some)[:3])
+            against = " | ".join(sorted(some.values())[:3])
             yield f"Answers of runs that are compared were held against several references, as fidelity is: {against}."
 
 
-def _inputs(results: Any) -> Iterator[str]:
-    """``texts.jsonl, 300 of them, sha256 897f2a55``; nothing where the load generator recorded none."""
+def _inputs(results: Any) -> Iterator[tuple[str, str]]:
+    """Their digest, and ``texts.jsonl, 300 of them, sha256 897f2a55``; nothing where none was recorded."""
     said = getattr(getattr(results, "load_generator", None), "inputs", None)
     if isinstance(said, dict) and isinstance(digest := said.get("sha256"), str):
-        yield f"{said.get('file')}, {said.get('count')} of them, sha256 {digest[:8]}"
+        yield digest, f"{said.get('file')}, {said.get('count')} of them, sha256 {digest[:8]}"
 
 
-def _reference(results: Any) -> Iterator[str]:
-    """What the answers were held against, whatever hardware it ran on."""
+def _reference(results: Any) -> Iterator[tuple[str, str]]:
+    """What the answers were held against, whatever hardware it ran on, twice."""
     said = getattr(getattr(results, "fidelity", None), "reference", None)
     if isinstance(said, str):
-        yield _HARDWARE.sub("", said)
+        yield (_HARDWARE.sub("", said),) * 2
 
 
 def _prices(rows: Rows) -> list[str]:

@@ -72,10 +72,17 @@ def test_what_k6_says_of_its_load_is_held_against_what_was_planned(run, change, 
     assert doubt in run(**change).warnings
 
 
+def later(content):
+    content["setup_data"]["load_start_ms"] += 3_600_000
+
+
 def test_a_summary_that_another_run_left_is_not_believed(run):
     assert run().implausible == ()
+    soon = run(SUMMARY=later)  # of an hour later, as of another zone
+    assert soon.implausible == ()
+    assert doubts(soon) == "k6's load didn't begin while the run lasted: is its summary that of another run?"
     entry = run(SUMMARY=lambda content: content["setup_data"].update(load_start_ms=1_700_000_000_000))
-    assert entry.implausible == ("k6's load didn't begin while the run lasted: its summary is that of another run",)
+    assert entry.implausible == ("k6's load didn't begin on a day of the run: its summary is that of another run",)
 
 
 def test_checks_that_failed_are_a_doubt_where_the_script_does_not_count_what_they_tell(run):

@@ -151,6 +151,7 @@ COMPETING_CORES = 0.05
 """Share of a core from which a load generator on the server's cores is worth a warning."""
 BUSY_SHARE = 0.8
 """Share of the load generator's cores from which it may be the limit."""
+DAY_S = 24 * 3600.0
 CLOCK_S = 60.0
 """So many seconds a clock may be set within a run."""
 CUT_SHORT = 0.8
@@ -271,12 +272,11 @@ def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float |
 
 
 def _of_another_run(results: types.SimpleNamespace) -> list[str]:
-    """That k6's summary was left by another run, by the clock of the machine that wrote both."""
-    times, summary = getattr(results, "times", None), getattr(results, "k6", None)
-    began_s = getattr(summary, "began_s", None)
-    if not times or not began_s or times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
+    """That k6's summary was left by a run of another day; of the same one a clock or a zone may be wrong."""
+    times, began_s = getattr(results, "times", None), getattr(getattr(results, "k6", None), "began_s", None)
+    if not times or not began_s or times.start.timestamp() - DAY_S < began_s < times.end.timestamp() + DAY_S:
         return []
-    return ["k6's load didn't begin while the run lasted: its summary is that of another run"]
+    return ["k6's load didn't begin on a day of the run: its summary is that of another run"]
 
 
 def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar]) -> list[str]:
@@ -292,6 +292,9 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
     if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
         said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")
+    times, began_s = getattr(results, "times", None), summary.began_s
+    if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
+        said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
     if failed and summary.answered_inputs is None:  # else the script counts what wasn't answered rightly
         said.append(f"{failed:,} of {checks:,} checks of the k6 script failed: all answers count all the same")
     return [*said, *(f"k6's threshold {limit} was crossed" for limit in summary.crossed)]

@@ -70,6 +70,7 @@ _KNOWN = {path for each in (*FIELDS.values(), *COUNTS.values()) for path in each
 _KNOWN |= {"date", "endpoint_type", "backend", "label", "model_id", "tokenizer_id", "num_prompts", "request_rate"}
 _KNOWN |= {"burstiness", "max_concurrency", "multi_turn_concurrency", "num_conversations", "run_number"}
 _KNOWN |= {"best_of", "use_beam_search", "benchmark_start_time_unix", "benchmark_end_time_unix"}
+_ON_HUB = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 _STATISTIC = re.compile(r"(mean|median|std|p\d+(\.\d+)?)_")
 _NOT_OURS = (b'"good_completed"', b'"median_ttft":', b'"extra_info"')
 
@@ -101,7 +102,7 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
     model, tokenizer = one.get("model_id") or given.get("model"), one.get("tokenizer_id")
     settings = {
         "model": model,
-        "tokenizer": tokenizer if model_name(tokenizer) != model_name(model) else None,
+        "tokenizer": tokenizer if _is_another(model_name(tokenizer), model_name(model)) else None,
         "engine": engine_of(given.get("engine")) or given.get("engine") or engine_of(backend),
         "backend": backend,
         "request_rate": limit(one.get("request_rate")),
@@ -114,6 +115,11 @@ def _settings(one: Mapping[str, Any], file: ArtifactPath) -> dict[str, object]:
     }
     length = _same(one.get("input_lens"), one.get("total_input_tokens"), one.get("completed"))
     return {"input_length": length, **given, **settings}
+
+
+def _is_another(tokenizer: object, model: object) -> bool:
+    """Whether both are named as on the Hugging Face Hub, and differently: a served name may be of any tokenizer."""
+    return tokenizer != model and all(isinstance(each, str) and _ON_HUB.fullmatch(each) for each in (tokenizer, model))
 
 
 def _given(one: Mapping[str, Any]) -> dict[str, Scalar]:
