@@ -182,7 +182,7 @@ class Data:
     def start(self, *, is_asked: bool = False) -> None:
         """Read in the background: the index first, then everything. While it is being read, nothing happens."""
         with self._lock:
-            if self.progress.is_reading:
+            if self.progress.is_reading and self._thread is not None and self._thread.is_alive():
                 return
             self.progress = Progressing(is_reading=True)
             self._thread = threading.Thread(target=self._read, args=(is_asked,), daemon=True, name="matbench-reader")
