@@ -16,9 +16,9 @@ from .finding import NONE, AnswerKind, Finding
 LARGEST_VALUE = 1e300
 FEWEST = 3  # runs of a point, of which one is far from the others
 FEWEST_POINTS, FEWEST_ROBUST = 5, 5
-FAR, TIMES, NEAR = 0.15, 8, 4
+FAR, TIMES, NEAR, ALONE = 0.15, 8, 4, 12
 """A run is far off by so much of its point's middle, and by so many times what repeats usually scatter; up to so many
-times it is near.
+times it is near. Few of those are said from so many times on.
 """
 OFTEN, SEVERAL = 0.03, 3
 """From so many runs on it is of the benchmark, and the best of few repeats is one that was spared."""
@@ -61,6 +61,8 @@ def uneven_findings(
     )
     what = f"{kpi.name} is {' to '.join(sizes)} off the middle of a point's repeats in {len(far)} of {count} runs"
     is_often = len(far) >= max(SEVERAL, OFTEN * count)
+    if not is_often and max(abs(distance) for distance, *_ in far) < ALONE * scatter:
+        return
     rest = ": where repeats are few the best may be one that was spared" if is_often else ""
     said = f"{what}, and else they scatter by {as_percent(scatter, digits=1)}{rest}."
     changes = frozenset({AnswerKind.BEST}) if is_often else NONE
