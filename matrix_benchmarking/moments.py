@@ -24,6 +24,14 @@ def time_us(moment: Any) -> int | None:
         return None
 
 
+def of_seconds(*seconds: float) -> list[dt.datetime]:
+    """The times so many *seconds* after 1970, in UTC; none where one of them can't be a time."""
+    try:
+        return [dt.datetime.fromtimestamp(each, dt.UTC) for each in seconds]
+    except (ValueError, OverflowError, OSError):
+        return []
+
+
 def meant_us(text: str) -> int:
     """The moment that a person means by a date (its beginning, UTC), an ISO 8601 time, or an age such as 30d.
 

@@ -289,10 +289,9 @@ def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefini
     limits = " and".join(limit for limit in (low, high) if limit)
     is_low = gate.minimum is not None and missed < gate.minimum
     kind = f"{gate.kpi} {f'below {show_value(gate.minimum)}' if is_low else f'above {show_value(gate.maximum)}'}"
-    misses = gate.refuses(own)
+    misses = own is not None and gate.refuses(own)
     where = "" if misses else " in another run of its point"
-    value = show_value(missed if own is None or not misses else own)
-    reason = f"{gate.kpi} is {value}{where}, asked for is{limits}"
+    reason = f"{gate.kpi} is {show_value(own if own is not None and misses else missed)}{where}, asked for is{limits}"
     return Excluded(entry, ExclusionCause.GATED, reason, f"{kind}{where}")
 
 

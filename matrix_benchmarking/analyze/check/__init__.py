@@ -64,7 +64,7 @@ def findings(
         *file_findings(possible, places, workload),
         *campaign_findings(possible, places, workload, _newest(in_order)),
         *label_findings(good, points, workload),
-        *misplaced_findings(good, points, workload.regression.comparison_keys),
+        *misplaced_findings(good, points, workload),
         *group_findings(good, workload),
         *repeat_findings(good, points, workload),
         *payload_findings(good, workload),

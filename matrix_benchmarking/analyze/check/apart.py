@@ -15,8 +15,7 @@ from ...workload import Workload
 from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
-from .across import Points
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few, runs_have
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few, runs_have
 from .settings import written
 
 HISTORY = frozenset({AnswerKind.HISTORY})

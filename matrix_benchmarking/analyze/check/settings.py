@@ -20,8 +20,7 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
-from .across import Points
-from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
+from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, Points, are_few, first_of, runs_have
 
 _NAMED = 3
 _MOST_PAIRS = 10_000

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from ...kpi import KPIDefinition
 from ...rows import Rows
 from ..words import as_percent, percent
-from .across import Points
-from .finding import NONE, AnswerKind, Finding
+from .finding import NONE, AnswerKind, Finding, Points
 
 LARGEST_VALUE = 1e300
 FEWEST = 3  # runs of a point, of which one is far from the others

@@ -17,9 +17,9 @@ from ...workload import Workload
 from ..blocks import blocks_of
 from ..points import keys
 from ..words import count_of, named
-from . import across
-from .across import OF_A_UNIT, Pairs, Points
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
+from . import matched
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
+from .matched import OF_A_UNIT, Matched
 from .uneven import uneven_findings
 
 FAR_OFF, AGREE = 5, 2
@@ -43,7 +43,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
     firsts = good.at(places[0] for places in points)
     for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
-    pairs = Pairs(good, points, workload)
+    of_settings = Matched(good, points, workload)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -58,9 +58,9 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             medians = [_median(places, values) for places in points]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
             of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
-            yield from of_points or across.of_another_unit(pairs, medians, kpi, changes)
+            yield from of_points or matched.of_another_unit(of_settings, medians, kpi, changes)
     yield from _same_values(good, points)
-    yield from across.copied(pairs)
+    yield from matched.copied(of_settings)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:

@@ -195,9 +195,9 @@ def at_known_levels(analysis: Analysis) -> list[str]:
         return []
     first, more = known[0], len(known) - 1
     which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
-    is_or_was = f"{which} {is_or_are(len(known))} on the worse of two levels as twice before"
     since = f"{short_size(first)} since {first.first_bad_version}"
-    return [f"{is_or_was} ({since}): no alarm, though it may be a regression that came back."]
+    what = f"{which} {is_or_are(len(known))} on the worse of two levels as twice before ({since})"
+    return [f"{what}: no alarm, though it may be a regression that came back."]
 
 
 def _unchanged(analysis: Analysis) -> list[str]:

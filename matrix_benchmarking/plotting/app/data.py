@@ -108,9 +108,9 @@ class Snapshot:
     def prepare_limits(self) -> None:
         """Make what the first filter takes besides: the bounds of all points, of which each selection has its own."""
         kpi = self.study.workload.limited
-        with contextlib.suppress(Exception):
-            for group in self.study.whole.of_all.groups:
-                if kpi is not None:
+        if kpi is not None:
+            with contextlib.suppress(Exception):
+                for group in self.study.whole.of_all.groups:
                     limits.bounded(group, kpi)
 
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -82,39 +82,43 @@ def _circumstances(rows: Rows) -> Iterator[str]:
     """Inputs and references that differ within a group, by one run of each campaign, variant and version."""
     is_kept = [facts is not None for facts in rows.values("facts")]  # in a history, which knows neither
     rows = rows.where(not (kept or failed) for kept, failed in zip(is_kept, rows.failed(), strict=True))
-    known = [name for name in (*GROUPS, *VARIANTS, *KEYS.comparison_keys, TREE) if name in rows.names()]
+    names = [name for name in (*GROUPS, *VARIANTS, *KEYS.comparison_keys, TREE) if name in rows.names()]
     firsts: dict[object, int] = {}
-    for place, of in enumerate(zip(keys(rows, known), rows.values("campaign"), strict=True)):
+    for place, of in enumerate(zip(keys(rows, names), rows.values("campaign"), strict=True)):
         firsts.setdefault(of, place)
-    inputs, references = dict[object, dict[str, str]](), dict[object, dict[str, str]]()
+    found: dict[tuple[object, str], dict[str, str]] = {}
     for place in list(firsts.values())[:LOOKED_INTO]:
         run = rows[place]
         group = tuple(show(run.settings.get(name)) for name in GROUPS)
         with contextlib.suppress(MatbenchError):  # gone since
             results = run.results
-            inputs.setdefault(group, {}).update(_inputs(results))
-            references.setdefault(group, {}).update(_reference(results))
-    for some in inputs.values():
-        if len(some) > 1:
-            yield f"Runs that are compared were loaded with other inputs: {' | '.join(sorted(some.values())[:3])}."
-    for some in references.values():
-        if len(some) > 1:
-            against = " | ".join(sorted(some.values())[:3])
-            yield f"Answers of runs that are compared were held against several references, as fidelity is: {against}."
+            for what, read in _ALIKE.items():
+                found.setdefault((group, what), {}).update(read(results))
+    for (_, what), known in found.items():
+        if len(known) > 1:
+            yield f"{what}: {' | '.join(sorted(known.values())[:3])}."
 
 
-def _inputs(results: Any) -> Iterator[tuple[str, str]]:
-    """Their digest, and ``texts.jsonl, 300 of them, sha256 897f2a55``; nothing where none was recorded."""
+def _inputs(results: Any) -> dict[str, str]:
+    """By their digest ``texts.jsonl, 300 of them, sha256 897f2a55``; nothing where none was recorded."""
     said = getattr(getattr(results, "load_generator", None), "inputs", None)
-    if isinstance(said, dict) and isinstance(digest := said.get("sha256"), str):
-        yield digest, f"{said.get('file')}, {said.get('count')} of them, sha256 {digest[:8]}"
+    digest = said.get("sha256") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not isinstance(digest, str):
+        return {}
+    return {digest: f"{said.get('file')}, {said.get('count')} of them, sha256 {digest[:8]}"}
 
 
-def _reference(results: Any) -> Iterator[tuple[str, str]]:
-    """What the answers were held against, whatever hardware it ran on, twice."""
+def _reference(results: Any) -> dict[str, str]:
+    """What the answers were held against, whatever hardware it ran on; nothing where they weren't."""
     said = getattr(getattr(results, "fidelity", None), "reference", None)
-    if isinstance(said, str):
-        yield (_HARDWARE.sub("", said),) * 2
+    text = _HARDWARE.sub("", said) if isinstance(said, str) else ""
+    return {text: text} if text else {}
+
+
+_ALIKE: Mapping[str, Callable[[Any], dict[str, str]]] = {
+    "Runs that are compared were loaded with other inputs": _inputs,
+    "Answers of runs that are compared were held against several references, as fidelity is": _reference,
+}
 
 
 def _prices(rows: Rows) -> list[str]:

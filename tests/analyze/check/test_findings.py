@@ -300,23 +300,6 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
         assert found(*ordinary) == []
 
 
-def test_all_points_of_a_version_may_be_in_another_unit() -> None:
-    def found(*old: float, new: Sequence[float]) -> list[str]:
-        runs = entries(
-            *({"version": "1.1", "batch": at, "cost": 1.0 + at, "rate": rate} for at, rate in enumerate(old)),
-            *({"version": "1.2", "batch": at, "cost": 1.0 + at, "rate": rate} for at, rate in enumerate(new)),
-        )
-        return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "another-unit"]
-
-    (said,) = found(10.0, 20.0, 40.0, 80.0, new=(0.011, 0.02, 0.041, 0.079))
-    assert said == (
-        "rate is 909 to 1.01e+03 times as large where 'version' is 1.1 as where it isn't, at 4 points that are else "
-        "alike: is it in another unit?"
-    )
-    assert found(10.0, 20.0, 40.0, 8000.0, new=(11.0, 21.0, 41.0, 8100.0)) == []  # of one load, and not of a version
-    assert found(10.0, 20.0, 40.0, 80.0, new=(0.05, 0.1, 0.2, 0.4)) == []  # 200 times as fast everywhere
-
-
 def test_what_the_walk_noted_is_a_finding() -> None:
     found = findings(Matrix(entries({"version": "1"}), notes=["a link: left out", "b: left out"]), toy_runs.workload())
     assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]

@@ -10,6 +10,7 @@ from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.models import labels_from
+from matrix_benchmarking.moments import of_seconds
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import (
     ArtifactPath,
@@ -151,7 +152,6 @@ COMPETING_CORES = 0.05
 """Share of a core from which a load generator on the server's cores is worth a warning."""
 BUSY_SHARE = 0.8
 """Share of the load generator's cores from which it may be the limit."""
-DAY_S = 24 * 3600.0
 CLOCK_S = 60.0
 """So many seconds a clock may be set within a run."""
 CUT_SHORT = 0.8
@@ -274,7 +274,7 @@ def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float |
 def _of_another_run(results: types.SimpleNamespace) -> list[str]:
     """That k6's summary was left by a run of another day; of the same one a clock or a zone may be wrong."""
     times, began_s = getattr(results, "times", None), getattr(getattr(results, "k6", None), "began_s", None)
-    if not times or not began_s or times.start.timestamp() - DAY_S < began_s < times.end.timestamp() + DAY_S:
+    if not times or not began_s or not plausible.of_another_run(of_seconds(began_s), times.start, times.end):
         return []
     return ["k6's load didn't begin on a day of the run: its summary is that of another run"]
 

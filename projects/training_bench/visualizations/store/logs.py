@@ -22,6 +22,7 @@ from collections.abc import Sequence
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.errors import needing
+from matrix_benchmarking.moments import of_seconds
 from matrix_benchmarking.plausible import is_number
 
 REQUIRED = ("epoch_index", "time", "start_time", "end_time")
@@ -238,13 +239,8 @@ CURVE_POINTS = 101
 
 def moments(epochs: Sequence[Epoch]) -> list[dt.datetime]:
     """When the first epoch started and the last one ended; nothing where there is none, or these are no times."""
-    if not epochs:
-        return []
-    first, last = min(epoch.start for epoch in epochs), max(epoch.end for epoch in epochs)
-    try:
-        return [dt.datetime.fromtimestamp(first, dt.UTC), dt.datetime.fromtimestamp(last, dt.UTC)]
-    except (ValueError, OverflowError, OSError):
-        return []
+    ends = (min(epoch.start for epoch in epochs), max(epoch.end for epoch in epochs)) if epochs else ()
+    return of_seconds(*ends)
 
 
 def counted(epochs: Sequence[Epoch], warm_up: int) -> Sequence[Epoch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +85,25 @@ def test_a_value_whose_runs_are_another_ones_is_a_copy(name: str, values: tuple[
         "is one a copy of the other?"
     )
     assert len(copy.runs) == 2 * 3 * points
+
+
+def of_versions(old: Sequence[float], new: Sequence[float]) -> list[str]:
+    """What is said of the rates of two versions over the same sweep."""
+    rates = [("1.1", *one) for one in enumerate(old)] + [("1.2", *one) for one in enumerate(new)]
+    runs = [
+        Entry(
+            {"version": version, "batch": at}, 0, Path("x"), f"{version} {at}", 0, kpis={"cost": 1.0 + at, "rate": rate}
+        )
+        for version, at, rate in rates
+    ]
+    return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "another-unit"]
+
+
+def test_all_points_of_a_version_may_be_in_another_unit() -> None:
+    (said,) = of_versions((10.0, 20.0, 40.0, 80.0), (0.011, 0.02, 0.041, 0.079))
+    assert said == (
+        "rate is 909 to 1,013 times as large where 'version' is 1.1 as where it isn't, at 4 points that are else "
+        "alike: is it in another unit?"
+    )
+    assert of_versions((10.0, 20.0, 40.0, 8000.0), (11.0, 21.0, 41.0, 8100.0)) == []  # of one load, not of a version
+    assert of_versions((10.0, 20.0, 40.0, 80.0), (0.05, 0.1, 0.2, 0.4)) == []  # 200 times as fast everywhere

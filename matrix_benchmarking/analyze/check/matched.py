@@ -1,4 +1,4 @@
-"""One value of a setting beside the others, at points that are alike in all else: of another unit, or a copy."""
+"""One value of a setting beside the others, at points that are matched: alike in all else."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of
-from .finding import EVERY, AnswerKind, Finding
+from .finding import EVERY, AnswerKind, Finding, Points
 
-Points = Sequence[Sequence[int]]
-"""Of the runs of each point their places among the successful ones."""
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
 UNIFORM = 2.0
@@ -29,7 +27,7 @@ MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told 
 _MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
 
 
-class Pairs:
+class Matched:
     """The points by each setting: those that are alike in the rest, by its value."""
 
     def __init__(self, good: Rows, points: Points, workload: Workload) -> None:
@@ -56,9 +54,8 @@ class Pairs:
                 rests = keys(self._firsts, [each for each in names if each != name])
                 for place, (rest, code) in enumerate(zip(rests, codes, strict=True)):
                     alike.setdefault(rest, {})[code] = place
-                self._known[name] = [each for each in alike.values() if len(each) > 1]
-            if self._known[name]:
-                yield name, values, self._known[name]
+                self._known[name] = [*alike.values()]
+            yield name, values, self._known[name]
 
 
 def _is_word(value: object) -> bool:
@@ -66,14 +63,14 @@ def _is_word(value: object) -> bool:
 
 
 def of_another_unit(
-    pairs: Pairs, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
+    matched: Matched, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
 ) -> Iterator[Finding]:
     """A value of a setting whose points are all as far from those of each other value as another unit has them.
 
     Args:
         medians: of *kpi* at each point, above 0; None where unknown.
     """
-    for name, values, alike in pairs.by_setting(of_words=True):
+    for name, values, alike in matched.by_setting(of_words=True):
         for code, is_more in _far(alike, medians):
             others: dict[int, list[float]] = collections.defaultdict(list)
             for of in (_known(places, medians) for places in alike if code in places):
@@ -86,11 +83,11 @@ def of_another_unit(
             if not any(low <= middle <= high for low, high in THOUSANDS):
                 continue
             times = sorted(ratio for found in others.values() for ratio in found)
-            said = f"{times[0]:,.3g} to {times[-1]:,.3g} times as {'large' if is_more else 'small'}"
-            runs = [run for places in alike if code in places for run in pairs.points[places[code]]]
+            said = f"{times[0]:,.0f} to {times[-1]:,.0f} times as {'large' if is_more else 'small'}"
+            runs = [run for places in alike if code in places for run in matched.points[places[code]]]
             what = f"{kpi.name} is {said} where '{name}' is {show(values[code])} as where it isn't"
             where = f"at {count_of(fewest, 'point')} that are else alike"
-            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", pairs.good.at(runs), changes)
+            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", matched.good.at(runs), changes)
 
 
 def _known(places: Mapping[int, int], medians: Sequence[float | None]) -> dict[int, float]:
@@ -102,8 +99,9 @@ def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) ->
 
     Of two codes the larger one.
     """
-    found, seen, every = set[tuple[int, bool]](), set[int](), len(set[int]().union(*alike))
-    for places in alike:
+    several = [places for places in alike if len(places) > 1]
+    found, seen, every = set[tuple[int, bool]](), set[int](), len(set[int]().union(*several))
+    for places in several:
         of = _known(places, medians)
         if len(of) < 2:
             continue
@@ -118,9 +116,9 @@ def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) ->
     return found
 
 
-def copied(pairs: Pairs) -> Iterator[Finding]:
+def copied(matched: Matched) -> Iterator[Finding]:
     """Two values of a setting whose runs have the same values of all KPIs at several points, where repeats differ."""
-    good, points = pairs.good, pairs.points
+    good, points = matched.good, matched.points
     columns = [good.kpi(name) for name in good.kpi_names()]
     if any(len(set(column)) == len(column) for column in columns):  # no value is there twice
         return
@@ -130,7 +128,7 @@ def copied(pairs: Pairs) -> Iterator[Finding]:
     of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(measured, points, strict=True)]
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):
         return
-    for name, values, alike in pairs.by_setting(of_words=False):
+    for name, values, alike in matched.by_setting(of_words=False):
         same: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
             by_values: dict[object, list[int]] = collections.defaultdict(list)
