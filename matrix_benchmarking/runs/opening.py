@@ -288,13 +288,18 @@ class Opening:
                     continue
                 raise ConfigError(sentence)
             before = effects.get(name, MinimumEffect())
+            if isinstance(value, MinimumEffect):
+                effects[name] = value
+                continue
             if isinstance(value, (int, float)):
                 amounts("minimum_effects", {name: value})
-                effects[name] = dataclasses.replace(before, relative=float(value))
-            elif isinstance(value, MinimumEffect):
-                effects[name] = value
-            else:
-                effects[name] = dataclasses.replace(before, **value.model_dump(exclude_none=True))
+            given = (
+                {"relative": float(value)} if isinstance(value, (int, float)) else value.model_dump(exclude_none=True)
+            )
+            try:
+                effects[name] = dataclasses.replace(before, **given)
+            except ConfigError as error:
+                raise ConfigError(f"minimum_effects: {name}: {error}") from None
         return effects
 
     def _events(self) -> Sequence[AlarmEvent]:
