@@ -141,6 +141,8 @@ def verdict_box(
     for said in ranking.of_before(study.better_before, best.newest):
         claim, name, rest = said.rpartition(ranking.COMPARE)
         lines.append(html.P([claim, name if compare is None else html.A(name, href=compare), rest]))
+    # The index has said it, and other pages are about something else.
+    lines += [html.P(said, className="warning") for said in ([] if is_brief or more else ranking.of_history(study))]
     lines += [html.P(said) for said in ranking.of_failed(study.without_a_good_run)]
     if limited is not None:
         lines += [html.P(said) for said in ranking.not_sure(limited)]

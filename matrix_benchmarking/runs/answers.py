@@ -70,6 +70,7 @@ class BestAnswer(Printable):
             if verdict.command:
                 yield f"Measure beyond it: {verdict.command}"
         before, newest = self.study.better_before, self.best.newest
+        yield from wording.of_history(self.study)
         yield from wording.of_before(before, newest)
         for versions in dict.fromkeys(wording.versions_of(*pair, newest) for pair in before):
             if versions:

@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -17,6 +18,10 @@ from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Excluded, Point, among_others, varying
 from ..select.newest import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
+from .analyses import changes
+
+if TYPE_CHECKING:
+    from ..study import Study
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3  # of runners-up in a sentence
@@ -121,6 +126,15 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         by = difference_label(apart, group.scale, group.kpi)
         said.append(f"{start} had a better one: {label} ({by}). {COMPARE} says whether by chance.")
     return said
+
+
+def of_history(study: Study) -> list[str]:
+    """What is worse by the history, of which a ranking tells nothing; unsaid where that isn't known and takes long."""
+    analysis = study.analysis if study.past is not None and study.has_analysis else None
+    said = [] if analysis is None else changes(analysis, study.headline_name)
+    more = len(said) - 1
+    rest = f" {count_of(more, 'other version')} made series worse, too." if more > 0 else ""
+    return [f"The history says: {said[0]}{rest}"] if said else []
 
 
 def versions_of(group: Group, earlier: Group, newest: Newest | None) -> tuple[str, ...]:

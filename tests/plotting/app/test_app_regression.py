@@ -73,10 +73,17 @@ def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made
 
 def test_other_pages_make_no_analysis(made: list[int], tmp_path: Path) -> None:
     pages = application(history(), tmp_path)
-    for query in ("?show=best-configuration", "?show=kpi-overview", "?show=error-report"):
+    for query in ("?show=kpi-overview", "?show=error-report"):
         pages.frame(query)
         pages.page(query, list(range(30)))
     assert made == []
+
+
+def test_best_says_what_the_history_says_is_worse(made: list[int], tmp_path: Path) -> None:
+    pages = application(history(), tmp_path)
+    frame = texts(pages.frame("?show=best-configuration"))
+    assert "The history says: worse is worse since 1.13: latency +19.6 %." in frame
+    assert made == [len(history())]
 
 
 def test_compare_names_the_last_good_version_however_many_runs_there_are(
