@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..store import ArtifactPath
 
 _BETTER = ("higher", "lower", "neither")
+_RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r".+/(s|sec|second|min|h)"}
+"""Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -121,6 +123,8 @@ def command(
     apart = "are one number, and stay apart as they are written, like all cells of this column"
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
     unnamed = [column for column in columns if column not in named]
+    odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
+    warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
     warn(_unread(file, unnamed, settings, kpi, time))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)

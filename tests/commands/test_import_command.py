@@ -74,6 +74,18 @@ def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: C
     assert "gain: below" not in said
 
 
+def test_a_direction_that_is_rare_for_its_unit_is_asked_about(table: Path, capsys: Capture) -> None:
+    table.write_text("image,p95,rate\na,3,10\nb,20,2\n")
+    kpis = ["--kpi=p95:higher:ms", "--kpi=rate:lower:req/s"]
+    assert main(["import", "runs.csv", "--settings=image", *kpis]) == 0
+    said = capsys.readouterr().err
+    assert "p95: in ms, higher is seldom better: is it meant?" in said
+    assert "rate: in req/s, lower is seldom better: is it meant?" in said
+    Path("runs_workload.py").unlink()
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=p95:lower:ms", "--kpi=rate:higher:req/s"]) == 0
+    assert "seldom" not in capsys.readouterr().err
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
