@@ -2,7 +2,8 @@
 
 A mean that is within a limit says little: of several points near it, the one that is chosen since it is cheap is
 likely one that was lucky. So a point keeps a limit by a one-sided bound of its mean, and the points that do are named
-together: the risks that they don't are added up, as what is cheap is often what is near the limit.
+together: the risks that they don't are added up, as what is cheap is often what is near the limit. And the risk of the
+last of them counts as often as others might as well have been in its place.
 
 All points together say something of the mean of each (Fay and Herriot 1979, Journal of the American Statistical
 Association 74(366), 269–277). Of two configurations that were measured at 80 ms, the one among neighbours of 110 ms was
@@ -16,6 +17,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from . import special
 from .best_of import Estimates, estimate
@@ -26,7 +28,7 @@ RISK = 1 - CONFIDENCE
 MOST_STEPS = 60
 CLOSE = 1e-3  # in the least width: after so short a step of Newton's the next would be of its square
 STRIDE = 16  # of so many rows one is solved first
-MOST_ADDED = 64  # the risks of so many points are added to that of one: of those that come before it the nearest
+MOST_ADDED = 64  # of the points before one, the risks of so many are added; so many after it might be in its place
 
 
 def bounds_of(
@@ -69,9 +71,10 @@ def _moods(found: Estimates) -> Floats:
 def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) -> Floats:
     """The tightest limit that each of the *first* points keeps, as the limited value itself and not its logarithm.
 
-    It is where the point's own risk is at most 5 %, and so are half of that and the risks of all the points that keep
-    the limit more easily. A half, since of the last risk that has room half is used on average (as in Lancaster's
-    mid-p, 1961, JASA 56, 223–234). Points that keep a limit keep every wider one.
+    It is where the point's own risk is at most 5 %, and so is the sum of that and of the risks of all the points that
+    keep the limit more easily. There its own counts half, since of the last risk that has room half is used on average
+    (as in Lancaster's mid-p, 1961, JASA 56, 223–234), and once more for each point that might as well be in its place
+    (as Bonferroni has it of points that are alike). Points that keep a limit keep every wider one.
     """
     values = found.values if lower_better else -found.values
     errors = np.sqrt(found.variances)
@@ -81,13 +84,22 @@ def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) ->
     before = asked[:, None] - np.arange(min(MOST_ADDED, len(order) - 1), -1, -1)
     taking = order[np.maximum(before, 0)]
     shares = np.where(before < 0, 0.0, np.where(errors[taking] > 0, 1.0, 0.0))  # what has no error is no risk
-    shares[:, -1] /= 2
+    shares[:, -1] *= 0.5 + _by_chance(values, found.variances, order, asked)
     ends = np.empty(len(asked))
     ends[order[asked]] = _where_risks_fit(
         alone[order[asked]], shares, values[taking], errors[taking], found.degrees[taking]
     )
     ends = ends if lower_better else -ends
     return np.asarray(np.exp(np.minimum(ends, 700.0)) if found.scale is Scale.RATIO else ends, dtype=np.float64)
+
+
+def _by_chance(values: Floats, variances: Floats, order: npt.NDArray[np.intp], asked: npt.NDArray[np.intp]) -> Floats:
+    """How many of the next points in *order* would, measured again, be before the one at each *asked* place of it."""
+    after = asked[:, None] + np.arange(1, min(MOST_ADDED, len(order) - 1) + 1)
+    own, others = order[asked, None], order[np.minimum(after, len(order) - 1)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ahead = np.nan_to_num((values[own] - values[others]) / np.sqrt(variances[own] + variances[others]))
+    return np.asarray(np.sum(np.where(after < len(order), special.ndtr(ahead), 0.0), axis=1), dtype=np.float64)
 
 
 def _where_risks_fit(low: Floats, shares: Floats, centres: Floats, widths: Floats, degrees: Floats) -> Floats:
