@@ -33,10 +33,11 @@ FEWEST_OLD = 5
 FEWEST_BEFORE = 3  # points of the level that was left, as the detector needs them
 FURTHEST = 2_000  # points of the old level, and after a change was seen: a later end the detector sees itself
 _MAD = 1.4826
-LIKELIER = 4.0  # the logarithm of how much likelier points have to be on the one level than on the other
-# Stays that are so much likelier together count where each is by so little; one adds so much at most, so that a long
-# one doesn't make a level of a single point.
-TOGETHER, LIKELIER_EACH, MOST_OF_ONE = 12.0, 1.5, 6.0
+LIKELIER = 3.0  # the logarithm of how much likelier points have to be on the one level than on the other
+# Stays of three points and more that are so much likelier together let all count where each is by so little; one adds
+# so much at most, so that a long one doesn't make a level of a single point.
+TOGETHER, LIKELIER_EACH, MOST_OF_ONE, FEWEST_TOGETHER = 12.0, 1.5, 6.0, 3
+OFTEN = 60.0  # points; of more, chance makes so many more stays, and each has to be so many times as likely
 _LEAST_NOISE = 1e-3
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
@@ -266,7 +267,8 @@ def returns(points: Floats, old: float, new: float) -> int:
     """How often *points* left the level *old* for one near *new*, or further, and came back, once for two points.
 
     A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
-    1945, Ann. Math. Statist. 16, 117–186); less is asked of each where all of them together are very likely.
+    1945, Ann. Math. Statist. 16, 117–186); less is asked of each where the longer ones together are very likely, and
+    more in a long series, in which noise alone looks like a short stay now and then.
     """
     points = points[-FURTHEST:]
     gap = new - old
@@ -279,9 +281,11 @@ def returns(points: Floats, old: float, new: float) -> int:
     disturbed = far & ~beside[:-2] & ~beside[2:]
     nearer[disturbed] = 0.0  # it is on neither
     likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
-    stays = _stays(likelier, LIKELIER_EACH)
-    if math.fsum(min(math.fsum(likelier[start:stop]), MOST_OF_ONE) for start, stop in stays) < TOGETHER:
-        stays = _stays(likelier, LIKELIER)
+    more = max(0.0, math.log(len(points) / OFTEN))
+    stays = _stays(likelier, LIKELIER_EACH + more)
+    sums = [math.fsum(likelier[start:stop]) for start, stop in stays if stop - start >= FEWEST_TOGETHER]
+    if math.fsum(min(each, MOST_OF_ONE) for each in sums) < TOGETHER:
+        stays = _stays(likelier, LIKELIER + more)
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
     there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
