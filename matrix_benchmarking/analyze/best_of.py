@@ -27,6 +27,7 @@ from .noise import Floats, moderated, prior_of
 MOST_RIVALS = 64  # with which each point is compared, the strongest; with fewer rivals none is left out wrongly
 CLEARLY = 1.5  # two points that are apart by more than so many standard errors of each are clearly apart
 _SAME = 1e-9  # a difference of shares that is one of rounding
+_NO_ERROR = 1e-300
 RISK = 0.035  # of leaving out the best, were noise normal and its spread known as well as it seems; in truth up to .05
 
 
@@ -34,12 +35,14 @@ RISK = 0.035  # of leaving out the best, were noise normal and its spread known 
 class Campaigns:
     """Which part of each point's runs was measured in which campaign, and what one campaign's mood may be.
 
-    The first three are of one length: a point and a campaign that have runs in common, and the share of the point's.
+    The first four are of one length: a point and a campaign that have runs in common, the share of the point's, and how
+    far their mean is from the point's: a fraction of it on the ratio scale.
     """
 
     points: npt.NDArray[np.intp]
     numbers: npt.NDArray[np.intp]
     shares: Floats
+    deviations: Floats
     variance: float  # of the mean of a point's runs in one campaign; NaN where no point was measured in two
     degrees: float  # of freedom behind it
     apart: int  # how many sets of campaigns have no point in common
@@ -53,7 +56,8 @@ class Campaigns:
         places = {point: place for place, point in enumerate(points)}
         kept = np.array([place in places for place in self.points.tolist()], dtype=np.bool_)
         renamed = np.array([places[place] for place in self.points[kept].tolist()], dtype=np.intp)
-        return dataclasses.replace(self, points=renamed, numbers=self.numbers[kept], shares=self.shares[kept])
+        parts = {name: getattr(self, name)[kept] for name in ("numbers", "shares", "deviations")}
+        return dataclasses.replace(self, points=renamed, **parts)
 
     def squares(self, count: int) -> Floats:
         """By how much the variance of one campaign's mood is in the mean of each of *count* points."""
@@ -61,9 +65,7 @@ class Campaigns:
 
     def between(self, count: int, others: npt.NDArray[np.intp]) -> Floats:
         """The same of the difference of each point from each of the *others*: 0 for points of the same campaigns."""
-        column = np.full(count, -1)
-        column[others] = np.arange(len(others))
-        there = column[self.points] >= 0
+        column, there = self._columns(count, others)
         of_others = np.zeros((int(self.numbers.max()) + 1, len(others)))
         of_others[self.numbers[there], column[self.points[there]]] = self.shares[there]
         together = np.zeros((count, len(others)))
@@ -71,6 +73,34 @@ class Campaigns:
         squares = self.squares(count)
         found = squares[:, None] + squares[others] - 2.0 * together
         return np.where(found > _SAME, found, 0.0)
+
+    def in_common(
+        self, values: Floats, variances: Floats, others: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+        """Which points share a campaign with each of the *others*, how far they are apart there, and its variance.
+
+        There no mood is between them. Of several campaigns that they share each counts by what is known of it.
+        """
+        column, there = self._columns(len(values), others)
+        weights = np.zeros((len(values), len(others)))
+        apart = np.zeros_like(weights)
+        means, errors = values[self.points] + self.deviations, variances[self.points] / self.shares
+        for number in np.unique(self.numbers[there]):
+            own = np.flatnonzero(self.numbers == number)
+            other = own[there[own]]
+            at = np.ix_(self.points[own], column[self.points[other]])
+            known = 1.0 / np.maximum(errors[own, None] + errors[other], _NO_ERROR)
+            weights[at] += known
+            apart[at] += known * (means[own, None] - means[other])
+        shared = weights > 0.0
+        sums = np.where(shared, weights, 1.0)
+        return shared, apart / sums, 1.0 / sums
+
+    def _columns(self, count: int, others: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """The place of each point among the *others*, and which entries are of one of them."""
+        column = np.full(count, -1)
+        column[others] = np.arange(len(others))
+        return column, column[self.points] >= 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,9 +122,9 @@ class Estimates:
     def knows_moods(self) -> bool:
         """False where the intervals are those within the campaigns, of which too little is known.
 
-        Of rounds each says something of what all points share, and two campaigns of them no more than one round each.
+        One difference between two campaigns is next to nothing.
         """
-        return self.campaigns is None or self.campaigns.degrees >= (2 if self.rounds else 1)
+        return self.campaigns is None or self.campaigns.degrees >= 2
 
     def of(self, points: Sequence[int]) -> Estimates:
         at = list(points)
@@ -150,7 +180,8 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     The largest difference of a point from its rivals, in standard errors, is referred to Student's t distribution with
     the fewer degrees of the two, and then to the largest of as many normal values as there are rivals that could have
     been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`). Of two equal points
-    either may seem the better one, so a point has to differ from its strongest rival by a two-sided test, too.
+    either may seem the better one, so a point has to differ from its strongest rival by a two-sided test, too. Points
+    that have runs in unlike campaigns, or unlike many in one, are compared in those that both have, if there are any.
     """
     values = found.values if lower_better else -found.values
     errors = np.sqrt(found.variances)
@@ -158,7 +189,11 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     differences = values[:, None] - values[rivals]
     own = both = found.variances[:, None] + found.variances[rivals]
     if found.campaigns is not None:
-        both = np.maximum(own, _moods(found.campaigns, len(values), rivals))
+        moods = _moods(found.campaigns, len(values), rivals)
+        shared, apart, error = found.campaigns.in_common(found.values, found.variances, rivals)
+        is_near, apart = shared & (moods > 0.0), apart if lower_better else -apart
+        differences, own = np.where(is_near, apart, differences), np.where(is_near, error, own)
+        both = np.where(is_near, own, np.maximum(own, moods))
     distances = _ratio(differences, np.sqrt(both))
     strongest = distances.argmax(axis=1)
     degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
@@ -169,7 +204,9 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
     shares = np.sqrt(_ratio(found.variances[:, None], both)).mean(axis=1)
     chances = _chances(seen, np.maximum(in_play, 1), shares**2)
-    return np.asarray(np.maximum(chances, 2 * special.ndtr(-seen)) > RISK, dtype=np.bool_)
+    inside = np.asarray(np.maximum(chances, 2 * special.ndtr(-seen)) > RISK, dtype=np.bool_)
+    inside[values.argmin()] = True  # also where it was the best in its own campaigns alone
+    return inside
 
 
 def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
@@ -177,7 +214,8 @@ def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
     if found.campaigns is None or found.campaigns.is_known:
         return np.ones(len(found.values), dtype=np.bool_)
     best = np.array([found.values.argmin() if lower_better else found.values.argmax()])
-    return np.asarray(found.campaigns.between(len(found.values), best)[:, 0] == 0.0, dtype=np.bool_)
+    shared, _, _ = found.campaigns.in_common(found.values, found.variances, best)
+    return np.asarray(shared[:, 0] | (found.campaigns.between(len(found.values), best)[:, 0] == 0.0), dtype=np.bool_)
 
 
 def _moods(campaigns: Campaigns, count: int, rivals: npt.NDArray[np.intp]) -> Floats:
@@ -251,7 +289,8 @@ def _campaigns_of(
     known = {number: place for place, number in enumerate(dict.fromkeys(itertools.chain(*campaigns)))}
     if len(known) < 2:
         return None
-    points, numbers, shares, squares, spare = list[int](), list[int](), list[float](), 0.0, 0
+    points, numbers, shares, deviations = list[int](), list[int](), list[float](), list[float]()
+    squares, spare = 0.0, 0
     parents = list(range(len(known)))
     degrees = 0
     for point, (ones, of_runs) in enumerate(zip(values, campaigns, strict=True)):
@@ -261,15 +300,17 @@ def _campaigns_of(
         points += [point] * len(by_campaign)
         numbers += by_campaign
         shares += [len(each) / len(ones) for each in by_campaign.values()]
+        means = np.array([math.fsum(each) / len(each) for each in by_campaign.values()]) / units[point]
+        deviations += (means - math.fsum(ones) / len(ones) / units[point]).tolist()
         if len(by_campaign) > 1:
-            means = np.array([math.fsum(each) / len(each) for each in by_campaign.values()]) / units[point]
             squares += float(np.sum((means - means.mean()) ** 2))
             spare += len(means) - 1
             first, *others = by_campaign
             degrees += sum(_join(parents, first, other) for other in others)
     variance = squares / spare if spare else math.nan
     apart = len(known) - degrees
-    return Campaigns(np.array(points), np.array(numbers), np.array(shares), variance, float(degrees), apart)
+    parts = np.array(points), np.array(numbers), np.array(shares), np.array(deviations)
+    return Campaigns(*parts, variance, float(degrees), apart)
 
 
 def _join(parents: list[int], one: int, other: int) -> bool:

@@ -70,6 +70,45 @@ def test_how_campaigns_differ_is_known_from_a_point_that_was_measured_in_several
     assert b.high - b.low > 1.5 * (a.high - a.low)  # one night against four
 
 
+@pytest.mark.parametrize("again", [("b",), ("a",), ("a", "c"), ("b", "c")])
+@pytest.mark.parametrize("lower", [True, False])
+def test_what_is_measured_again_on_another_day_takes_nothing_from_what_the_first_day_told(
+    again: tuple[str, ...], lower: bool
+) -> None:
+    """Points are compared where both were measured: one difference of two days is no measure of all moods."""
+    rng, means = np.random.default_rng(5), {"a": 40.0, "b": 50.0, "c": 50.0, "d": 51.0}
+    told, reach = [], []
+    for _ in range(60):
+        moods = np.exp(0.02 * rng.standard_normal(2))
+        days = {name: [0] * 3 + [1] * 3 * (name in again) for name in means}
+        values = [
+            [mean * moods[day] * np.exp(0.01 * rng.standard_normal()) for day in days[name]]
+            for name, mean in means.items()
+        ]
+        values = values if lower else [[2000.0 / value for value in of] for of in values]
+        found = estimate(values, None, list(days.values()))
+        assert found is not None
+        told.append(may_be_best(found, lower_better=lower).tolist())
+        low, high = intervals(found, lower_better=lower)
+        reach.append(high[0] / low[0])
+    assert told == [[True, False, False, False]] * 60
+    assert np.median(reach) < 1.1
+
+
+def test_points_of_different_nights_are_told_apart_no_oftener_than_chance_explains() -> None:
+    rng, inside = np.random.default_rng(6), []
+    for _ in range(150):
+        moods, values, nights = np.exp(0.03 * rng.standard_normal(5)), list[list[float]](), list[list[int]]()
+        for _ in range(8):
+            own = [night for night in range(5) if rng.random() < 0.6] or [0]
+            nights.append([night for night in own for _ in range(2)])
+            values.append([float(moods[night] * np.exp(0.01 * rng.standard_normal())) for night in nights[-1]])
+        found = estimate(values, None, nights)
+        assert found is not None
+        inside.append(may_be_best(found, lower_better=True).mean())
+    assert np.mean(inside) > 0.95
+
+
 def test_runs_of_no_round_may_have_been_measured_one_point_after_the_other(
     workload: Workload, entries: MakeEntries
 ) -> None:
