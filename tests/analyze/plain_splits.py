@@ -99,7 +99,7 @@ def split_of(series: TimeSeries, begin: int, last: int, lag: int, count: int) ->
         squares_before=old.squares,
         squares_after=((new - new.mean()) ** 2).sum(),
         products=old.products + ((new - new.mean())[1:] * (new - new.mean())[:-1]).sum(),
-        tail=old.tail_up if is_up else old.tail_down,
+        tail=1.0 + ((old.tail_up if is_up else old.tail_down) - 1.0) * min(2.0 / lag, 1.0),
         outliers=float(old.outliers),
         far=series.blocks[first:stop][far].sum(),
         others=max(off[~far].sum(), 0.0) / old.spread / np.sqrt(max((~far).sum(), 1)),

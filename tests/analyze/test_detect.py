@@ -397,3 +397,15 @@ def test_the_benchmark_prints_its_table(repository: Path) -> None:
     printed = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout
     for row in ("false alarms, AR(1) 0.6", "points until a shift of 1.5 sigma", "time for 5,000 points"):
         assert row in printed
+
+
+@pytest.mark.parametrize("far", [(12, 31), (0, 1, 2), (0, 1, 2, 3, 4)])
+def test_what_was_once_far_off_hides_no_later_level_for_good(far: tuple[int, ...]) -> None:
+    """A step of ten times the noise behind a few slow runs, or behind a slow beginning: it was never seen."""
+    found = []
+    for seed in range(20):
+        values = 100.0 * np.exp(np.random.default_rng(seed).normal(0.0, 0.01, 60))
+        values[list(far)] *= 1.25
+        values[40:] *= 1.1
+        found.append(any(abs(place - 40) <= 2 for place in change_points(values.tolist())))
+    assert sum(found) >= 18
