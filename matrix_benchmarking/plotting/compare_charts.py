@@ -126,7 +126,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
         showgrid=False,
         tickfont_size=12,
     )
-    is_told = any(one.outcome is not Outcome.CANT_TELL for one in shown)
+    is_told = any(one.p_value is not None for one in shown)
     title = {"text": "change, 95 % intervals" if is_told else "change", "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
     figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
@@ -211,10 +211,10 @@ def _value(one: SeriesVerdict) -> float:
 
 
 def _ends(one: SeriesVerdict) -> tuple[float, float]:
-    """The ends of the interval; of an unknown one, and of what can't be told, the value itself."""
+    """The ends of the interval; of one that nobody knows the value itself."""
     effect = one.effect
     assert effect is not None
-    is_told = one.outcome is not Outcome.CANT_TELL
+    is_told = one.p_value is not None
     low, high = (end if is_told and not math.isnan(end) else effect.value for end in (effect.low, effect.high))
     return low, high
 

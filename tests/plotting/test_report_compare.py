@@ -185,7 +185,7 @@ def test_one_round_can_not_tell_and_the_page_says_what_to_measure(toy: Workload)
 
 
 def test_what_was_measured_one_after_the_other_can_not_be_told(toy: Workload) -> None:
-    later = [dataclasses.replace(one, campaign="the next night") for one in sweep("b", 0.5)]
+    later = [dataclasses.replace(one, campaign="the next night") for one in sweep("b", 0.75)]
     shown = page(toy, *sweep("a", 1.0), *later)
     assert "in one campaign each; can&#x27;t be told" in shown
     assert "may be the machine&#x27;s mood; measure both in turn" in shown

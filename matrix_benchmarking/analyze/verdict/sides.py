@@ -26,6 +26,8 @@ IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbenc
 NOT_IN_TURN = f"nothing says that they were measured in turn: a difference may be the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
+BEYOND_MOODS = math.log(1.5)
+
 RunId = tuple[str | None, str]
 Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 
@@ -154,10 +156,17 @@ class Judged:
         rounds = [set(self.runs.rounds[self.runs.sides == side].tolist()) for side in (OLD, NEW)]
         return bool((rounds[OLD] & rounds[NEW]) - {pair.NO_ROUND})
 
+    @property
+    def is_beyond_moods(self) -> bool:
+        """Whether both sides, of which no two blocks are known, lie farther apart than moods of a machine take them."""
+        old, new = (self.runs.values[self.runs.sides == side] for side in (OLD, NEW))
+        is_far = self.runs.scale is Scale.RATIO and abs(float(self.evidence.weighed.difference)) >= BEYOND_MOODS
+        return is_far and min(len(old), len(new)) > 1 and (old.max() < new.min() or new.max() < old.min())
+
     def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None, rate: float) -> Outcome:
         """The verdict, by what a change has to reach and by the false discovery rate that it is among."""
         if self.told is None:
-            return Outcome.CANT_TELL
+            return Outcome.SUSPECTED if self.is_beyond_moods else Outcome.CANT_TELL
         old, new = self.levels
         if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
             return Outcome.NO_CHANGE

@@ -183,6 +183,8 @@ def _suspected(analysis: Analysis) -> list[str]:
         by_chance = round(SIGNIFICANT * unsure)
         again = "measuring both once more"
         again = f"of {unsure} series chance alone makes about {by_chance}, and {again}" if by_chance else again
+        if all(one.p_value is None for one in suspected):
+            again = "it is more than a machine's mood usually is, and measuring both in turn, in one benchmark file,"
     else:
         again = f"one block of runs alone says so, and measuring {analysis.newest or 'them'} once more"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []

@@ -74,9 +74,12 @@ def test_points_at_which_both_values_were_measured_are_pairs_in_order() -> None:
 
 
 def test_a_run_each_is_a_pair_that_can_not_be_told() -> None:
-    found = effect(*(runs(vus, 10.0, 20.0)[::4] for vus in (1, 2)))
+    found = effect(*(runs(vus, 10.0, 14.0)[::4] for vus in (1, 2)))
     assert names(found) == ["vus 1", "vus 2"]
     assert {one.outcome for one in (*found.verdicts, found)} == {Outcome.CANT_TELL}
+    doubled = effect(*(runs(vus, 10.0, 20.0)[::4] for vus in (1, 2)))
+    assert {one.outcome for one in doubled.verdicts} == {Outcome.CANT_TELL}
+    assert doubled.outcome is Outcome.SUSPECTED  # both of two points
 
 
 def test_two_versions_are_compared_in_their_series() -> None:
