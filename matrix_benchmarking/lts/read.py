@@ -289,7 +289,7 @@ def doubts_of(workload: Workload, content: bytes) -> Doubts:
 
 
 def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
-    """The payload in *content*, with ``metadata`` and ``results``."""
+    """The payload in *content*, with ``metadata``, ``results`` and ``kpis``."""
     payload: types.SimpleNamespace = _typed(workload, content)[0]
     return payload
 
@@ -316,6 +316,7 @@ def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
         lenient = types.SimpleNamespace(
             metadata=types.SimpleNamespace(**metadata),
             results=types.SimpleNamespace(**(results if isinstance(results, dict) else {})),
+            kpis=payload["kpis"],
         )
         return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
 
