@@ -100,3 +100,15 @@ def test_a_warning_is_about_the_line_that_called(tree: Path, workload: Workload,
 def test_a_dirty_build_of_a_tag_is_where_the_tag_is() -> None:
     find = versions._finder(["a" * 40, "b" * 40], {"v1.2": 1})
     assert [find(name) for name in ("v1.2", "1.2-dirty", "v1.2-dirty", "1.3-dirty")] == [1, 1, 1, None]
+
+
+def test_a_price_for_payloads_is_said_to_change_nothing(tree: Path, workload: Workload, tmp_path: Path) -> None:
+    history = f"sqlite:///{tmp_path / 'h.db'}"
+    with pytest.warns(UserWarning, match="left out, failed or unfinished"):
+        mb.open(tree, workload=workload).upload(history)
+    with pytest.warns(UserWarning, match="`prices` changes nothing here: payloads keep the price"):
+        mb.open(history, workload=workload, prices={"cpu-1": 99.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mb.open(tree, workload=workload, prices={"cpu-1": 99.0}, history=history)
+        mb.open(history, workload=workload)
