@@ -107,7 +107,7 @@ class Runs(Printable):
     def where(self, **settings: Scalar | Sequence[Scalar]) -> Runs:
         """The runs with these settings, each a value or several: ``runs.where(hw_type="cpu-1", vus=[8, 16])``.
 
-        Types count: ``8`` and ``"8"`` are different settings.
+        Types count: ``8``, ``"8"``, ``8.0`` and ``True`` are different settings, and ``1.10`` is the number 1.1.
 
         Raises:
             ConfigError: a setting, or a value, that no run has, or no value.

@@ -97,6 +97,25 @@ def test_a_warning_is_about_the_line_that_called(tree: Path, workload: Workload,
     assert {os.path.basename(each.filename) for each in caught} == {os.path.basename(__file__)}
 
 
+def test_settings_that_look_the_same_are_told_apart_by_their_types(tmp_path: Path, workload: Workload) -> None:
+    for number, setting in enumerate((1, "1", 1.0, True, "true", None)):
+        settings = {"setting": setting, "version": f"1.{number}", "size": number}
+        write_test(tmp_path / str(number), settings, files=speed_files(1.0))
+    runs = mb.open(tmp_path, workload=workload)
+    for number, setting in enumerate((1, "1", 1.0, True, "true", None)):
+        assert [run.settings["size"] for run in runs.where(setting=setting)] == [number]
+    assert len(runs.where(setting=[1, True])) == 2
+    for wanted, sentence in (
+        ({"version": 1.10}, "no test has version=1.1: there it is text, such as '1.0', and types count"),
+        ({"size": "2"}, "no test has size=2: there it is no text, such as 0, and types count"),
+        ({"version": "1.9"}, "no test has version=1.9: did you mean '1.5'?"),
+        ({"setting": 2}, 'no test has setting=2: known: 1, 1, 1.0, "true", null, true'),
+    ):
+        with pytest.raises(ConfigError) as error:
+            runs.where(**wanted)
+        assert str(error.value) == sentence
+
+
 def test_a_dirty_build_of_a_tag_is_where_the_tag_is() -> None:
     find = versions._finder(["a" * 40, "b" * 40], {"v1.2": 1})
     assert [find(name) for name in ("v1.2", "1.2-dirty", "v1.2-dirty", "1.3-dirty")] == [1, 1, 1, None]
