@@ -12,7 +12,7 @@ from .. import filters as filter_language
 from .. import lts
 from ..analyze.check import AnswerKind
 from ..analyze.study import Study
-from ..errors import MatbenchError
+from ..errors import ConfigError, MatbenchError
 from ..history import delivery
 from ..matrix import Entry
 from ..plausible import is_number
@@ -81,8 +81,11 @@ class Runs(Printable):
             ignoring: settings in which both may differ, beside those that the workload ignores.
 
         Raises:
-            MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
+            MatbenchError: a version has no run, or is no text, a name matches nothing, or nothing tells versions apart.
         """
+        for name in (old, new):
+            if not isinstance(name, str):
+                raise ConfigError(f"a version is named by a text, such as '1.4.0', and not by {name!r}")
         names = _several(kpis)
         judging.check_kpi_filter(names, self.study.workload)
         analysis = judging.compare(self.study, old, new, kpi_filter=names, ignored=_several(ignoring))

@@ -73,6 +73,8 @@ def test_values_of_numpy_select_as_pythons_do(tree: Path, workload: Workload) ->
         (lambda runs: runs.where(n=22), "no test has n=22: known: 0, 1, 2, 3, 8, 9"),
         (lambda runs: runs.to_dataframe("curve"), "no payload has a list of records 'curve': none is known"),
         (lambda runs: runs.compare("1", "2", kpis="spee"), "no KPI 'spee': did you mean 'speed'"),
+        (lambda runs: runs.compare(1.4, "1.5"), "a version is named by a text, such as '1.4.0', and not by 1.4"),
+        (lambda runs: runs.compare("1.4", None), "a version is named by a text, such as '1.4.0', and not by None"),
     ],
 )
 def test_what_matches_nothing_is_a_mistake(
