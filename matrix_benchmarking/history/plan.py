@@ -69,6 +69,13 @@ class Pushed:
     rejected: list[Refused] = dataclasses.field(default_factory=list)
     new: list[tuple[str, Twin]] = dataclasses.field(default_factory=list, compare=False)
 
+    def __repr__(self) -> str:
+        """Short: an upload of many runs has a long list of new ones."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "new"}
+        counts = {name: len(value) if isinstance(value, list) else value for name, value in fields.items()}
+        said = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+        return f"<{type(self).__name__} {said or 'nothing'}>"
+
     def add(self, other: Pushed) -> None:
         """Count *other* in."""
         for field in dataclasses.fields(self):

@@ -12,6 +12,7 @@ from .. import filters as filter_language
 from .. import lts
 from ..analyze.check import AnswerKind
 from ..analyze.study import Study
+from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError
 from ..history import delivery
 from ..matrix import Entry
@@ -49,7 +50,7 @@ class Runs(Printable):
     def said(self) -> Iterator[str | PrintedTable]:
         """How many there are, where they are from, and what varies."""
         matrix, study = self.study.matrix, self.study
-        yield f"{len(matrix)} runs of {study.workload.name} ({study.given.place})"
+        yield f"{count_of(len(matrix), 'run')} of {study.workload.name} ({study.given.place})"
         failed, unfinished = sum(entry.failed for entry in matrix), len(matrix.unfinished)
         lost = [f"{failed} of them failed"] * bool(failed) + [f"{unfinished} more did not finish"] * bool(unfinished)
         if lost:

@@ -42,6 +42,8 @@ def workload() -> Workload:
             lambda tree, it: mb.open(tree, workload=it, minimum_effects={"spee": 0.1}),
             "no KPI 'spee': did you mean 'speed'",
         ),
+        (lambda tree, it: mb.open(tree, workload=it, jobs=-3), "`jobs`: -3 is no number of processes from 1 on"),
+        (lambda tree, it: mb.open(tree, workload=it, jobs=0), "`jobs`: 0 is no number of processes from 1 on"),
         (lambda tree, it: mb.open(tree, tree / ".." / "tree", workload=it), "a directory is there twice"),
         (lambda tree, it: mb.open(tree, tree.parent / "link", workload=it), "a directory is there twice"),
     ],
@@ -58,6 +60,7 @@ def test_runs_are_counted_in_one_way(tree: Path, workload: Workload) -> None:
     first, second, *_ = str(mb.open(tree, workload=workload)).splitlines()
     assert first == f"5 runs of speed ({tree})"
     assert second == "1 of them failed; 1 more did not finish"
+    assert str(mb.open(tree, workload=workload).where(n=1)).startswith("1 run of speed (")
 
 
 def test_values_of_numpy_select_as_pythons_do(tree: Path, workload: Workload) -> None:
