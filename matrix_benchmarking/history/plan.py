@@ -256,6 +256,10 @@ def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -
 
 
 def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Refused:
+    if kept.workload != new.workload:
+        other = f"a history keeps a run for one workload, and has it for '{kept.workload}'"
+        reason = f"{other}: give '{new.workload}' a history of its own (`replace` takes the run from '{kept.workload}')"
+        return Refused(pushed_as, reason, is_same_measurement=True)
     where = f"the same measurement is kept{'' if kept.id == pushed_as else f' as {kept.id}'}"
     if what is Difference.DESCRIPTION:
         return Refused(pushed_as, f"{where} with {said(kept, new)}: `replace` corrects it", is_same_measurement=True)
