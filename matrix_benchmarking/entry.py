@@ -68,13 +68,14 @@ class Facts:
 
     Attributes:
         labels: what identifies a series besides the KPI's name; None where that can't be told.
-        other_units: the KPIs whose values are in another unit than the workload's today.
+        other_units: the KPIs whose values are in another unit than the workload's today, each with both units, as
+            ``in s, and the workload says ms``. They are unknown, and among the entry's ``missing_kpis``.
         other_directions: the KPIs that were better the other way round than they are today.
         schema_version: that of its payload; None for a run of a results tree, which is computed today.
     """
 
     labels: Mapping[str, Any] | None
-    other_units: frozenset[str] = frozenset()
+    other_units: Mapping[str, str] = dataclasses.field(default_factory=dict)
     other_directions: frozenset[str] = frozenset()
     schema_version: str | None = None
 

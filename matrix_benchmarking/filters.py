@@ -19,15 +19,15 @@ _ESCAPABLE = ',:=\\"'
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Value:
-    """One value of a filter: how it is written, and whether only text may match."""
+    """One value of a filter: how it is written, and whether only text, or only what is no text, may match."""
 
     text: str
     quoted: bool = False
+    is_no_text: bool = False  # which a filter that is written can't say
 
     def matches(self, setting: Scalar) -> bool:
-        if self.quoted and not isinstance(setting, str):
-            return False
-        return self.text in (exact(setting), cut(setting))
+        is_refused = self.is_no_text if isinstance(setting, str) else self.quoted
+        return not is_refused and self.text in (exact(setting), cut(setting))
 
     def __str__(self) -> str:
         text = escaped(self.text)
@@ -102,7 +102,7 @@ def names(text: str) -> list[str]:
 
 def value(setting: Scalar) -> Value:
     """The filter value that *setting* alone matches."""
-    return Value(exact(setting), quoted=isinstance(setting, str))
+    return Value(exact(setting), quoted=isinstance(setting, str), is_no_text=not isinstance(setting, str))
 
 
 def parse(text: str) -> dict[str, tuple[Value, ...]]:
@@ -139,7 +139,18 @@ def check_values(filters: Filters, known: Mapping[str, Iterable[Scalar]]) -> Non
         there = list(known.get(name, ()))
         for value in wanted if name in known else ():
             if not any(value.matches(each) for each in there):
-                raise ConfigError(f"no test has {name}={value.text}: {did_you_mean(value.text, map(show, there))}")
+                meant = _of_another_type(value, there) or did_you_mean(value.text, map(show, there))
+                raise ConfigError(f"no test has {name}={value.text}: {meant}")
+
+
+def _of_another_type(value: Value, there: Iterable[Scalar]) -> str:
+    """The end of a sentence where all values that are *there*, or one that looks the same, are of another type."""
+    known = [one for one in there if one is not None]
+    others = [one for one in known if (value.is_no_text if isinstance(one, str) else value.quoted)]
+    if others and (len(others) == len(known) or value.text in map(exact, others)):
+        what = "text" if value.is_no_text else "no text"
+        return f"there it is {what}, such as {others[0]!r}, and types count"
+    return ""
 
 
 def matches(filters: Filters, settings: Mapping[str, Scalar], repeat: int | None = None) -> bool:

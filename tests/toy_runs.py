@@ -43,7 +43,7 @@ def entry(run: dict[str, Any], number: int) -> Entry:
     day = run.get("day", number)
     facts = Facts(
         labels,
-        frozenset(run.get("other_units", ())),
+        dict.fromkeys(run.get("other_units", ()), "in EUR, and the workload says USD"),
         frozenset(run.get("other_directions", ())),
     )
     return Entry(

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..errors import MatbenchError
-from ..filters import Filters, Scalar, parse, show, written
+from ..filters import Filters, Scalar, Value, show
 from ..history.alarms import AlarmEvent
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
@@ -188,10 +188,10 @@ class Study:
         keys = self.workload.regression.comparison_keys
         versions = {name: values for name, values in self.filters.items() if name in keys}
         same = next((one for one in (self, self._root) if one.filters == versions), None)
-        return self._root._of_versions(written(versions)) if same is None else same
+        return self._root._of_versions(tuple(versions.items())) if same is None else same
 
-    def _made_of_versions(self, text: str) -> Study:
-        versions = parse(text)
+    def _made_of_versions(self, filters: tuple[tuple[str, tuple[Value, ...]], ...]) -> Study:
+        versions = dict(filters)
         past = None if self.past is None else self.known.selected(versions)
         found = self._with(self.read.selected(versions), self._wanted, past=past, filters=versions)
         found._root = self

@@ -42,9 +42,8 @@ def publish(
     """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
-    shown = AnalysisAnswer.of(
-        dataclasses.replace(analysis, not_analysed=silent), study, answer, elsewhere="--report-dest writes them all"
-    )
+    analysis = dataclasses.replace(analysis, not_analysed=silent, fails_on_suspected=output.fail_on == SUSPECTED)
+    shown = AnalysisAnswer.of(analysis, study, answer, elsewhere="--report-dest writes them all")
     analysis = shown.analysis
     if err:
         say(" ".join([*lead(analysis), check.line(analysis.check)]), err=True)
@@ -68,9 +67,8 @@ def publish(
     # Old versions of a tree may never have worked.
     missing = not_judged if is_beside_a_history else newest_not_judged
     without = [] if is_pair else missing(study.runs.entries, study.workload)
-    failed = analysis.failed or (output.fail_on == SUSPECTED and analysis.is_suspicious)
-    if (failed or without) and not output.exit_zero:
-        lines = [headline(analysis)] if failed else []
+    if (analysis.failed or without) and not output.exit_zero:
+        lines = [headline(analysis)] if analysis.failed else []
         raise VerdictError(
             "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
         )

@@ -63,8 +63,6 @@ def opened(
     is_payloads = payloads is not None and not payloads_are_past
     if is_all and selection.against:
         raise ConfigError("--against takes directories, and the tests come from a history")
-    if selection.price and (is_all or is_payloads):
-        warn(["--price changes nothing here: payloads keep the price with which they were made"])
     directory = payloads if is_payloads else results
     if directory is None and not is_all:
         raise ConfigError(no_results())

@@ -54,6 +54,12 @@ class Delivered:
     twins: Sequence[str] = ()
     expired: Sequence[str] = ()
 
+    def __repr__(self) -> str:
+        """Short: the ids of many runs are long."""
+        said = [f"earlier={self.earlier}"] * (self.earlier is not None)
+        said += [f"twins={len(self.twins)}"] * bool(self.twins) + [f"expired={len(self.expired)}"] * bool(self.expired)
+        return f"<{type(self).__name__} {', '.join([f'pushed={self.pushed}', *said])}>"
+
 
 def upload(
     write: Writer, location: Location, outboxes: Path, *, replace: bool = False, progress: ProgressOfAll | None = None

@@ -69,6 +69,13 @@ class Pushed:
     rejected: list[Refused] = dataclasses.field(default_factory=list)
     new: list[tuple[str, Twin]] = dataclasses.field(default_factory=list, compare=False)
 
+    def __repr__(self) -> str:
+        """Short: an upload of many runs has a long list of new ones."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "new"}
+        counts = {name: len(value) if isinstance(value, list) else value for name, value in fields.items()}
+        said = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+        return f"<{type(self).__name__} {said or 'nothing'}>"
+
     def add(self, other: Pushed) -> None:
         """Count *other* in."""
         for field in dataclasses.fields(self):
@@ -249,6 +256,10 @@ def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -
 
 
 def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Refused:
+    if kept.workload != new.workload:
+        other = f"a history keeps a run for one workload, and has it for '{kept.workload}'"
+        reason = f"{other}: give '{new.workload}' a history of its own (`replace` takes the run from '{kept.workload}')"
+        return Refused(pushed_as, reason, is_same_measurement=True)
     where = f"the same measurement is kept{'' if kept.id == pushed_as else f' as {kept.id}'}"
     if what is Difference.DESCRIPTION:
         return Refused(pushed_as, f"{where} with {said(kept, new)}: `replace` corrects it", is_same_measurement=True)

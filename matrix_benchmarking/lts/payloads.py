@@ -43,27 +43,33 @@ def payload_model(workload: Workload) -> type[pydantic.BaseModel]:
 
 
 def payload_document(workload: Workload, entry: Entry) -> Document:
-    """The whole payload of *entry* as JSON values, not validated. Raises whatever ``get_kpi_labels`` raises."""
+    """The whole payload of *entry* as JSON values, not validated. Raises whatever ``get_kpi_labels`` raises.
+
+    The KPIs of a run that has one already are as it says them: in their units and directions, with their labels.
+    """
     lts = entry.lts
     metadata: Document = to_jsonable(getattr(lts, "metadata", types.SimpleNamespace()))
+    results = to_jsonable(getattr(lts, "results", types.SimpleNamespace()))
+    kpis = _computed(workload, entry, lts, metadata) if entry.facts is None else to_jsonable(lts.kpis)
+    return {"metadata": metadata, "results": results, "kpis": kpis}
+
+
+def _computed(workload: Workload, entry: Entry, lts: types.SimpleNamespace, metadata: Document) -> Document:
+    """The KPIs of *entry* as the *workload* describes them."""
     known = [(name, definition) for name, definition in workload.kpis.items() if name in entry.kpis]
     labels = kpi_labels(workload, entry, lts) if known else {}
     return {
-        "metadata": metadata,
-        "results": to_jsonable(getattr(lts, "results", types.SimpleNamespace())),
-        "kpis": {
-            name: {
-                "value": to_jsonable(entry.kpis[name]),
-                "help": definition.help,
-                "unit": definition.unit,
-                "@timestamp": metadata.get("end") or metadata.get("start"),
-                "lower_better": definition.lower_better,
-                "ignored_for_regression": definition.ignored_for_regression,
-                "test_uuid": metadata.get("test_uuid"),
-                "labels": labels,
-            }
-            for name, definition in known
-        },
+        name: {
+            "value": to_jsonable(entry.kpis[name]),
+            "help": definition.help,
+            "unit": definition.unit,
+            "@timestamp": metadata.get("end") or metadata.get("start"),
+            "lower_better": definition.lower_better,
+            "ignored_for_regression": definition.ignored_for_regression,
+            "test_uuid": metadata.get("test_uuid"),
+            "labels": labels,
+        }
+        for name, definition in known
     }
 
 

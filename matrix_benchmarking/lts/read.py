@@ -98,8 +98,8 @@ def digest_of(kpis: KPIs) -> str:
     return hashlib.blake2b(msgspec.json.encode(kpis), digest_size=16).hexdigest()
 
 
-Others = tuple[frozenset[str], frozenset[str]]
-"""The KPIs that runs have in another unit than the workload today, and those that were better the other way round."""
+Others = tuple[Mapping[str, str], frozenset[str]]
+"""As :attr:`.Facts.other_units` and :attr:`.Facts.other_directions`."""
 
 
 def others_of(workload: Workload, kpis: KPIs) -> Others:
@@ -107,7 +107,11 @@ def others_of(workload: Workload, kpis: KPIs) -> Others:
     known = [(each, workload.kpis[each.name]) for each in kpis if each.name in workload.kpis]
     directions = ((each, {each.lower_better, today.lower_better}) for each, today in known)
     return (
-        frozenset(each.name for each, today in known if each.unit not in (None, today.unit)),
+        {
+            each.name: f"in {each.unit or 'no unit'!s:.50}, and the workload says {today.unit or 'none'}"
+            for each, today in known
+            if each.unit not in (None, today.unit)
+        },
         frozenset(each.name for each, both in directions if both == {True, False}),  # neither contradicts none
     )
 
@@ -222,6 +226,9 @@ def entry_of(head: Head, names: Sequence[str], time_us: int | None, today: Other
         raise KeyError("settings")
     settings, repeat = check_settings({**head.settings, "repeat": 0 if head.repeat is None else head.repeat})
     block = recorded.parse_block({"campaign": head.campaign, "round": head.round})
+    kpis, other_units = _kpis(names, head.values), today[0]
+    for name in other_units:
+        del kpis[name]
     return Entry(
         settings=settings,
         repeat=repeat,
@@ -231,8 +238,8 @@ def entry_of(head: Head, names: Sequence[str], time_us: int | None, today: Other
         round=block.round,
         host=head.host,
         span_us=(moments.time_us(head.start), time_us),
-        kpis=_kpis(names, head.values),
-        missing_kpis=dict(head.missing_kpis or {}),
+        kpis=kpis,
+        missing_kpis={**(head.missing_kpis or {}), **other_units},
         facts=Facts(head.labels if isinstance(head.labels, dict) else None, *today, head.lts_schema_version),
         **others,
     )
@@ -289,7 +296,7 @@ def doubts_of(workload: Workload, content: bytes) -> Doubts:
 
 
 def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
-    """The payload in *content*, with ``metadata`` and ``results``."""
+    """The payload in *content*, with ``metadata``, ``results`` and ``kpis``."""
     payload: types.SimpleNamespace = _typed(workload, content)[0]
     return payload
 
@@ -316,6 +323,7 @@ def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
         lenient = types.SimpleNamespace(
             metadata=types.SimpleNamespace(**metadata),
             results=types.SimpleNamespace(**(results if isinstance(results, dict) else {})),
+            kpis=payload["kpis"],
         )
         return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
 

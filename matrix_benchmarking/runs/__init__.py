@@ -69,6 +69,8 @@ def open(
     from .opening import Opening, amounts, located
     from .runs import Runs
 
+    if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
+        raise ConfigError(f"`jobs`: {jobs!r} is no number of processes from 1 on")
     is_history = (isinstance(place, str) and "://" in place) or is_export(place)
     if is_history and (others or history is not None):
         raise ConfigError(f"{place} is a history: name directories beside which there is a history, or it alone")

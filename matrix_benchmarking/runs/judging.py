@@ -27,6 +27,7 @@ from ..analyze.verdict.pairs import (
     version_pairs,
 )
 from ..analyze.verdict.sides import Pair, Question
+from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history
@@ -49,7 +50,7 @@ def judge(
     analysis = analyse_runs(
         study.runs,
         workload,
-        data=f"{len(study.runs)} runs of {study.data}",
+        data=f"{count_of(len(study.runs), 'run')} of {study.data}",
         order=study.order,
         minimum_effects=study.minimum_effects,
         events=events,
@@ -90,7 +91,7 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
         )
         return version_pairs(everything, baseline, selected.newest, study.order.axis)[0]
 
-    question = _question(study, f"{len(study.runs)} runs of {study.data}", pairs)
+    question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
     return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
 
 

@@ -243,7 +243,10 @@ class Opening:
         return histories.with_past(read, past)
 
     def check_names(self, whole: Matrix) -> None:
-        """Raise ConfigError for what was named, and no run of *whole* has: values of filters, settings, hardware."""
+        """Raise ConfigError for what was named, and no run of *whole* has: values of filters, settings, hardware.
+
+        A price that changes nothing, since all runs are payloads, is a warning.
+        """
         try:
             whole.check_values(self.parsed_filters)
         except ConfigError as error:
@@ -256,6 +259,8 @@ class Opening:
             raise ConfigError("; ".join(unknown))
         self.warn(unknown)
         check_prices([entry.settings for entry in whole], self.priced)
+        if self.priced and len(whole) and None not in whole.entries.values("facts"):
+            self.warn(["`prices` changes nothing here: payloads keep the price with which they were made"])
 
     def _read_directory(self, place: Path, progress: Progress | None) -> Matrix:
         if self.is_payloads:

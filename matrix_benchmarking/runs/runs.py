@@ -12,7 +12,8 @@ from .. import filters as filter_language
 from .. import lts
 from ..analyze.check import AnswerKind
 from ..analyze.study import Study
-from ..errors import MatbenchError
+from ..analyze.words import count_of
+from ..errors import ConfigError, MatbenchError
 from ..history import delivery
 from ..matrix import Entry
 from ..plausible import is_number
@@ -49,7 +50,7 @@ class Runs(Printable):
     def said(self) -> Iterator[str | PrintedTable]:
         """How many there are, where they are from, and what varies."""
         matrix, study = self.study.matrix, self.study
-        yield f"{len(matrix)} runs of {study.workload.name} ({study.given.place})"
+        yield f"{count_of(len(matrix), 'run')} of {study.workload.name} ({study.given.place})"
         failed, unfinished = sum(entry.failed for entry in matrix), len(matrix.unfinished)
         lost = [f"{failed} of them failed"] * bool(failed) + [f"{unfinished} more did not finish"] * bool(unfinished)
         if lost:
@@ -81,8 +82,11 @@ class Runs(Printable):
             ignoring: settings in which both may differ, beside those that the workload ignores.
 
         Raises:
-            MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
+            MatbenchError: a version has no run, or is no text, a name matches nothing, or nothing tells versions apart.
         """
+        for name in (old, new):
+            if not isinstance(name, str):
+                raise ConfigError(f"a version is named by a text, such as '1.4.0', and not by {name!r}")
         names = _several(kpis)
         judging.check_kpi_filter(names, self.study.workload)
         analysis = judging.compare(self.study, old, new, kpi_filter=names, ignored=_several(ignoring))
@@ -107,7 +111,7 @@ class Runs(Printable):
     def where(self, **settings: Scalar | Sequence[Scalar]) -> Runs:
         """The runs with these settings, each a value or several: ``runs.where(hw_type="cpu-1", vus=[8, 16])``.
 
-        Types count: ``8`` and ``"8"`` are different settings.
+        Types count: ``8``, ``"8"``, ``8.0`` and ``True`` are different settings, and ``1.10`` is the number 1.1.
 
         Raises:
             ConfigError: a setting, or a value, that no run has, or no value.

@@ -83,13 +83,14 @@ def one_line(text: str) -> str:
 
 
 def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_closes_it(
-    release: Release, capsys: Capture
+    release: Release, capsys: Capture, tmp_path: Path
 ) -> None:
     assert release(range(12), 100.0) == 0
     assert statuses(capsys) == {}
     assert release([12], 110.0) == 0  # one block alone makes a suspicion
     assert statuses(capsys) == {}
-    assert release([], 110.0, "--fail-on=suspected") == 1
+    assert release([], 110.0, "--fail-on=suspected", f"--report-dest={tmp_path / 'report'}") == 1
+    assert json.loads((tmp_path / "report" / "regression.json").read_text())["failed"]
     assert statuses(capsys) == {}
     assert release([13], 110.0) == 1  # the next version confirms it
     assert statuses(capsys) == {"1.12": "open"}

@@ -127,11 +127,25 @@ def test_what_is_no_payload_is_noted_and_left_out(speed: Workload, tmp_path: Pat
     ]
 
 
-def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: Workload, tmp_path: Path) -> None:
-    made = payload(1, labels={"a": 1}, unit="km/h", time="1970-01-01T01:00:00.000001+01:00")
+def test_the_facts_of_a_payload_are_its_time_and_its_labels(speed: Workload, tmp_path: Path) -> None:
+    made = payload(1, labels={"a": 1}, time="1970-01-01T01:00:00.000001+01:00")
     (entry,) = lts.read_matrix(speed, files_of(tmp_path, made))
     assert entry.facts is not None
-    assert (entry.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
+    assert (entry.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {})
+
+
+def test_a_value_in_another_unit_than_the_workloads_is_unknown(
+    place: history.Location, speed: Workload, tmp_path: Path
+) -> None:
+    payloads = [payload(1, unit="km/h"), payload(2), payload(3, unit="")]
+    push(place, *payloads)
+    for matrix in (read.read_matrix(speed, place), lts.read_matrix(speed, files_of(tmp_path, *payloads))):
+        assert [dict(entry.kpis) for entry in matrix] == [{}, {"speed": 12.0}, {}]
+        assert [dict(entry.missing_kpis) for entry in matrix] == [
+            {"speed": "in km/h, and the workload says m/s"},
+            {},
+            {"speed": "in no unit, and the workload says m/s"},
+        ]
 
 
 def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workload, tmp_path: Path) -> None:

@@ -88,6 +88,16 @@ class TestOneRun:
         assert shown(kept) == [measured(1)]
         assert push(kept, other, replace=True) == Pushed(replaced=1)
 
+    def test_a_run_that_another_workload_has_is_not_said_to_be_corrected_by_replacing_it(self, kept):
+        push(kept, measured(1))
+        for other in (measured(1, workload="other"), measured(1, "other", workload="other")):
+            (refused,) = push(kept, other).conflicts
+            assert refused.is_same_measurement
+            assert refused.reason == (
+                "a history keeps a run for one workload, and has it for 'speed': give 'other' a history of its own "
+                "(`replace` takes the run from 'speed')"
+            )
+
     def test_another_description_is_said_and_kept_where_that_is_wanted(self, kept):
         push(kept, measured(1, time="2026-03-01T12:00:00+00:00"))
         new = described(measured(1, time="2026-03-01T11:00:00+00:00"), batch_size="32", gpu="T4")

@@ -148,3 +148,14 @@ def test_a_kpi_that_is_no_number_is_noted(written, speed):
     matrix = lts.read_matrix(speed, written.parent)
     assert len(matrix) == 2
     assert any("should be a number" in note for note in matrix.notes)
+
+
+def test_what_a_payload_says_of_its_kpis_is_kept_whatever_the_workload_says_today(written, speed, tmp_path):
+    payloads = json.loads(written.read_text())
+    for each in payloads:
+        each["kpis"]["speed"] |= {"unit": "km/h", "help": "How fast", "lower_better": True, "labels": {"size": "old"}}
+    written.write_text(json.dumps(payloads))
+    again = tmp_path / "again.json"
+    with again.open("wb") as stream:
+        lts.write_payloads(speed, lts.read_matrix(speed, written), stream, pretty=False)
+    assert [each["kpis"] for each in json.loads(again.read_text())] == [each["kpis"] for each in payloads]

@@ -137,6 +137,8 @@ def test_runs_are_kept_in_a_history_and_opened_from_payloads(opened: Runs, tmp_p
     delivered = opened.upload(location)
     assert delivered.pushed is not None
     assert delivered.pushed.added == sum(not one.failed for one in opened)
+    assert repr(delivered) == f"<Delivered pushed=<Pushed added={delivered.pushed.added}>>"
+    assert repr(opened.upload(location)) == f"<Delivered pushed=<Pushed unchanged={delivered.pushed.added}>>"
     run(
         "download_lts", f"--history={location}", f"--lts-results-dirname={tmp_path / 'lts'}", "--workload=encoder_bench"
     )

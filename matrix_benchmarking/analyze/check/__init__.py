@@ -132,6 +132,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first_problem(damaged)}."
         yield Finding.of("damaged", sentence, damaged)
     whole = untold.where(not problems for problems in untold.values("problems"))
+    yield from _in_other_units(good)
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
     yield from _copies(good)
@@ -240,13 +241,31 @@ def _schemas(matrix: Matrix) -> Iterator[Finding]:
         yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
 
 
+def _in_other_units(good: Rows) -> Iterator[Finding]:
+    """KPIs that runs of a history, or of payload files, keep in another unit than the workload's."""
+    runs: dict[tuple[str, str], list[int]] = {}
+    for place, facts in enumerate(good.values("facts")):
+        for kept in facts.other_units.items() if facts is not None else ():
+            runs.setdefault(kept, []).append(place)
+    for (name, units), places in runs.items():
+        what = f"{name} is unknown in {count_of(len(places), 'run')}, since it is {units}"
+        todo = "upload such runs again from their artifacts, or give the KPI in its new unit another name"
+        yield Finding.of("other-unit", f"{what}: {todo}.", good.at(places))
+
+
+def _without(good: Rows, kpi: str) -> Rows:
+    """The runs without a value of *kpi*, but for those that have one in another unit."""
+    known = zip(good.kpi(kpi), good.values("facts"), strict=True)
+    return good.where(value is None and (facts is None or kpi not in facts.other_units) for value, facts in known)
+
+
 def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     """Successful runs without the headline KPI, beside others that have it."""
     headline = workload.headline
     if headline is None:
         return
     wanted = good.with_settings(headline.applies_to)
-    without = wanted.where(value is None for value in wanted.kpi(headline.name))
+    without = _without(wanted, headline.name)
     if 0 < len(without) < len(wanted):
         why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
@@ -257,8 +276,7 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
     said, reasons, runs = [], dict[str, None](), dict[str, Entry]()
     for name, kpi in workload.kpis.items():
         wanted = good.with_settings(kpi.applies_to) if kpi is not workload.headline else good.at(())
-        values = wanted.kpi(name)
-        without = wanted.where(value is None for value in values)
+        without = _without(wanted, name)
         having = len(wanted) - len(without)
         if are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
             said.append(f"{name} (in {len(without)} of {len(wanted)})")

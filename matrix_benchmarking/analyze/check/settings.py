@@ -308,9 +308,10 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The KPIs that no successful run has: the headline's by itself, and which of the others have a limit."""
     good = matrix.entries.successful
     gates, unknown = {gate.kpi for gate in workload.gates}, []
+    in_other_units = {name for facts in good.values("facts") if facts is not None for name in facts.other_units}
     for name, kpi in workload.kpis.items():
         applicable = good.with_settings(kpi.applies_to)
-        unknown += [name] if applicable and name not in applicable.kpi_names() else []
+        unknown += [name] if applicable and name not in {*applicable.kpi_names(), *in_other_units} else []
     headline = None if workload.headline is None else workload.headline.name
     others = [name for name in unknown if name != headline]
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):

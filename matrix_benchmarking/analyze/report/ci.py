@@ -14,10 +14,11 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...files import atomic_write
-from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import Analysis, Outcome, OverAll, SeriesVerdict, Status
 from ..wording import verdicts
 from ..words import probability
 from .json_report import json_report
@@ -62,17 +63,28 @@ AT_MOST = 10
 
 def error_lines(analysis: Analysis) -> list[str]:
     """At most :data:`AT_MOST` lines; none for an analysis that doesn't fail."""
-    found, name = worse(analysis), one_line(analysis.workload, 60)
-    shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
-    lines = [
-        error(
-            f"{name}: {one_line(one.alarm.kpi, 60)} is worse",
-            "\n".join(filter(None, [one_line(one.sentence, 1000), one_line(one.accept, 100)])),
-        )
-        for one in shown
+    name = one_line(analysis.workload, 60)
+    found = [
+        *(
+            (f"{one_line(one.alarm.kpi, 60)} is worse", f"{one_line(one.sentence, 1000)}\n{one_line(one.accept, 100)}")
+            for one in worse(analysis)
+        ),
+        *(
+            (f"{one_line(kpi, 60)} is suspected to be worse", one_line(sentence, 1000))
+            for kpi, sentence in _suspected(analysis)
+        ),
     ]
+    shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
+    lines = [error(f"{name}: {title}", message.rstrip()) for title, message in shown]
+    are = "are worse, or may be" if analysis.fails_on_suspected else "are worse"
     rest = len(found) - len(shown)
-    return [*lines, *([error(f"{name}: {rest} more series", f"… and {rest} more series are worse.")] if rest else [])]
+    return [*lines, *([error(f"{name}: {rest} more series", f"… and {rest} more series {are}.")] if rest else [])]
+
+
+def _suspected(analysis: Analysis) -> list[tuple[str, str]]:
+    """The KPI, and the sentence, of all that may be worse and makes the *analysis* fail."""
+    series = [(one.kpi.name, verdicts.sentence(one)) for one in analysis.also_failing]
+    return [*series, *((one.kpi.name, verdicts.over_all(one)) for one in analysis.failing_together)]
 
 
 def error(title: str, message: str) -> str:
@@ -83,18 +95,20 @@ def error(title: str, message: str) -> str:
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
+OVER_ALL = "over all series together"
 
 
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
+    suspected = {one.id for one in analysis.also_failing}
     left_out = analysis.not_analysed
     # A series that can't be told today may still have an alarm: it fails.
     untold = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts)
     counts = {
         "name": _attribute(f"matbench: {analysis.workload}"),
-        "tests": str(len(analysis.verdicts) + len(left_out)),
-        "failures": str(len(failures)),
+        "tests": str(len(analysis.verdicts) + len(analysis.failing_together) + len(left_out)),
+        "failures": str(analysis.failures),
         "errors": "0",
         "skipped": str(untold + len(left_out)),
         "time": "0",
@@ -114,7 +128,14 @@ def junit(analysis: Analysis) -> str:
         return ET.SubElement(suite, "testcase", {"classname": classname, "name": name, "time": "0"})
 
     for verdict in analysis.verdicts:
-        _outcome(case(verdict.kpi.name, verdict.name, verdict.id), verdict, failures.get(verdict.id))
+        of_series = case(verdict.kpi.name, verdict.name, verdict.id)
+        if verdict.id in suspected:
+            _fails(of_series, Outcome.SUSPECTED, verdicts.size(verdict), _lines(verdict, None))
+        else:
+            _outcome(of_series, verdict, failures.get(verdict.id))
+    for together in analysis.failing_together:
+        sentence = _attribute(verdicts.over_all(together), 2000)
+        _fails(case(together.kpi.name, OVER_ALL), Outcome.REGRESSION, OVER_ALL, [sentence])
     for one in left_out:
         reason = {"message": _attribute(f"not analysed: {one.reason}")}
         ET.SubElement(case(one.kpi, one.series), "skipped", reason)
@@ -124,10 +145,14 @@ def junit(analysis: Analysis) -> str:
     return stream.getvalue().decode() + "\n"
 
 
+def _fails(case: ET.Element, outcome: Outcome, size: str, lines: Sequence[str]) -> None:
+    attributes = {"message": _attribute(f"{outcome.value}: {size}"), "type": outcome.value}
+    ET.SubElement(case, "failure", attributes).text = "\n".join(lines)
+
+
 def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) -> None:
     if failure is not None:
-        attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "worse"}
-        ET.SubElement(case, "failure", attributes).text = "\n".join(_lines(verdict, failure))
+        _fails(case, Outcome.REGRESSION, f"{failure.size}, {failure.levels}", _lines(verdict, failure))
     elif verdict.outcome is Outcome.CANT_TELL:
         ET.SubElement(case, "skipped", {"message": _attribute(f"can't be told: {verdicts.untold(verdict)}")})
     elif verdict.outcome is not Outcome.NO_CHANGE or verdict.reruns or verdict.alarms:
@@ -165,8 +190,10 @@ LARGE = 0.1  # a change of this fraction is a large one
 def code_quality(analysis: Analysis) -> str:
     """The report, as JSON."""
     failing = worse(analysis)
-    findings = [_finding(one.verdict, one.sentence, _severity(one)) for one in failing]
-    failing_ids = {one.verdict.id for one in failing}
+    findings = [_finding(one.verdict.id, one.sentence, _severity(one)) for one in failing]
+    findings += [_finding(one.id, verdicts.sentence(one), "minor") for one in analysis.also_failing]
+    findings += [_finding(_of_all(analysis, one), verdicts.over_all(one), "minor") for one in analysis.failing_together]
+    failing_ids = {*(one.verdict.id for one in failing), *(one.id for one in analysis.also_failing)}
     acknowledged = {
         verdict.id: (verdict, alarm.reason)
         for verdict, alarm in analysis.alarms(Status.ACKNOWLEDGED)
@@ -174,12 +201,17 @@ def code_quality(analysis: Analysis) -> str:
     }
     for verdict, reason in acknowledged.values():
         said = f"{verdicts.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
-        findings.append(_finding(verdict, said, "info"))
+        findings.append(_finding(verdict.id, said, "info"))
     return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(verdict: SeriesVerdict, description: str, severity: str) -> dict[str, object]:
-    identity = f"{CHECK_NAME}\0{verdict.id}".encode("utf-8", "backslashreplace")
+def _of_all(analysis: Analysis, one: OverAll) -> str:
+    """What identifies a KPI over all its series."""
+    return f"{analysis.workload}\0{one.kpi.name}\0{OVER_ALL}"
+
+
+def _finding(of: str, description: str, severity: str) -> dict[str, object]:
+    identity = f"{CHECK_NAME}\0{of}".encode("utf-8", "backslashreplace")
     return {
         "description": one_line(description, 1000),
         "check_name": CHECK_NAME,

@@ -186,7 +186,7 @@ class ReportFields(_Fields):
     """Where the order of the versions is from; empty where none was asked for."""
     made_at: _Time
     failed: bool
-    """Something got worse that nobody dealt with: exit status 1."""
+    """Something got worse that nobody dealt with, or may have with --fail-on=suspected: exit status 1."""
     causes: list[CauseFields]
     """Alarms that begin with the same version, together."""
     verdict: list[str]
@@ -223,6 +223,7 @@ def json_report(analysis: Analysis) -> str:
 
 def as_json(analysis: Analysis) -> Document:
     """The report as values that JSON can hold."""
+    suspected = {one.id for one in analysis.also_failing}
     report = ReportFields.of(
         analysis,
         format=FORMAT,
@@ -231,19 +232,20 @@ def as_json(analysis: Analysis) -> Document:
         causes=[CauseFields.of(one, alarms=[alarm.id for alarm in one.alarms]) for one in causes(analysis)],
         verdict=analyses.lead(analysis),
         values=analysis.points,
-        series=[_series(one) for one in analysis.verdicts],
+        series=[_series(one, is_enough=one.id in suspected) for one in analysis.verdicts],
         not_analysed=[NotAnalysedFields.of(one, labels=_labels(one.labels)) for one in analysis.not_analysed],
     )
     document: Document = to_jsonable(report)
     return document
 
 
-def _series(one: SeriesVerdict) -> dict[str, object]:
+def _series(one: SeriesVerdict, *, is_enough: bool) -> dict[str, object]:
     return SeriesFields.of(
         one,
         kpi=KPIFields.of(one.kpi),
         labels=_labels(one.labels),
         verdict=one.outcome,
+        fails=one.fails or is_enough,
         sentence=verdicts.sentence(one),
         effect=_known(one.effect),
         difference=_known(one.difference),

@@ -26,7 +26,7 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
 
     * ``total_points``: series that were looked at, those not analysed among them;
     * ``entries_count``, ``kpis_count``: sets of labels and KPIs behind them;
-    * ``failures``: series with an alarm that nobody dealt with;
+    * ``failures``: series with an alarm that nobody dealt with, and with --fail-on=suspected what may be worse;
     * ``no_history``, ``not_analyzed``: series of too little history, and those not analysed, of which a KPI that
       no run has is one;
     * ``significant_performance_increase``, ``…_decrease``: series that are better or worse than before their last
@@ -39,12 +39,12 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
     points, entries, kpis = len(analysis.verdicts) + series + whole, len(sets), len(analysis.kpis)
     begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
     over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {count_of(kpis, 'KPI')}"
-    did = f"{count_of(len(analysis.failing), 'KPI')} didn't pass."
+    did = f"{count_of(analysis.failures, 'KPI')} didn't pass."
     return {
         "total_points": points,
         "entries_count": entries,
         "kpis_count": kpis,
-        "failures": len(analysis.failing),
+        "failures": analysis.failures,
         "no_history": sum(bool(one.reruns) for one in analysis.having(Outcome.CANT_TELL)),
         "not_analyzed": series + whole,
         "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),

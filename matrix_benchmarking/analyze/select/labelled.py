@@ -52,7 +52,8 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
     for entry in entries:
         settings = entry.settings
         is_ignored = any(name in settings and typed(settings[name]) in values for name, values in ignored.items())
-        if entry.failed or not entry.kpis or is_ignored:
+        has_kpis = entry.kpis or (entry.facts is not None and entry.facts.other_units)
+        if entry.failed or not has_kpis or is_ignored:
             continue
         is_read, labels = _labels(entry, workload, by_settings=by_settings)
         if labels is None:

@@ -168,7 +168,9 @@ def good_and_bad(entries: Iterable[Entry]) -> tuple[Rows, Rows]:
     is_bad = rows.failed()
     names, codes = rows.shared("kpi_names")
     if any(names[code] for code in set(codes)):
-        is_bad = [failed or not names[code] for failed, code in zip(is_bad, codes, strict=True)]
+        in_other_units = [facts is not None and facts.other_units for facts in rows.values("facts")]
+        has_kpis = [names[code] or others for code, others in zip(codes, in_other_units, strict=True)]
+        is_bad = [failed or not has for failed, has in zip(is_bad, has_kpis, strict=True)]
     return rows.where(not bad for bad in is_bad), rows.where(is_bad)
 
 

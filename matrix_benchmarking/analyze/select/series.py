@@ -164,16 +164,15 @@ def _places(runs: Sequence[LabelledRun], kpi: KPIDefinition, order: Order, axis:
 
 def _refusal(run: LabelledRun, kpi: KPIDefinition) -> str:
     """Why the run's value of *kpi* isn't compared; empty where it is."""
-    value = run.entry.kpis.get(kpi.name)
+    value, facts = run.entry.kpis.get(kpi.name), run.entry.facts
+    if facts is not None and kpi.name in facts.other_units:
+        return f"{kpi.name} is {facts.other_units[kpi.name]}"
     if value is None:
         return f"{kpi.name} is unknown"
     if not math.isfinite(value):
         return f"{kpi.name} is no finite number"
     if run.entry.implausible:
         return "values of the run can't be"
-    facts = run.entry.facts
-    if facts is not None and kpi.name in facts.other_units:
-        return f"{kpi.name} is in another unit than {kpi.unit or 'today'}"
     if facts is not None and kpi.name in facts.other_directions:
         return f"{kpi.name} was better the other way round, and {kpi.direction} today"
     return ""

@@ -182,6 +182,7 @@ class Analysis:
     order: str = ""  # where the order of the versions is from, as a sentence
     over_all: Sequence[OverAll] = ()  # of two sides, what KPIs do over all series, and none shows by itself
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
+    fails_on_suspected: bool = False  # what may be worse fails it, too
 
     def __repr__(self) -> str:
         """Short: a comparison of many series is long."""
@@ -207,14 +208,24 @@ class Analysis:
         return [one for one in self.having(Outcome.SUSPECTED) if one.looks_worse]
 
     @property
-    def is_suspicious(self) -> bool:
-        """Whether a series may be worse, or a KPI is over all its series together."""
-        return bool(self.suspected) or any(one.outcome is Outcome.REGRESSION for one in self.over_all)
+    def also_failing(self) -> list[SeriesVerdict]:
+        """The other series that may be worse, where that is enough to fail."""
+        return [one for one in self.suspected if self.fails_on_suspected and not one.fails]
+
+    @property
+    def failing_together(self) -> list[OverAll]:
+        """The KPIs that are worse over all their series together, where what may be worse is enough to fail."""
+        return [one for one in self.over_all if self.fails_on_suspected and one.outcome is Outcome.REGRESSION]
+
+    @property
+    def failures(self) -> int:
+        """How many series, and KPIs over all their series together, make it fail."""
+        return len(self.failing) + len(self.also_failing) + len(self.failing_together)
 
     @property
     def failed(self) -> bool:
-        """Whether something got worse that nobody dealt with: exit status 1."""
-        return bool(self.failing)
+        """Whether something got worse that nobody dealt with, or may have where that is enough: exit status 1."""
+        return self.failures > 0
 
     def having(self, outcome: Outcome) -> list[SeriesVerdict]:
         return [one for one in self.verdicts if one.outcome is outcome]

@@ -163,12 +163,22 @@ def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way:
             {typed(hashable(labels.get(name, NOT_SET))): labels.get(name, NOT_SET) for labels in side} for side in sides
         ]
         if all(values) and not values[0].keys() & values[1].keys():
-            found[name] = " | ".join(named(in_words(list(each.values())), 3) for each in values)
+            found[name] = " | ".join(named(texts, 3) for texts in _told_apart([list(each.values()) for each in values]))
     if not found:
         return alone
     said = " and ".join(f"{name} ({values})" for name, values in found.items())
     way = way.replace("{names}", ",".join(found)).replace("{them}", "it" if len(found) == 1 else "them")
     return [dataclasses.replace(one, reason=f"they differ in {said}; {way}") for one in alone]
+
+
+def _told_apart(sides: Sequence[Sequence[object]]) -> list[list[str]]:
+    """The values of both *sides* in words; text is in quotes where a value of another type looks the same."""
+    old, new = ([*zip(values, in_words(values), strict=True)] for values in sides)
+    alike = {text for _, text in old} & {text for _, text in new}
+    return [
+        [f"'{text}'" if text in alike and isinstance(value, str) else text for value, text in side]
+        for side in (old, new)
+    ]
 
 
 def analysis_of(

@@ -94,6 +94,21 @@ def test_a_failed_run_that_lacks_what_results_tell_is_of_a_point_with_good_runs(
         assert "missing-setting" not in said
 
 
+def test_values_in_another_unit_are_counted_and_not_said_twice() -> None:
+    old = [dict.fromkeys(("cost", "rate", "memory")) | {"version": "1", "other_units": ["cost"]}] * 2
+    for runs in ([*old, {"version": "2"}], old):
+        found = findings(Matrix(entries(*runs)), toy_runs.workload())
+        assert "no-good-run" not in kinds(found)
+        assert [(one.kind, one.sentence, one.runs) for one in found if one.changes and "cost" in one.sentence] == [
+            (
+                "other-unit",
+                "cost is unknown in 2 runs, since it is in EUR, and the workload says USD: upload such runs again from "
+                "their artifacts, or give the KPI in its new unit another name.",
+                ["run 0", "run 1"],
+            )
+        ]
+
+
 def test_a_campaign_whose_runs_are_of_two_machines_is_found() -> None:
     of = [("one", "Xeon"), ("one", "EPYC"), ("one", None), ("two", "Xeon"), ("three", "EPYC"), (None, "Xeon")]
     runs = entries(*({"version": "1", "vus": number} for number in range(len(of))))

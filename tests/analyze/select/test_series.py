@@ -155,8 +155,8 @@ def test_a_run_with_values_that_cannot_be_takes_no_part_and_is_counted() -> None
 def test_a_value_in_another_unit_is_left_out_and_said() -> None:
     old = run("1", 1000.0)
     assert old.facts is not None
-    old.facts = dataclasses.replace(old.facts, other_units=frozenset({"cost"}))
-    assert found(old, run("2", 1.0)).left_out == {"cost is in another unit than USD": 1}
+    old.facts = dataclasses.replace(old.facts, other_units={"cost": "in EUR, and the workload says USD"})
+    assert found(old, run("2", 1.0)).left_out == {"cost is in EUR, and the workload says USD": 1}
 
 
 def test_values_that_were_better_the_other_way_round_are_left_out_and_counted() -> None:

@@ -179,6 +179,11 @@ def test_builds_that_have_no_series_in_common_differ_in_labels_that_are_named() 
         "they differ in image (a, b, c and 1 more | e, f, g and 1 more) and gpus ((not set) | 1); "
         "leave them out with `ignoring`=image,gpus"
     }
+    numbers, texts = (Build(name, [_with_setting(one, gpus=gpus) for one in old.entries])
+                      for name, gpus in (("before", 1), ("after", "1")))  # fmt: skip
+    assert {one.reason for one in compare(numbers, texts).not_analysed if one.series} == {
+        "they differ in gpus (1 | '1'); leave it out with `ignoring`=gpus"
+    }
     crossed = [_with_setting(one, gpus=2 if one.settings["image"] == "a" else 1) for one in old.entries]
     swapped = build("after", {"a": 10.0, "b": 10.0, "c": 10.0, "d": 10.0}, seed=2).entries
     other = [_with_setting(one, gpus=1 if one.settings["image"] == "a" else 2) for one in swapped]
