@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry
+from ...plausible import is_number
 from .. import further
 from ..best import Best, Group, Standing, apart_by
 from ..intervals import Interval, Scale
@@ -269,13 +270,20 @@ def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
     if lost:
         could = f"that could be ranked {leads}{'s' if len(highest) == 1 else ''}"
         return f"The highest {' and '.join(highest)} {could}: of more, {_left_out(lost)}."
-    wins = f"that was tried {leads}s" if len(highest) == 1 else f"that were tried {leads}"
+    tried = "tried with it" if _tried_higher(group, highest) else "tried"
+    wins = f"that was {tried} {leads}s" if len(highest) == 1 else f"that were {tried} {leads}"
     start = f"More may be better: the highest {' and '.join(highest)} {wins}"
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
     if group.scale is not Scale.RATIO or len(below) < len(highest) or any(abs(one.difference) >= FLAT for one in below):
         return f"{start}."
     near = [f"{short_label(one.point, group)} ({difference_label(one.difference, group.scale, kpi)})" for one in below]
     return f"{start}, but {' and '.join(near)} came near: the last step brought little."
+
+
+def _tried_higher(group: Group, names: Sequence[str]) -> bool:
+    """Whether larger numbers of one of *names* were tried with other variants than the best's."""
+    pairs = [(one.get(name), group.best.settings[name]) for one in group.tried for name in names]
+    return any(is_number(value) and is_number(own) and value > own for value, own in pairs)
 
 
 def _unlike(group: Group, kpi: KPIDefinition) -> str:
@@ -345,10 +353,13 @@ def _more(group: Group) -> str:
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
-    shown = []
-    for one in standings[:_NAMED]:
+    shown, some = [], standings[:_NAMED]
+    # Behind one of another variant, what is short would seem to be of that.
+    is_short = not any(name in varying([one.point.settings for one in some]) for name in group.variant_names)
+    for one in some:
         apart = difference_label(one.difference, group.scale, kpi)
-        shown.append(f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {apart})")
+        label = short_label(one.point, group) if is_short else point_label(one.point.settings, group)
+        shown.append(f"{label} ({kpi.show(one.point.value)}, {apart})")
     rest = len(standings) - len(shown)
     return "; ".join([*shown, f"and {rest} more"] if rest else shown)
 
