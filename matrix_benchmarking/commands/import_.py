@@ -14,7 +14,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.tables import WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
+from ..store.tables import WordsForNothing, WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
@@ -165,10 +165,12 @@ def _unread(
     wrong: dict[str, list[str]] = {}
     below: dict[str, list[str]] = {}
     empty: dict[str, int] = {}
+    nothing = WordsForNothing(settings)
     total = failed = 0
     bad: list[str] = []
     for number, row in rows(file):
         total += 1
+        nothing.see(row)
         if isinstance(row, str):
             bad.append(f"row {number} {row}")
             continue
@@ -191,6 +193,7 @@ def _unread(
         for name, count in empty.items()
         if 0 < count < total
     ]
+    said += [nothing.said(name) for name, words in nothing.found.items() if words]
     if failed and "exit_code" in columns:
         said.append(f"exit_code: {failed} of {total} rows say that their run failed, and take no part")
     for name, found in wrong.items():

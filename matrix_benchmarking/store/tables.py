@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import csv
 import dataclasses
 import datetime as dt
@@ -26,6 +27,7 @@ _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
 _SUMMARIES = frozenset((*_GRAND, "total", "totals", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert"))
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
+_MAY_MEAN = frozenset(("na", "null"))  # beside other words, as North America
 _FEWEST_SUMMED = 2
 
 
@@ -59,12 +61,14 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
+        nothing = WordsForNothing(self.settings)
         for number, row in rows(file, self.texts, ways):
             try:
                 part = self._part(number, row)
             except ValueError as error:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
                 continue
+            nothing.see(row)
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -74,6 +78,8 @@ class TableReader:
             "`texts` if they aren't"
             for name, (one, other) in ways.found.items()
         ]
+        for name in nothing.doubtful():
+            file.note(nothing.said(name))
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -103,6 +109,38 @@ class TableReader:
 
 def _is_nothing(value: Scalar) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
+
+
+class WordsForNothing:
+    """Which words in the columns *names* are taken for nothing known, such as NA, and in how many rows."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.found: dict[str, collections.Counter[str]] = {name: collections.Counter() for name in names}
+        self._has_others: set[str] = set()
+        self._rows = 0
+
+    def see(self, row: Mapping[str, Scalar] | str) -> None:
+        self._rows += 1
+        if isinstance(row, str):
+            return
+        for name, words in self.found.items():
+            if isinstance(value := row.get(name), str) and value.strip():
+                if _is_nothing(value):
+                    words[value.strip()] += 1
+                else:
+                    self._has_others.add(name)
+
+    def doubtful(self) -> list[str]:
+        """The columns whose words may mean something: of several kinds, or one of these, beside other words."""
+        beside = {name: words for name, words in self.found.items() if name in self._has_others}
+        alike = {name: {word.lower() for word in words} for name, words in beside.items()}
+        return [name for name, words in alike.items() if len(words) > 1 or words & _MAY_MEAN]
+
+    def said(self, name: str) -> str:
+        words = " and ".join(f"'{word}'" for word in self.found[name])
+        where = f"in {self.found[name].total()} of {self._rows} rows"
+        advice = "taken for not set, like an empty cell: write another word if this means something"
+        return f"{name}: {words} {where} {'is' if len(self.found[name]) == 1 else 'are'} {advice}"
 
 
 _GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))

@@ -99,6 +99,14 @@ def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, cap
     assert "image is empty in 2 of 4 rows, which are points of their own" in capsys.readouterr().err
 
 
+def test_words_that_are_taken_for_an_empty_setting_are_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,region,rate\na,EU,10\na,NA,8\na,-,11\na,,9\n")
+    assert main(["import", "runs.csv", "--settings=image,region", "--kpi=rate:higher"]) == 0
+    said = "region: 'NA' and '-' in 2 of 4 rows are taken for not set, like an empty cell: write another word"
+    assert said in (found := capsys.readouterr().err)
+    assert "image: " not in found
+
+
 def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, capsys: Capture) -> None:
     Path("p.csv").write_text("python,batch,rate\n3.9,1.0,5\n3.1,1.0,7\n3.10,1.0,9\n")
     assert main(["import", "p.csv", "--settings=python,batch", "--kpi=rate:higher"]) == 0

@@ -123,6 +123,28 @@ def test_a_setting_that_says_nothing_is_not_set(tmp_path: Path, word: str) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("others", "words", "said"),
+    [
+        (["EU", "ASIA"], ["NA"], "'NA' in 1 of 3 rows is"),
+        (["EU"], ["NA", "-", "na"], "'NA' and '-' and 'na' in 3 of 4 rows are"),
+        (["EU", "ASIA"], ["-", "", "-"], None),  # of one kind, and none that is also a name
+        (["EU", "ASIA"], ["NaN", ""], None),
+        (["1", "8"], ["NA", "-"], None),  # beside numbers they can mean nothing else
+        (["EU", "none"], ["", ""], None),
+    ],
+)
+def test_words_for_nothing_that_may_mean_something_are_noted(
+    tmp_path: Path, others: list[str], words: list[str], said: str | None
+) -> None:
+    rows = "".join(f"{word},1,{place}\n" for place, word in enumerate([*others, *words], start=1))
+    matrix = parse(tmp_path, f"image,batch,rate\n{rows}")
+    assert len(matrix) == len(others) + len(words)
+    assert not matrix.unfinished
+    advice = "taken for not set, like an empty cell: write another word if this means something"
+    assert matrix.notes == ([] if said is None else [f"runs.csv: image: {said} {advice}"])
+
+
 def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     matrix = parse(
         tmp_path, "phase,batch,rate\ntotal,1,30\ndecode,1,20\ntotal,2,32\ndecode,2,22\n", settings=["phase", "batch"]

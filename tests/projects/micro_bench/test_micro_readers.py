@@ -439,4 +439,4 @@ def test_a_pattern_that_a_file_overrules_is_said_once_a_file(tmp_path: Path) -> 
     assert {run.settings["benchmark"] for run in runs.study.runs} == {"A", "B"}
     (note,) = [each for each in runs.study.read.notes if "--settings-from" in each]
     assert note.endswith(": 'benchmark' is what the file says, and not what --settings-from does")
-    assert note.count("bench.txt#") == 2
+    assert note.startswith("1.0/bench.txt, 1.1/bench.txt: ")
