@@ -168,7 +168,7 @@ def _unread(
     nothing = WordsForNothing(settings)
     total = failed = 0
     bad: list[str] = []
-    for number, row in rows(file):
+    for number, row in rows(file, settings=settings):
         total += 1
         nothing.see(row)
         if isinstance(row, str):

@@ -158,6 +158,34 @@ def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     assert [entry.settings["image"] for entry in last] == ["sort", "scan"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "odd"),
+    [
+        ("a,8,10|b,8,20|TOTAL (2 runs),16,30", ["TOTAL (2 runs)"]),
+        ("a,8,10|b,8,20|Σ,16,30|Overall,16,30|Median,8,15|Std. Dev.,0,5", ["Σ", "Overall", "Median", "Std. Dev."]),
+        ("a,8,10|b,8,20|median,8,15|min,8,10|max,8,20", ["median", "min", "max"]),
+        ("a,8,10|b,8,20|Std dev,,0.5", ["Std dev"]),
+        ("1,a,10|2,b,20|,Total,30", ["Total"]),
+        ("a,8,10|# the fan was on,8,5|b,8,20", ["# the fan was on"]),
+        # These are honest: functions that are called so, modes of several points, and numbers of an issue.
+        ("add,8,10|mul,8,20|sum,8,15|mean,8,17|min,8,12|max,8,13", []),
+        ("a,max,30|a,min,10|a,mean,20|b,max,30|b,min,10|b,mean,20", []),
+        ("max,1,30|min,1,10|mean,1,20|max,2,30|min,2,10|mean,2,20", []),
+        ("a,8,10|b,8,20|sum(x),8,30|max,8,40", []),
+        ("# 1,8,10|# 2,8,20|# 3,8,20", []),
+        ("#1,8,10|c,8,20|#3,8,20", []),
+    ],
+)
+def test_what_sums_up_is_told_from_runs_by_its_words_its_place_and_its_numbers(
+    tmp_path: Path, rows: str, odd: list[str]
+) -> None:
+    matrix = parse(tmp_path, "image,batch,rate\n" + rows.replace("|", "\n") + "\n")
+    assert len(matrix) == rows.count("|") + 1 - len(odd)
+    problems = [one.reason for entry in matrix.unfinished for one in entry.problems]
+    assert len(problems) == (1 if odd else 0)
+    assert all(f"says '{odd[0]}' and is taken for no run" in one for one in problems)
+
+
 def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: Path) -> None:
     content = "image,batch,rate\na,3.1,10\na,3.10,20\na,3.2,30\n"
     matrix = parse(tmp_path, content)
