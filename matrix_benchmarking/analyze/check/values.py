@@ -30,6 +30,7 @@ OF_A_THOUSAND = 500
 """Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
+MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
 DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
@@ -181,15 +182,20 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
 
 
 def _all_as_often(points: Points, columns: Sequence[Sequence[float | None]]) -> list[int]:
-    """All runs, where each has its values as often as any other: a table was pasted twice."""
+    """All runs, where each has its values as often as any other, but for a few ties: a table was pasted twice."""
     often, several, is_fraction = 0, 0, False
+    counts = list[int]()
     for places in points:
         alike = collections.Counter(tuple([column[place] for column in columns]) for place in places)
-        if min(alike.values()) == 1 or {*alike.values()} - {often or len(places) // len(alike)}:
+        often = math.gcd(often, *alike.values())
+        if often == 1:
             return []  # as most do at their first point
-        often, several = len(places) // len(alike), several + (len(alike) > 1)
+        several += len(alike) > 1
+        counts += alike.values() if len(alike) > 1 else ()
         is_fraction = is_fraction or any(value and not float(value).is_integer() for one in alike for value in one)
-    return [place for places in points for place in places] if is_fraction and several >= FEWEST_PASTED else []
+    tied = sum(count > often for count in counts)
+    is_pasted = is_fraction and several >= FEWEST_PASTED and tied <= MOST_TIED * len(counts)
+    return [place for places in points for place in places] if is_pasted else []
 
 
 def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[int]:

@@ -441,6 +441,11 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     pasted = [{"size": size, "cost": cost} for size, cost in ((1, 1.5), (1, 1.7), (2, 2.5), (2, 2.25))]
     assert found(*pasted * 2) == [[f"run {place}" for place in (0, 1, 4, 5, 2, 3, 6, 7)]]
     assert found(*pasted * 2, {"size": 2, "cost": 2.75}) == found(*pasted[:2] * 2) == []
+    tie = [*pasted, {"size": 2, "cost": 2.5}, *({"size": 3, "cost": cost} for cost in (3.5, 3.75))]
+    assert [len(runs) for runs in found(*tie * 2)] == [14]
+    # A coarse clock has many ties, and as often as others are they by chance.
+    coarse = [{"size": size, "cost": cost} for size in (1, 2) for cost in (1.5, 1.5, 1.5, 1.5, 1.6, 1.6)]
+    assert found(*tie) == found(*coarse) == []
     assert found(*({**run, "cost": run["size"]} for run in pasted)) == []  # of what is counted all repeats are alike
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
