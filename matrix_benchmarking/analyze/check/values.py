@@ -12,6 +12,7 @@ from pathlib import Path
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import typed
+from ...plausible import OF_UNITS
 from ...rows import Rows
 from ...workload import Workload
 from ..blocks import blocks_of
@@ -26,8 +27,9 @@ FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
 FEWEST_POINTS = 5
 """A few of so many points are of another unit if :data:`OF_A_UNIT` lies between them and the next."""
-OF_A_THOUSAND = 500
-"""Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
+OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 500
+"""Of the headline a few are from nearly 60 times on, if the others are no further than :data:`FAR_OFF` times apart; any
+part of them if nearly 1,000 times lie between. Other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
@@ -54,7 +56,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
         positive = [value for value in values if value is not None and value > 0]
-        if positive and max(positive) >= OF_A_UNIT * min(positive):
+        if positive and max(positive) >= OF_A_MINUTE * min(positive):
             is_headline = kpi is workload.headline
             medians = [_median(places, values) for places in points]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
@@ -262,7 +264,7 @@ def _of_another_unit(
     """
     for points in groups.values():
         known = [(medians[places[0]], places) for places in points if places[0] in medians]
-        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:
+        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_MINUTE * min(known)[0]:
             continue
         known.sort(key=lambda one: one[0])
         steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
@@ -270,7 +272,9 @@ def _of_another_unit(
         low, high = known[: place + 1], known[place + 1 :]
         odd, others = sorted((low, high), key=len)
         is_odd_one = len(known) >= FEWEST_POINTS and are_few(len(odd), len(known))
-        if steps[place] < (OF_A_UNIT if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
+        is_level = is_headline and others[-1][0] <= FAR_OFF * others[0][0]
+        of_few = OF_A_MINUTE if is_level else OF_A_UNIT
+        if steps[place] < (of_few if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
         what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"

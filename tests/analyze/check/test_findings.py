@@ -296,8 +296,12 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
     )
     (one,) = found([0.002], [1.9])
     assert one.runs == ["run 0"]
-    for ordinary in (sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]):
-        assert found(*ordinary) == []
+    level = [[1.0, 1.1], [2.0, 2.1], [1.5], [3.0]]
+    (minutes,) = found(*level, [180.0])
+    assert minutes.runs == ["run 6"]
+    ordinary = [sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]]
+    for costs in (*ordinary, [*level, [130.0]], [*level, [180.0], [200.0]], [*level[1:], [180.0]]):
+        assert found(*costs) == []
 
 
 def test_what_the_walk_noted_is_a_finding() -> None:
