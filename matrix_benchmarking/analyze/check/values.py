@@ -20,7 +20,7 @@ from ..points import keys
 from ..words import count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
-from .matched import OF_A_UNIT, Matched
+from .matched import OF_A_UNIT, Matched, has_many_digits
 from .uneven import uneven_findings
 
 FAR_OFF, AGREE = 5, 2
@@ -33,7 +33,6 @@ part of them if nearly 1,000 times lie between. Other KPIs jump so where load is
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
-DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
 """What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
@@ -63,7 +62,8 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
             yield from of_points or matched.of_another_unit(of_settings, medians, kpi, changes)
     yield from _same_values(good, points)
-    yield from matched.copied(of_settings)
+    copies = [*matched.copied(of_settings)]
+    yield from copies or matched.copied_points(good, points, workload)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -207,13 +207,6 @@ def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[i
     if None in times or len(times) < len(counts) or len(counts) == len(runs):
         return []
     return [place for place, run in zip(places, runs, strict=True) if counts[run] > 1]
-
-
-def has_many_digits(value: float | None) -> bool:
-    """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
-    if value is None or float(value).is_integer():
-        return False
-    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
 
 
 def _no_more_than_zero(
