@@ -67,7 +67,7 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
-        nothing = WordsForNothing(self.settings)
+        nothing, unclear = WordsForNothing(self.settings), 0
         for number, row in rows(file, self.texts, ways, self.settings):
             try:
                 part = self._part(number, row)
@@ -75,6 +75,7 @@ class TableReader:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
                 continue
             nothing.see(row)
+            unclear += "exit_code" not in (*self.settings, *self.kpis) and has_unclear_code(row)
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -86,6 +87,8 @@ class TableReader:
         ]
         for name in nothing.doubtful():
             file.note(nothing.said(name))
+        if unclear:
+            file.note(f"{UNCLEAR_CODES} {unclear}")
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -158,6 +161,15 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
     if is_no_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
     return math.ceil(abs(float(code or 0)))
+
+
+UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
+
+
+def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
+    """Whether a column ``exit_code`` of *row* may mean either: that the run failed, or that it succeeded."""
+    code = None if isinstance(row, str) else row.get("exit_code")
+    return isinstance(code, bool) or (isinstance(code, str) and code.strip().lower() in ("true", "false"))
 
 
 def field_name(column: str) -> str:

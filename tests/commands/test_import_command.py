@@ -65,6 +65,10 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert "'p95.ms' and 'p95_ms' would have one name, 'p95_ms': rename a column" in capsys.readouterr().err
     assert main(options) == 0
     assert "exit_code: 1 of 2 rows say that their run failed, and take no part" in capsys.readouterr().err
+    Path("runs_workload.py").unlink()
+    table.write_text("image,p95.ms,exit_code\na,10,FALSE\nb,20,0\n")
+    assert main(options) == 0
+    assert "TRUE or FALSE as exit_code is taken for success: write 0" in capsys.readouterr().err
 
 
 def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: Capture) -> None:

@@ -209,6 +209,18 @@ def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
     assert not any(entry.failed for entry in parse(tmp_path, content, settings=["image", "batch", "exit_code"]))
 
 
+def test_an_exit_code_that_is_true_or_false_is_noted(tmp_path: Path) -> None:
+    content = "image,batch,rate,exit_code\na,1,10,0\na,2,9,FALSE\na,3,11,TRUE\na,4,12,ok\n"
+    matrix = parse(tmp_path, content)
+    assert not any(entry.failed for entry in matrix)
+    said = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows: 2"
+    assert matrix.notes == [f"runs.csv: {said}"]
+    other = tmp_path / "other"  # whose cache knows no other reader
+    other.mkdir()
+    assert not parse(other, content, settings=["image", "batch", "exit_code"]).notes
+    assert not parse(tmp_path, content.replace("FALSE", "passed").replace("TRUE", "1")).notes
+
+
 def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
     one, two = (
         '{"image": "1", "batch": 1, "rate": 2, "more": [1]}',
