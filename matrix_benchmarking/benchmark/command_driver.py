@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -13,6 +14,7 @@ from typing import Any, ClassVar
 
 from ..config import Section
 from ..errors import ConfigError
+from ..files import read_regular
 from ..filters import Scalar, exact
 from . import processes
 from .environment import anonymous
@@ -22,6 +24,7 @@ from .schema import Command, Script, fill, named_in
 from .targets import cores
 
 DIRECTORY = "000__script"
+COMMAND_FILE = "command.json"
 TIMED_OUT = 124
 
 
@@ -47,6 +50,16 @@ class CommandDriver(LoadDriver):
         if later and plan.target is None:
             raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
         return {"command": command_of(script, plan.context(point))}
+
+    @classmethod
+    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
+        try:
+            said = json.loads(read_regular(directory / DIRECTORY / COMMAND_FILE))["command"]
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return False  # nothing says how it was measured
+        now = [anonymous(word) for word in command_of(_command(plan.load), plan.context(point))]
+        pattern = re.sub(rf"\\{{({'|'.join(cls.later)})\\}}", ".*", re.escape(_without_paths(now)))
+        return re.fullmatch(pattern, _without_paths(said), re.DOTALL) is None
 
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
@@ -104,7 +117,7 @@ class CommandDriver(LoadDriver):
         )
         said = {"command": [anonymous(word) for word in command], "shell": script.shell}
         said |= {"duration_s": time.time() - began, "cpus": cpus, "competes_with_server": run.competes(cpus)}
-        write_json(output / "command.json", said)
+        write_json(output / COMMAND_FILE, said)
         problem = _problem(status, timeout_s, output / "stderr.log")
         if problem is not None:
             return Outcome(TIMED_OUT if status is None else status, problem=f"the command {problem}")
@@ -132,6 +145,11 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
         return ["/bin/sh", "-c", str(fill(line, quoted, keep))]
     filled: list[str] = fill(_words(script), context, keep)
     return filled
+
+
+def _without_paths(words: Sequence[object]) -> str:
+    """The *words*, of paths only the last names: one place has another path on another day."""
+    return "\n".join(re.sub(r"[^\s'\"=]*/", "", str(word)) for word in words)
 
 
 def _command(load: Section) -> Command:

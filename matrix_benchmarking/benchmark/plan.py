@@ -158,6 +158,11 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
+    def measured_otherwise(self) -> list[Path]:
+        """The directories of done points whose records say that they were measured otherwise than the file has it."""
+        done = [(point, self.found[point.key].path) for point in self.points if self.status(point) == "done"]
+        return [place for point, place in done if self.driver.measured_otherwise(self, point, place)]
+
     def measured(self, case: SearchCase) -> list[FoundRun]:
         """The finished runs of a search, in the order of their repeats."""
         wanted = point_key(case.settings, 0)[0]

@@ -14,7 +14,17 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.tables import WrittenTwoWays, failed_with, field_name, is_no_number, moment_of, rows
+from ..store.tables import (
+    UNCLEAR_CODES,
+    WordsForNothing,
+    WrittenTwoWays,
+    failed_with,
+    field_name,
+    has_unclear_code,
+    is_no_number,
+    moment_of,
+    rows,
+)
 from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
@@ -165,10 +175,12 @@ def _unread(
     wrong: dict[str, list[str]] = {}
     below: dict[str, list[str]] = {}
     empty: dict[str, int] = {}
-    total = failed = 0
+    nothing = WordsForNothing(settings)
+    total = failed = unclear = 0
     bad: list[str] = []
-    for number, row in rows(file):
+    for number, row in rows(file, settings=settings):
         total += 1
+        nothing.see(row)
         if isinstance(row, str):
             bad.append(f"row {number} {row}")
             continue
@@ -178,6 +190,7 @@ def _unread(
             bad.append(f"row {number} {error}")
             continue
         failed += bool(failed_with(row))
+        unclear += has_unclear_code(row)
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:
@@ -191,8 +204,11 @@ def _unread(
         for name, count in empty.items()
         if 0 < count < total
     ]
+    said += [nothing.said(name) for name, words in nothing.found.items() if words]
     if failed and "exit_code" in columns:
         said.append(f"exit_code: {failed} of {total} rows say that their run failed, and take no part")
+    if unclear and "exit_code" in columns:
+        said.append(f"{UNCLEAR_CODES} {unclear}")
     for name, found in wrong.items():
         said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
     for name, found in below.items():

@@ -163,6 +163,11 @@ class _Tar:
                 yield file, _reason_of_tar(member)
             if any(reader.last):  # tarfile takes a header that it can't read for the end
                 raise DamagedArchive(f"there is no header at byte {reader.tell() - len(reader.last):,}")
+            if not reader.last:
+                raise DamagedArchive(f"it ends at byte {reader.tell():,} without the mark of its end, as if cut off")
+            if (follows := reader.skip_zeros()) is not None:
+                why = "it is behind the end of the archive, as where another was appended: fetch them apart"
+                yield File(f"all from byte {follows:,} on"), why
 
     @contextlib.contextmanager
     def open(self, file: File) -> Iterator[Readable]:
@@ -228,6 +233,16 @@ class _ForwardReader:
             if not self.read(min(_SKIP_BYTES, position - self._position)):
                 break
         return self._position
+
+    def skip_zeros(self) -> int | None:
+        """Go on to the end, or to about where something follows within MAX_READ_BYTES, and where that is."""
+        for _ in range(MAX_READ_BYTES // _SKIP_BYTES):
+            before, content = self._position, self.read(_SKIP_BYTES)
+            if rest := content.lstrip(b"\0"):
+                return before + len(content) - len(rest)
+            if not content:
+                break
+        return None
 
     def close(self) -> None:
         self._stream.close()

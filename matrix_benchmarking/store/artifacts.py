@@ -217,6 +217,10 @@ class ArtifactPath(os.PathLike[str]):
         """Note that this artifact is there and can't be understood."""
         self._recorder.problems.append(Problem(reason, self.relative))
 
+    def note(self, doubt: str) -> None:
+        """Note what may be otherwise than this artifact is read, though no result is wrong."""
+        self._recorder.notes.append(doubt)
+
     def note_unreadable(self, error: OSError) -> bool:
         """Note the artifact of this test that *error* names; False if it names none."""
         if (problem := self._recorder.unreadable(error)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import csv
 import dataclasses
 import datetime as dt
@@ -23,9 +24,16 @@ _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
-_SUMMARIES = frozenset((*_GRAND, "total", "totals", "sum", "average", "avg", "mean", "summe", "gesamt", "mittelwert"))
+_DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
+_EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
+_SUMMARIES = frozenset((
+    *_GRAND, *_DEVIATIONS, *_EXTREMES, "total", "totals", "subtotal", "sum", "average", "avg", "mean", "median",
+    "overall", "σ", "summe", "gesamt", "mittelwert",
+))  # fmt: skip
+_REMARK = "# "
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
+_MAY_MEAN = frozenset(("na", "null"))  # beside other words, as North America
 _FEWEST_SUMMED = 2
 
 
@@ -59,12 +67,15 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
-        for number, row in rows(file, self.texts, ways):
+        nothing, unclear = WordsForNothing(self.settings), 0
+        for number, row in rows(file, self.texts, ways, self.settings):
             try:
                 part = self._part(number, row)
             except ValueError as error:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
                 continue
+            nothing.see(row)
+            unclear += "exit_code" not in (*self.settings, *self.kpis) and has_unclear_code(row)
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -74,6 +85,10 @@ class TableReader:
             "`texts` if they aren't"
             for name, (one, other) in ways.found.items()
         ]
+        for name in nothing.doubtful():
+            file.note(nothing.said(name))
+        if unclear:
+            file.note(f"{UNCLEAR_CODES} {unclear}")
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -105,6 +120,38 @@ def _is_nothing(value: Scalar) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
 
 
+class WordsForNothing:
+    """Which words in the columns *names* are taken for nothing known, such as NA, and in how many rows."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.found: dict[str, collections.Counter[str]] = {name: collections.Counter() for name in names}
+        self._has_others: set[str] = set()
+        self._rows = 0
+
+    def see(self, row: Mapping[str, Scalar] | str) -> None:
+        self._rows += 1
+        if isinstance(row, str):
+            return
+        for name, words in self.found.items():
+            if isinstance(value := row.get(name), str) and value.strip():
+                if _is_nothing(value):
+                    words[value.strip()] += 1
+                else:
+                    self._has_others.add(name)
+
+    def doubtful(self) -> list[str]:
+        """The columns whose words may mean something: of several kinds, or one of these, beside other words."""
+        beside = {name: words for name, words in self.found.items() if name in self._has_others}
+        alike = {name: {word.lower() for word in words} for name, words in beside.items()}
+        return [name for name, words in alike.items() if len(words) > 1 or words & _MAY_MEAN]
+
+    def said(self, name: str) -> str:
+        words = " and ".join(f"'{word}'" for word in self.found[name])
+        where = f"in {self.found[name].total()} of {self._rows} rows"
+        advice = "taken for not set, like an empty cell: write another word if this means something"
+        return f"{name}: {words} {where} {'is' if len(self.found[name]) == 1 else 'are'} {advice}"
+
+
 _GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
 
 
@@ -114,6 +161,15 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
     if is_no_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
     return math.ceil(abs(float(code or 0)))
+
+
+UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
+
+
+def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
+    """Whether a column ``exit_code`` of *row* may mean either: that the run failed, or that it succeeded."""
+    code = None if isinstance(row, str) else row.get("exit_code")
+    return isinstance(code, bool) or (isinstance(code, str) and code.strip().lower() in ("true", "false"))
 
 
 def field_name(column: str) -> str:
@@ -139,12 +195,16 @@ class WrittenTwoWays:
 
 
 def rows(
-    file: ArtifactPath, texts: Sequence[str] = (), ways: WrittenTwoWays | None = None
+    file: ArtifactPath,
+    texts: Sequence[str] = (),
+    ways: WrittenTwoWays | None = None,
+    settings: Sequence[str] = (),
 ) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
     """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
 
     For a row that can't be read what is wrong with it, as a half sentence. The cells of the columns *texts* stay as
-    they are written. *ways* sees the cells of a CSV file.
+    they are written. *ways* sees the cells of a CSV file. A row that sums up others says so in its first cells, or in
+    those of *settings*.
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -160,7 +220,7 @@ def rows(
             names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
-            for number, row in _numbered(table):
+            for number, row in _numbered(table, settings):
                 if isinstance(row, str):
                     yield number, row
                 elif None in row or None in row.values():
@@ -176,32 +236,73 @@ def rows(
         raise ArtifactError(file, f"is no table: {error}") from error
 
 
-def _numbered(table: csv.DictReader[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of those that sum up, that, as a half sentence.
+def _numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
 
     They are the last ones, each alone by its first cell, and those of groups: ``onnx Total`` below rows of onnx, or
-    without what their second column has above.
+    without what another column has above.
     """
-    first, second, *_ = [*(table.fieldnames or ()), "", ""]
+    names = table.fieldnames or ()
+    first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
+    spans: dict[str, tuple[float, float]] = {}
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
     for row in table:
-        word = (row.get(first) or "").strip(" :").lower()
-        group, _, kind = word.rpartition(" ")
-        is_of_group = kind in _OF_A_GROUP and group and group == above.get(first, "").strip().lower()
-        if is_of_group or (word in _SUMMARIES and not (row.get(second) or "").strip() and above.get(second)):
-            yield table.line_num, said.format(row[first].strip())
+        cell = next((name for name in labels if _summary(row.get(name))), first)
+        word = _summary(row.get(cell))
+        agrees = word != "" and word not in known and _agrees(word, row, spans)
+        is_alone = any(above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings))
+        is_remark = word == _REMARK and count > len(held)
+        if _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
+            yield table.line_num, said.format(row[cell].strip())
             continue
         count, above = count + 1, row
-        if word in _SUMMARIES and word not in known and word not in held:
+        if agrees and cell == first and word not in held:
             held[word] = table.line_num, row
             continue
-        known.update(held)  # these weren't the last, or alone: settings are called so
-        yield from held.values()
+        known.update([*held, word] if word else held)  # these weren't the last, or alone: settings are called so
+        for number, before in [*held.values(), (table.line_num, row)]:
+            _widen(spans, before, [name for name in names if name not in labels])
+            yield number, before
         held.clear()
-        yield table.line_num, row
     for number, row in held.values():
         yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
+
+
+def _summary(cell: str | None) -> str:
+    """The word of a *cell* by which its row sums up others, or is a remark; empty for any other."""
+    text = (cell or "").strip()
+    word = text.partition(" (")[0].strip(" :").replace(".", "").lower()
+    return _REMARK if text.startswith(_REMARK) else word if word in _SUMMARIES else ""
+
+
+def _is_of_group(cell: str | None, above: str | None) -> bool:
+    group, _, kind = (cell or "").strip(" :").lower().rpartition(" ")
+    return kind in _OF_A_GROUP and group != "" and group == (above or "").strip().lower()
+
+
+def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, float]]) -> bool:
+    """Whether the numbers of *row* are what *word* says of those above it, where functions are called so, too."""
+    numbers = [(number, *spans[name]) for name in spans if (number := _number(row.get(name))) is not None]
+    if extreme := _EXTREMES.get(word):
+        return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
+    return word != "median" or all(low <= number <= high for number, low, high in numbers)
+
+
+def _widen(spans: dict[str, tuple[float, float]], row: Mapping[str, str], names: Sequence[str]) -> None:
+    """Let *spans*, the least and the largest number of columns, hold those of *row*."""
+    for name in names:
+        if (number := _number(row.get(name))) is not None:
+            low, high = spans.get(name, (number, number))
+            spans[name] = min(low, number), max(high, number)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float((text or "").replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _object(line: str) -> dict[str, Scalar] | str:

@@ -310,7 +310,7 @@ def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | No
             if loader is not None:
                 loader.keep(context.found(each), parsed)
             tests.append((parsed.entry, each))
-            notes += [(parsed.entry.name, note) for note in parsed.notes]
+            notes += [(relative_name(each.path, context.root), note) for note in parsed.notes]
     except NotRecognised as error:
         notes.append((relative_name(candidate.path, context.root), f"left out, {error}"))
     except SettingsError as error:

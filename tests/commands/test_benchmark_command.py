@@ -144,6 +144,31 @@ def test_what_is_finished_is_not_run_again(benchmark, capsys: Capture) -> None:
     assert "Everything is done" in capsys.readouterr().out
 
 
+def test_what_another_command_measured_is_said_and_not_measured_again(directory, benchmark, capsys: Capture) -> None:
+    assert benchmark("--run") == 0
+    (directory / "benchmark.yaml").write_text((directory / "benchmark.yaml").read_text() + "\n# a remark\n")
+    assert benchmark() == 0
+    assert "another command" not in capsys.readouterr().err
+    write(directory, blue=WORKS.replace("rate", "speed"))
+    assert benchmark("--run") == 0
+    said = capsys.readouterr()
+    assert "0 points measured" in said.out
+    assert said.err == (
+        "warning: 4 done points were measured by another command than the file's, such as "
+        "'hash/size_1/colour_blue__repeat_0': move them away to have them measured again\n"
+    )
+
+
+def test_a_command_in_another_place_is_the_same(directory, benchmark, capsys: Capture) -> None:
+    command = '[python, -c, "{code}", "{size}", "{colour}", "--log={test_dir}/x", /old/tool]'
+    text = (directory / "benchmark.yaml").read_text().replace('[python, -c, "{code}", "{size}", "{colour}"]', command)
+    (directory / "benchmark.yaml").write_text(text)
+    assert benchmark("--run") == 0
+    (directory / "benchmark.yaml").write_text(text.replace("/old/", "/new/"))
+    assert benchmark() == 0
+    assert "another command" not in capsys.readouterr().err
+
+
 def test_what_is_finished_is_recognised_wherever_it_lies(benchmark) -> None:
     assert benchmark("--run", "--filters=size=1") == 0
     assert benchmark("--run", "--path-tpl=elsewhere/{size}_{colour}_{repeat}") == 0

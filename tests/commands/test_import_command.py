@@ -65,6 +65,10 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert "'p95.ms' and 'p95_ms' would have one name, 'p95_ms': rename a column" in capsys.readouterr().err
     assert main(options) == 0
     assert "exit_code: 1 of 2 rows say that their run failed, and take no part" in capsys.readouterr().err
+    Path("runs_workload.py").unlink()
+    table.write_text("image,p95.ms,exit_code\na,10,FALSE\nb,20,0\n")
+    assert main(options) == 0
+    assert "TRUE or FALSE as exit_code is taken for success: write 0" in capsys.readouterr().err
 
 
 def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: Capture) -> None:
@@ -97,6 +101,14 @@ def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, cap
     table.write_text("image,batch,rate\na,1,10\n,8,11\nb,1,20\n,8,21\n")
     assert main(["import", "runs.csv", "--settings=image,batch", "--kpi=rate:higher"]) == 0
     assert "image is empty in 2 of 4 rows, which are points of their own" in capsys.readouterr().err
+
+
+def test_words_that_are_taken_for_an_empty_setting_are_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,region,rate\na,EU,10\na,NA,8\na,-,11\na,,9\n")
+    assert main(["import", "runs.csv", "--settings=image,region", "--kpi=rate:higher"]) == 0
+    said = "region: 'NA' and '-' in 2 of 4 rows are taken for not set, like an empty cell: write another word"
+    assert said in (found := capsys.readouterr().err)
+    assert "image: " not in found
 
 
 def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, capsys: Capture) -> None:

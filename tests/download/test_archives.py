@@ -257,6 +257,25 @@ def test_a_damaged_header_in_the_middle_is_not_taken_for_the_end(download, capsy
     assert "there is no header at byte 1,024" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz"])
+def test_what_is_appended_to_an_archive_is_said_to_be_left_out(suffix, download, capsys: Capture) -> None:
+    one, two = tar(("x", b"x")), tar(("y", b"y"))
+    Path(f"both{suffix}").write_bytes(COMPRESS[suffix](one) + COMPRESS[suffix](two))
+    assert download(f"both{suffix}", "--mode=all") == 0
+    said = capsys.readouterr().err
+    assert f"'all from byte {len(one):,} on': left out, it is behind the end of the archive, as where another" in said
+    Path(f"one{suffix}").write_bytes(COMPRESS[suffix](one + bytes(3 << 20)))  # filled up, as on a tape
+    assert download(f"one{suffix}", "--mode=all", to="there") == 0
+    assert "behind the end" not in capsys.readouterr().err
+
+
+def test_a_tar_that_was_cut_off_between_two_members_is_damaged(download, files, capsys: Capture) -> None:
+    Path("cut.tar").write_bytes(tar(("x", b"x"), ("y", b"y"))[:1024])
+    assert download("cut.tar", "--mode=all") == 2
+    assert "it ends at byte 1,024 without the mark of its end, as if cut off" in capsys.readouterr().err
+    assert not files("here")
+
+
 def test_the_last_of_two_members_with_one_name_counts(download) -> None:
     Path("two.tar").write_bytes(tar(("x", b"old"), ("y", b"y"), ("x", b"new")))
     assert download("two.tar", "--mode=all") == 0

@@ -123,6 +123,28 @@ def test_a_setting_that_says_nothing_is_not_set(tmp_path: Path, word: str) -> No
     ]
 
 
+@pytest.mark.parametrize(
+    ("others", "words", "said"),
+    [
+        (["EU", "ASIA"], ["NA"], "'NA' in 1 of 3 rows is"),
+        (["EU"], ["NA", "-", "na"], "'NA' and '-' and 'na' in 3 of 4 rows are"),
+        (["EU", "ASIA"], ["-", "", "-"], None),  # of one kind, and none that is also a name
+        (["EU", "ASIA"], ["NaN", ""], None),
+        (["1", "8"], ["NA", "-"], None),  # beside numbers they can mean nothing else
+        (["EU", "none"], ["", ""], None),
+    ],
+)
+def test_words_for_nothing_that_may_mean_something_are_noted(
+    tmp_path: Path, others: list[str], words: list[str], said: str | None
+) -> None:
+    rows = "".join(f"{word},1,{place}\n" for place, word in enumerate([*others, *words], start=1))
+    matrix = parse(tmp_path, f"image,batch,rate\n{rows}")
+    assert len(matrix) == len(others) + len(words)
+    assert not matrix.unfinished
+    advice = "taken for not set, like an empty cell: write another word if this means something"
+    assert matrix.notes == ([] if said is None else [f"runs.csv: image: {said} {advice}"])
+
+
 def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     matrix = parse(
         tmp_path, "phase,batch,rate\ntotal,1,30\ndecode,1,20\ntotal,2,32\ndecode,2,22\n", settings=["phase", "batch"]
@@ -134,6 +156,34 @@ def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
     assert len(parse(tmp_path, "image,batch,rate\nsort,1,30\nsum,1,20\nsum,2,20\n").entries) == 3
     last = parse(tmp_path, "image,batch,rate\nsort,1,30\nscan,1,20\nTotal:,2,50\nAverage,1,25\n")
     assert [entry.settings["image"] for entry in last] == ["sort", "scan"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "odd"),
+    [
+        ("a,8,10|b,8,20|TOTAL (2 runs),16,30", ["TOTAL (2 runs)"]),
+        ("a,8,10|b,8,20|Σ,16,30|Overall,16,30|Median,8,15|Std. Dev.,0,5", ["Σ", "Overall", "Median", "Std. Dev."]),
+        ("a,8,10|b,8,20|median,8,15|min,8,10|max,8,20", ["median", "min", "max"]),
+        ("a,8,10|b,8,20|Std dev,,0.5", ["Std dev"]),
+        ("1,a,10|2,b,20|,Total,30", ["Total"]),
+        ("a,8,10|# the fan was on,8,5|b,8,20", ["# the fan was on"]),
+        # These are honest: functions that are called so, modes of several points, and numbers of an issue.
+        ("add,8,10|mul,8,20|sum,8,15|mean,8,17|min,8,12|max,8,13", []),
+        ("a,max,30|a,min,10|a,mean,20|b,max,30|b,min,10|b,mean,20", []),
+        ("max,1,30|min,1,10|mean,1,20|max,2,30|min,2,10|mean,2,20", []),
+        ("a,8,10|b,8,20|sum(x),8,30|max,8,40", []),
+        ("# 1,8,10|# 2,8,20|# 3,8,20", []),
+        ("#1,8,10|c,8,20|#3,8,20", []),
+    ],
+)
+def test_what_sums_up_is_told_from_runs_by_its_words_its_place_and_its_numbers(
+    tmp_path: Path, rows: str, odd: list[str]
+) -> None:
+    matrix = parse(tmp_path, "image,batch,rate\n" + rows.replace("|", "\n") + "\n")
+    assert len(matrix) == rows.count("|") + 1 - len(odd)
+    problems = [one.reason for entry in matrix.unfinished for one in entry.problems]
+    assert len(problems) == (1 if odd else 0)
+    assert all(f"says '{odd[0]}' and is taken for no run" in one for one in problems)
 
 
 def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: Path) -> None:
@@ -157,6 +207,18 @@ def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
     good = [entry.test_uuid for entry in matrix.entries if not entry.failed]
     assert good == [without.entries[at].test_uuid for at in (0, 2, 3)]  # ids stay what they were
     assert not any(entry.failed for entry in parse(tmp_path, content, settings=["image", "batch", "exit_code"]))
+
+
+def test_an_exit_code_that_is_true_or_false_is_noted(tmp_path: Path) -> None:
+    content = "image,batch,rate,exit_code\na,1,10,0\na,2,9,FALSE\na,3,11,TRUE\na,4,12,ok\n"
+    matrix = parse(tmp_path, content)
+    assert not any(entry.failed for entry in matrix)
+    said = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows: 2"
+    assert matrix.notes == [f"runs.csv: {said}"]
+    other = tmp_path / "other"  # whose cache knows no other reader
+    other.mkdir()
+    assert not parse(other, content, settings=["image", "batch", "exit_code"]).notes
+    assert not parse(tmp_path, content.replace("FALSE", "passed").replace("TRUE", "1")).notes
 
 
 def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_path: Path) -> None:

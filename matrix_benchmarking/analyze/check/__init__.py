@@ -37,9 +37,10 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
+from .matched import has_many_digits
 from .misplaced import misplaced_findings
 from .settings import label_findings, name_findings, payload_findings, setting_findings
-from .values import campaign_findings, file_findings, has_many_digits, value_findings
+from .values import campaign_findings, file_findings, value_findings
 
 __all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 

@@ -15,7 +15,7 @@ from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of
-from .finding import EVERY, AnswerKind, Finding, Points
+from .finding import EVERY, AnswerKind, Finding, Points, are_few
 
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
@@ -23,6 +23,7 @@ UNIFORM = 2.0
 """How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
+DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 _MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
 
@@ -145,3 +146,41 @@ def copied(matched: Matched) -> Iterator[Finding]:
                 what = f"All runs of {which} have the same values at {compared} points, though repeats differ"
                 runs = good.at(run for at in found for run in points[at])
                 yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
+
+
+def copied_points(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+    """A few points whose repeats have the headline and most KPIs of another's, to more digits than chance repeats."""
+    values = good.kpi(workload.headline.name) if workload.headline is not None else []
+    if len(set(values)) == len(values):
+        return
+    columns = [good.kpi(name) for name in good.kpi_names()]
+    known: dict[object, Sequence[int]] = {}
+    copies = list[tuple[Sequence[int], Sequence[int]]]()
+    for places in points:
+        measured = frozenset(values[place] for place in places)
+        if 1 < len(measured) == len(places) and all(map(has_many_digits, measured)):
+            other = known.setdefault(measured, places)
+            if other is not places and _are_most_alike(places, other, columns):
+                copies.append((other, places))
+    if are_few(len(copies), len(points)):
+        one, other = copies[0]
+        what = f"The {len(one)} runs at the point of '{good[one[0]].name}' have the values of those at the point of"
+        more = f" ({len(copies)} points like that)" if len(copies) > 1 else ""
+        sentence = f"{what} '{good[other[0]].name}'{more}, all alike to the last digit: is one a copy of the other?"
+        yield Finding.of(
+            "same-values", sentence, good.at(run for pair in copies for run in (*pair[0], *pair[1])), EVERY
+        )
+
+
+def _are_most_alike(one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[float | None]]) -> bool:
+    """Whether most of the *columns* whose values chance doesn't repeat have the same ones at two points."""
+    pairs = [({column[place] for place in one}, {column[place] for place in other}) for column in columns]
+    exact = [pair for pair in pairs if all(map(has_many_digits, pair[0]))]
+    return 2 * sum(left == right for left, right in exact) > len(exact)
+
+
+def has_many_digits(value: float | None) -> bool:
+    """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
+    if value is None or float(value).is_integer():
+        return False
+    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS

@@ -90,16 +90,15 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Values that look alike and are of several types; texts that differ in blanks, in the spelling of a version, or in
-    case: words, or what a few runs have.
-    """
+    """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
+    or what a few runs have, also those that differ in case or in what joins their parts."""
     alike: dict[object, list[Kind]] = {}
     for kind, value in counts:
         alike.setdefault(_looks(value), []).append((kind, value))
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
         looks = [_version(one_blank(_visible(value))) for _, value in same if isinstance(value, str)]
-        is_of_case = len({look.casefold() for look in looks}) < len(looks)
+        is_of_case = len(set(map(_folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
         if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
@@ -222,7 +221,12 @@ def _plain(value: object) -> object:
 
 def _looks(value: object) -> object:
     plain = _plain(_version(value) if isinstance(value, str) else value)
-    return plain.casefold() if isinstance(plain, str) else plain
+    return _folded(plain) if isinstance(plain, str) else plain
+
+
+def _folded(text: str) -> str:
+    """*text* without case, and with one sign for those that join the parts of a word, as in ``ONNX_int8``."""
+    return re.sub("[_ ]", "-", text.casefold()) if text[:1].isalpha() else text.casefold()
 
 
 def _version(text: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import typed
+from ...plausible import OF_UNITS
 from ...rows import Rows
 from ...workload import Workload
 from ..blocks import blocks_of
@@ -19,18 +20,19 @@ from ..points import keys
 from ..words import count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
-from .matched import OF_A_UNIT, Matched
+from .matched import OF_A_UNIT, Matched, has_many_digits
 from .uneven import uneven_findings
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
 FEWEST_POINTS = 5
 """A few of so many points are of another unit if :data:`OF_A_UNIT` lies between them and the next."""
-OF_A_THOUSAND = 500
-"""Of the headline any part of them is, if nearly 1,000 times lie between; other KPIs jump so where load is high."""
+OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 500
+"""Of the headline a few are from nearly 60 times on, if the others are no further than :data:`FAR_OFF` times apart; any
+part of them if nearly 1,000 times lie between. Other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
-DIGITS = 9  # significant ones that chance doesn't repeat
+MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
 """What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
@@ -53,14 +55,15 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
         positive = [value for value in values if value is not None and value > 0]
-        if positive and max(positive) >= OF_A_UNIT * min(positive):
+        if positive and max(positive) >= OF_A_MINUTE * min(positive):
             is_headline = kpi is workload.headline
             medians = [_median(places, values) for places in points]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
             of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
             yield from of_points or matched.of_another_unit(of_settings, medians, kpi, changes)
     yield from _same_values(good, points)
-    yield from matched.copied(of_settings)
+    copies = [*matched.copied(of_settings)]
+    yield from copies or matched.copied_points(good, points, workload)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -181,15 +184,20 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
 
 
 def _all_as_often(points: Points, columns: Sequence[Sequence[float | None]]) -> list[int]:
-    """All runs, where each has its values as often as any other: a table was pasted twice."""
+    """All runs, where each has its values as often as any other, but for a few ties: a table was pasted twice."""
     often, several, is_fraction = 0, 0, False
+    counts = list[int]()
     for places in points:
         alike = collections.Counter(tuple([column[place] for column in columns]) for place in places)
-        if min(alike.values()) == 1 or {*alike.values()} - {often or len(places) // len(alike)}:
+        often = math.gcd(often, *alike.values())
+        if often == 1:
             return []  # as most do at their first point
-        often, several = len(places) // len(alike), several + (len(alike) > 1)
+        several += len(alike) > 1
+        counts += alike.values() if len(alike) > 1 else ()
         is_fraction = is_fraction or any(value and not float(value).is_integer() for one in alike for value in one)
-    return [place for places in points for place in places] if is_fraction and several >= FEWEST_PASTED else []
+    tied = sum(count > often for count in counts)
+    is_pasted = is_fraction and several >= FEWEST_PASTED and tied <= MOST_TIED * len(counts)
+    return [place for places in points for place in places] if is_pasted else []
 
 
 def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[int]:
@@ -199,13 +207,6 @@ def _copied(runs: Sequence[tuple[object, ...]], places: Sequence[int]) -> list[i
     if None in times or len(times) < len(counts) or len(counts) == len(runs):
         return []
     return [place for place, run in zip(places, runs, strict=True) if counts[run] > 1]
-
-
-def has_many_digits(value: float | None) -> bool:
-    """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
-    if value is None or float(value).is_integer():
-        return False
-    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
 
 
 def _no_more_than_zero(
@@ -256,7 +257,7 @@ def _of_another_unit(
     """
     for points in groups.values():
         known = [(medians[places[0]], places) for places in points if places[0] in medians]
-        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_UNIT * min(known)[0]:
+        if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_MINUTE * min(known)[0]:
             continue
         known.sort(key=lambda one: one[0])
         steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
@@ -264,7 +265,9 @@ def _of_another_unit(
         low, high = known[: place + 1], known[place + 1 :]
         odd, others = sorted((low, high), key=len)
         is_odd_one = len(known) >= FEWEST_POINTS and are_few(len(odd), len(known))
-        if steps[place] < (OF_A_UNIT if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
+        is_level = is_headline and others[-1][0] <= FAR_OFF * others[0][0]
+        of_few = OF_A_MINUTE if is_level else OF_A_UNIT
+        if steps[place] < (of_few if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
         what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"

@@ -311,8 +311,12 @@ def test_a_point_that_all_others_are_a_hundred_times_apart_from_may_be_in_anothe
     )
     (one,) = found([0.002], [1.9])
     assert one.runs == ["run 0"]
-    for ordinary in (sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]):
-        assert found(*ordinary) == []
+    level = [[1.0, 1.1], [2.0, 2.1], [1.5], [3.0]]
+    (minutes,) = found(*level, [180.0])
+    assert minutes.runs == ["run 6"]
+    ordinary = [sweep, [*sweep, [500.0]], [*sweep[1:], [1500.0]], [*sweep, [1500.0], [1600.0]]]
+    for costs in (*ordinary, [*level, [130.0]], [*level, [180.0], [200.0]], [*level[1:], [180.0]]):
+        assert found(*costs) == []
 
 
 def test_what_the_walk_noted_is_a_finding() -> None:
@@ -456,6 +460,11 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     pasted = [{"size": size, "cost": cost} for size, cost in ((1, 1.5), (1, 1.7), (2, 2.5), (2, 2.25))]
     assert found(*pasted * 2) == [[f"run {place}" for place in (0, 1, 4, 5, 2, 3, 6, 7)]]
     assert found(*pasted * 2, {"size": 2, "cost": 2.75}) == found(*pasted[:2] * 2) == []
+    tie = [*pasted, {"size": 2, "cost": 2.5}, *({"size": 3, "cost": cost} for cost in (3.5, 3.75))]
+    assert [len(runs) for runs in found(*tie * 2)] == [14]
+    # A coarse clock has many ties, and as often as others are they by chance.
+    coarse = [{"size": size, "cost": cost} for size in (1, 2) for cost in (1.5, 1.5, 1.5, 1.5, 1.6, 1.6)]
+    assert found(*tie) == found(*coarse) == []
     assert found(*({**run, "cost": run["size"]} for run in pasted)) == []  # of what is counted all repeats are alike
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []

@@ -87,6 +87,25 @@ def test_a_value_whose_runs_are_another_ones_is_a_copy(name: str, values: tuple[
     assert len(copy.runs) == 2 * 3 * points
 
 
+@pytest.mark.parametrize(("users", "digits", "is_asked"), [((16,), 12, True), ((16,), 3, False), (USERS, 12, False)])
+def test_one_point_whose_runs_are_those_of_another_is_a_copy_unless_chance_or_a_limit_repeats_them(
+    users: tuple[int, ...], digits: int, is_asked: bool
+) -> None:
+    """*users*: where two values of a setting do the same, as a limit that isn't reached does, on two hardwares."""
+    copy = pasted("batch", 8, 32)
+
+    def change(settings: Mapping[str, Any], kpis: dict[str, float]) -> None:
+        kpis.update({name: float(f"{value:.{digits}g}") for name, value in kpis.items()})
+        if settings["hw"] != "c" and settings["users"] in users and (len(users) > 1 or settings["hw"] == "a"):
+            copy(settings, kpis)
+
+    said = (
+        "The 3 runs at the point of 'run 7' have the values of those at the point of 'run 12', all alike to the last "
+        "digit: is one a copy of the other?"
+    )
+    assert [one.sentence for one in found(change)] == ([said] if is_asked else [])
+
+
 def of_versions(old: Sequence[float], new: Sequence[float]) -> list[str]:
     """What is said of the rates of two versions over the same sweep."""
     rates = [("1.1", *one) for one in enumerate(old)] + [("1.2", *one) for one in enumerate(new)]

@@ -60,7 +60,7 @@ def of_images(*images: str, repeats: int = 3) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("image", ["onnx-in8", "onnx-itn8", "onnx_int8", "onnnx-int8"])
+@pytest.mark.parametrize("image", ["onnx-in8", "onnx-itn8", "onnx.int8", "onnnx-int8"])
 def test_a_value_of_just_the_run_that_a_point_lacks_is_misspelt(
     image: str, found: Callable[[Runs], list[Finding]]
 ) -> None:
@@ -171,6 +171,13 @@ def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[
     assert finding.runs == ["run 6"]
     assert found([*[{"mode": "r"}] * 6, *[{"mode": "R"}] * 6]) == []
     assert [one.kind for one in found([*[{"mode": "bf16"}] * 6, *[{"mode": "BF16"}] * 6])] == ["alike-values"]
+
+
+def test_words_that_differ_in_what_joins_their_parts_are_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*[{"engine": "onnx-int8"}] * 6, *[{"engine": "torch"}] * 6, *[{"engine": "onnx_int8"}] * 2])
+    assert finding.sentence.startswith("'engine' is 'onnx_int8' in 2, 'onnx-int8' in 6 runs: these are different")
+    for honest in (("2026-01", "2026_01"), ("1-2", "1_2"), ("onnx-int8", "onnxint8"), ("a-b", "a-c")):
+        assert "alike-values" not in [one.kind for one in found([{"engine": value} for value in honest * 6])]
 
 
 def test_of_three_texts_that_look_alike_the_commonest_is_meant(found: Callable[[Runs], list[Finding]]) -> None:

@@ -206,14 +206,17 @@ def test_latencies_that_contradict_the_throughput_are_said(tmp_path):
     for vus, (mean, p95, _) in cases.items():
         write(tmp_path, vus=vus, avg_latency_ms=mean, p95_latency_ms=p95, **measured)
     write(tmp_path, vus=16, avg_latency_ms=50_000.0, p95_latency_ms=60_000.0, **measured)
-    *doubted, impossible = sorted(parse(tmp_path), key=lambda entry: entry.settings["vus"])
+    write(tmp_path, vus=1, avg_latency_ms=32.0, p95_latency_ms=60.0, **measured)
+    much, *doubted, impossible = sorted(parse(tmp_path), key=lambda entry: entry.settings["vus"])
     for entry in doubted:
         said = cases[entry.settings["vus"]][2]
         assert list(entry.warnings) == ([] if said is None else [said])
         assert entry.implausible == ()
+    wrong = "a count, a time or a unit is wrong"
+    assert much.implausible == (f"1.6 {how} 1: 50 answers a second that take 32 ms each: {wrong}",)
     assert impossible.implausible == (
         "the p95 latency (60,000 ms) is longer than the run",
-        f"2,500 {how} 16: 50 answers a second that take 50,000 ms each: a unit is wrong",
+        f"2,500 {how} 16: 50 answers a second that take 50,000 ms each: {wrong}",
     )
 
 

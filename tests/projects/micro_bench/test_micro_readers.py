@@ -336,6 +336,18 @@ def test_aggregates_that_the_name_alone_tells_are_no_benchmarks(tmp_path: Path) 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("package", "is_noted"), [("example.org/a", True), ("example.org/b", False)])
+def test_outputs_of_go_that_were_appended_to_one_file_are_noted(tmp_path: Path, package: str, is_noted: bool) -> None:
+    one = f"{GO}PASS\nok  example.org/a 1s\n"  # those of several packages, each once, are one output
+    matrix = parse(written(tmp_path, "go.txt", one + one.replace("example.org/a", package)))
+    assert len(matrix) == 2
+    assert (
+        matrix.notes
+        == ["go.txt: has several outputs of one package, which count as one campaign: keep those of two builds apart"]
+        * is_noted
+    )
+
+
 def test_a_line_of_go_that_a_print_tears_is_one_and_metrics_take_no_kpis_name(tmp_path: Path) -> None:
     lines = [
         "goos: linux", "BenchmarkA-8 \t1000\t1000 ns/op\t12 time\t7 rate\t5 items/op",
@@ -439,4 +451,4 @@ def test_a_pattern_that_a_file_overrules_is_said_once_a_file(tmp_path: Path) -> 
     assert {run.settings["benchmark"] for run in runs.study.runs} == {"A", "B"}
     (note,) = [each for each in runs.study.read.notes if "--settings-from" in each]
     assert note.endswith(": 'benchmark' is what the file says, and not what --settings-from does")
-    assert note.count("bench.txt#") == 2
+    assert note.startswith("1.0/bench.txt, 1.1/bench.txt: ")

@@ -41,6 +41,10 @@ def test_a_table_without_epochs_is_empty_and_no_error():
             [{"epoch_index": 3, "time": 2000.0, "start_time": 2.0, "end_time": 4.0}],
             "epoch 3 is 2,000 s long by its 'time', and 2 s from its start to its end",
         ),
+        (
+            [{"epoch_index": 3, "time": 2000.0, "start_time": START * 1000, "end_time": START * 1000 + 2000.0}],
+            "epoch 3 ends after the year 2200: its times want to be seconds since 1970",
+        ),
     ],
 )
 def test_what_is_no_table_of_timings_is_refused_in_a_sentence(rows, said):
@@ -81,6 +85,24 @@ def test_epochs_that_a_restart_appended_count_once_and_are_said():
     assert doubts_of(found) == ["2 rows of epochs that come again later, as after a restart, are left out"]
     thrice = parse_timings(feather_bytes([*first, *[{**first[0], "start_time": START + 0.1 * at} for at in (1, 2)]]))
     assert thrice[0].earlier == 2
+
+
+@pytest.mark.parametrize(
+    ("durations", "is_said"),
+    [
+        ([10.0, 10.0, 10.0, 0.2], True),
+        ([30.0, 10.0, 10.0, 10.0], False),  # what is read first is in memory later
+        ([60.0, 1.0, 1.0, 1.0], False),
+        ([10.0, 0.2], False),
+        ([10.0, 10.0, 10.0, 5.0], False),
+    ],
+)
+def test_a_last_epoch_that_is_far_shorter_than_those_before_it_is_a_doubt(durations, is_said):
+    said = (
+        "the last epoch took 0.2 s, and those before it 10 s: was it cut short, as by a number of steps? "
+        "It counts like the others"
+    )
+    assert doubts_of(parse_timings(feather_bytes(epochs(durations)))) == ([said] if is_said else [])
 
 
 def test_a_time_that_is_not_from_start_to_end_is_a_doubt():

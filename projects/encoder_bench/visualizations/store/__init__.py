@@ -158,6 +158,8 @@ CUT_SHORT = 0.8
 """Share of the planned duration below which the load was cut short."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
+MOST_IN_FLIGHT = 1.5
+"""Requests in flight for each virtual user, which has one at most, above which they can't be: times are rounded."""
 _SHARES = (
     "cpu_util",
     "gpu_util",
@@ -244,7 +246,8 @@ def implausible(lts_payload: models.Payload) -> list[str]:
     others = getattr(lts_payload, "other_latencies", {})
     run = results.duration_s * 1000 if results.duration_s else None
     sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
-    sentences += [f"{each}: a unit is wrong" for each in _in_flight(lts_payload, most=plausible.OF_UNITS)]
+    wrong = "a count, a time or a unit is wrong"
+    sentences += [f"{each}: {wrong}" for each in _in_flight(lts_payload, most=MOST_IN_FLIGHT)]
     return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
 
 

@@ -11,13 +11,12 @@ from matrix_benchmarking.store import ArtifactPath, Part
 
 from . import FIELDS, scalar
 
-_LINE = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)")
+_LINE, _PASSED = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)"), re.compile(r"PASS|ok\s.*")
 _TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
 _IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
 _CONFIGURATION, _PROCS = re.compile(r"(goos|goarch|pkg|cpu): (.+)"), re.compile(r"(.+)-([1-9]\d{0,2})")
-_PASSED, _FAILED = re.compile(r"PASS|ok\s.*"), re.compile(r"--- FAIL: \S+|^FAIL\b.*")
 _RESULTS = {"ns/op": "time", "MB/s": "bandwidth", "B/op": "allocated", "allocs/op": "allocations"}
-_FACTORS = {"ns/op": 1e-9, "MB/s": 1e6}
+_FACTORS, _FAILED = {"ns/op": 1e-9, "MB/s": 1e6}, re.compile(r"--- FAIL: \S+|^FAIL\b.*")
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -35,6 +34,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         torn = named[0] if (named := _TORN.match(line)) else torn
         if said := _CONFIGURATION.fullmatch(line):
             configuration[said[1]], is_open = said[2], True  # lines alone, as people pick them out, have no end either
+            counts[line] = counts.get(line, -1) + 1
         elif (failure := _FAILED.search(line)) or _PASSED.fullmatch(line):
             is_open, failed = False, failed or (failure[0] if failure else "")
         elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
@@ -42,6 +42,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             repeat = counts[name] = counts.get(name, -1) + 1
             settings = {"tool": "go", **_named(match[1], names, configuration), "repeat": repeat}
             yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
+    if any(count for said, count in counts.items() if said.startswith("pkg: ")):
+        file.note("has several outputs of one package, which count as one campaign: keep those of two builds apart")
     if failed or is_open:
         what = f"says {' '.join(failed.split())}: what failed has no result"
         raise ArtifactError(file, what if failed else "is cut off: neither PASS nor FAIL ends it")
@@ -63,14 +65,11 @@ def _lines(file: ArtifactPath) -> Iterable[str]:
 
 def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:
     """``Sort/size=100-2`` as settings; at the end is GOMAXPROCS, where what is before it is one of the *names*."""
-    match, procs = _PROCS.fullmatch(name), "1"
-    if match is not None and match[1] in names:
-        name, procs = match.groups()
+    name, procs = match.groups() if (match := _PROCS.fullmatch(name)) and match[1] in names else (name, "1")
     steps = [step.partition("=") for step in name.split("/")]
     settings: dict[str, Scalar] = {"benchmark": name, "procs": int(procs)}
     settings |= {to: configuration[of] for of, to in (("pkg", "package"), ("cpu", "machine")) if of in configuration}
-    settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}
-    return settings
+    return settings | {f"parameter_{to}" if to in settings else to: scalar(value) for to, sign, value in steps if sign}
 
 
 def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, object]:

@@ -17,6 +17,7 @@ import collections
 import datetime as dt
 import itertools
 import math
+import statistics
 import types
 from collections.abc import Sequence
 
@@ -29,6 +30,7 @@ REQUIRED = ("epoch_index", "time", "start_time", "end_time")
 PARTS = ("read_s", "decode_s", "compute_s", "wait_s", "read_bytes")
 """Columns that a loop may add: parts of the epoch in seconds, and the bytes that it read from storage."""
 MOST_EPOCHS = 1_000_000
+LATEST_S = 7_258_118_400.0  # the year 2200; milliseconds since 1970 would be the year 50,000
 Epoch = types.SimpleNamespace
 
 
@@ -57,6 +59,8 @@ def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
         if epoch.duration_s <= 0 or epoch.end < epoch.start:
             raise ValueError(f"epoch {epoch.index} has no duration, or ends before it starts")
         span = epoch.end - epoch.start
+        if epoch.end > LATEST_S:
+            raise ValueError(f"epoch {epoch.index} ends after the year 2200: its times want to be seconds since 1970")
         if span and not 1 / plausible.OF_UNITS < epoch.duration_s / span < plausible.OF_UNITS:
             raise ValueError(f"epoch {epoch.index} is {contradiction(epoch)}")
     for (index, _), count in collections.Counter((epoch.index, epoch.start) for epoch in epochs).most_common(1):
@@ -73,6 +77,10 @@ SAME_DURATION = 0.01
 """Up to this share a duration is that from the start of its epoch to its end: of real runs they differ by 0.000005."""
 
 
+SHORT, FEWEST_BEFORE = 5, 3
+"""A last epoch may have been cut short if those before it, of so many, took so many times as long."""
+
+
 def contradiction(epoch: Epoch) -> str:
     return (
         f"{epoch.duration_s:,.6g} s long by its 'time', and {epoch.end - epoch.start:,.6g} s from its start to its end"
@@ -80,13 +88,17 @@ def contradiction(epoch: Epoch) -> str:
 
 
 def doubts_of(epochs: Sequence[Epoch]) -> list[str]:
-    """Sentences on epochs that were repeated, or whose duration isn't that from their start to their end."""
+    """Sentences on epochs that were repeated or cut short, or don't last from their start to their end."""
     sentences = []
     repeated = [epoch for epoch in epochs if epoch.earlier]
     if repeated:
         count = sum(epoch.earlier for epoch in repeated)
         what = f"{count} {'row' if count == 1 else 'rows'} of epochs that come again later"
         sentences.append(f"{what}, as after a restart, {'is' if count == 1 else 'are'} left out")
+    *before, last = [one.duration_s for one in epochs] or [0.0]
+    if len(before) >= FEWEST_BEFORE and SHORT * last < (usual := statistics.median(before)):
+        lasted = f"the last epoch took {last:,.4g} s, and those before it {usual:,.4g} s"
+        sentences.append(f"{lasted}: was it cut short, as by a number of steps? It counts like the others")
     wrong = [one for one in epochs if abs(one.duration_s - (one.end - one.start)) > SAME_DURATION * one.duration_s]
     if wrong:
         sentences.append(
