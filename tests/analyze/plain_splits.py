@@ -26,6 +26,7 @@ class Level:
     products: float
     tail_up: float
     tail_down: float
+    skew: float
     outliers: int
 
     @property
@@ -54,8 +55,9 @@ def level_of(points: Floats) -> Level:
         float(ordered[1]),
         float(ordered[-2]),
         float((off[1:] * off[:-1]).sum()),
-        max((ordered[-2] - level) / usual, 1.0, 1.0 + 0.4 * (skew - 0.3)),
-        max((level - ordered[1]) / usual, 1.0, 1.0 - 0.4 * (skew + 0.3)),
+        max((ordered[-2] - level) / usual, 1.0),
+        max((level - ordered[1]) / usual, 1.0),
+        skew,
         int((np.abs(points - level) > 4.0 * np.sqrt(squares / (count - 1))).sum()),
         count,
     )
@@ -90,6 +92,7 @@ def split_of(series: TimeSeries, begin: int, last: int, lag: int, count: int) ->
     old, points = level_of(series.points[begin : begin + count]), series.points[first:stop]
     new = held(points, old.level, old.spread)
     is_up = new.mean() > old.level
+    tail, skew = (old.tail_up, old.skew) if is_up else (old.tail_down, -old.skew)
     off = (points - old.level) * (1 if is_up else -1)
     far = off > 4.0 * old.spread
     return Split(
@@ -99,7 +102,7 @@ def split_of(series: TimeSeries, begin: int, last: int, lag: int, count: int) ->
         squares_before=old.squares,
         squares_after=((new - new.mean()) ** 2).sum(),
         products=old.products + ((new - new.mean())[1:] * (new - new.mean())[:-1]).sum(),
-        tail=1.0 + ((old.tail_up if is_up else old.tail_down) - 1.0) * min(2.0 / lag, 1.0),
+        tail=max(1.0 + (tail - 1.0) * min(2.0 / lag, 1.0), min(tail, 1.25), 1.0 + 0.4 * (skew - 0.3)),
         outliers=float(old.outliers),
         far=series.blocks[first:stop][far].sum(),
         others=max(off[~far].sum(), 0.0) / old.spread / np.sqrt(max((~far).sum(), 1)),

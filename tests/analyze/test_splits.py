@@ -18,7 +18,7 @@ from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepar
 from matrix_benchmarking.analyze.detect.splits import LAGS, Plateau, _sums, candidates, every_lag, weigh
 
 LEVEL_FIELDS = ("level", "squares", "low", "high", "second_low", "second_high")
-NOISE_FIELDS = ("products", "tail_up", "tail_down", "outliers")
+NOISE_FIELDS = ("products", "tail_up", "tail_down", "skew", "outliers")
 
 
 def of(name: str) -> TimeSeries:
@@ -62,7 +62,7 @@ def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
         assert levels.squares.tolist() == pytest.approx([2 * off**2, 12 * off**2], rel=1e-9, abs=0.0)
         assert (levels.low.tolist(), levels.high.tolist()) == ([value] * 2, [value] * 2)
         found = noise(points[None], levels, np.array([1]))
-        assert [float(getattr(found, name)[0]) for name in NOISE_FIELDS] == [0.0, 1.0, 1.0, 0.0]
+        assert [float(getattr(found, name)[0]) for name in NOISE_FIELDS] == [0.0, 1.0, 1.0, 0.0, 0.0]
         assert spread(points) == (value, pytest.approx(12 * off**2, rel=1e-9, abs=0.0), 0.0)
 
 

@@ -69,9 +69,7 @@ class Split:
     squares_before: Floats  # sums of squared deviations from each level
     squares_after: Floats
     products: Floats  # sum of the products of successive deviations, both sides together
-    # By how much the old level's outliers towards the shift exceed those of normal noise, at least 1; where more points
-    # are on the new one, less by their number.
-    tail: Floats
+    tail: Floats  # by how much the old level's outliers and skew towards the shift exceed normal noise's; at least 1
     outliers: Floats  # points of the old level that lie far off
     far: Floats  # blocks of the new level that lie far off the old one, in the direction of the shift
     others: Floats  # how far the other points of the new level lie off together, in standard errors of their mean

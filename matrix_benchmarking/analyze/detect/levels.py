@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from .. import special
-from .evidence import Floats, Integers, behind
+from .evidence import Flags, Floats, Integers, behind
 
 LEAST = 8
 _EVERY_UP_TO = 64
@@ -22,6 +22,7 @@ LONGEST = 5_000
 ROUNDING = 1e-12
 _PER_SKEW = 0.4
 _SKEW_ROOM = 0.3
+_TAIL_POINTS, _SHAPE = 2.0, 1.25
 _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
 
 
@@ -49,7 +50,19 @@ class Noise:
     products: Floats  # sum of products of successive deviations
     tail_up: Floats  # by how much the second-largest deviation exceeds that of normal noise; at least 1
     tail_down: Floats
+    skew: Floats  # of the points, outliers held back
     outliers: Floats  # number of points more than four standard deviations off
+
+    def tail(self, which: Integers, is_up: Flags, after: Floats) -> Floats:
+        """By how much outliers and skew of the levels *which* exceed normal noise's, up or down, at least 1.
+
+        Of a mean of several points *after* what single ones were off says less, by their number, unless it is so little
+        that it is the shape of the noise.
+        """
+        far = np.where(is_up, self.tail_up[which], self.tail_down[which])
+        skew = np.where(is_up, self.skew[which], -self.skew[which])
+        of_single = np.maximum(1.0 + (far - 1.0) * np.minimum(_TAIL_POINTS / after, 1.0), np.minimum(far, _SHAPE))
+        return np.asarray(np.maximum(of_single, 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)))
 
 
 def counts_up_to(count: int, least: int = LEAST) -> Integers:
@@ -166,8 +179,9 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     off = (np.abs(powers, out=powers) > FAR_OFF * spread[:, None]) & inside
     return Noise(
         products,
-        np.maximum(np.maximum((levels.second_high[which] - level) / far, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),
-        np.maximum(np.maximum((level - levels.second_low[which]) / far, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
+        np.maximum((levels.second_high[which] - level) / far, 1.0),
+        np.maximum((level - levels.second_low[which]) / far, 1.0),
+        skew,
         np.count_nonzero(off, axis=1).astype(float),
     )
 

@@ -26,7 +26,6 @@ _LENT_DEGREES = 4.0
 _FEW_PLACES = 500
 _NOISES_AT_ONCE = 500
 _MANY_SPLITS = 500
-TAIL_POINTS = 2.0  # of the mean of more points the old level's single outliers say less, by their number
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
@@ -167,8 +166,7 @@ def _split(of: Plateau, last: Integers, lag: Integers, *, at_best: bool) -> Spli
         starts = range(0, len(rows), _NOISES_AT_ONCE)
         known = behind([noise(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts])
         products, outliers = known.products[which] + products, known.outliers[which]
-        tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
-        tail = 1.0 + (tail - 1.0) * np.minimum(TAIL_POINTS / after, 1.0)
+        tail = known.tail(which, new > old, after)
     return Split(
         before=before,
         after=after,
