@@ -59,7 +59,7 @@ def test_levels_with_a_factor_of_two_between_them_are_as_clear_as_their_logarith
     sign: float, step: float
 ) -> None:
     raised = 0
-    for seed in range(24):
+    for seed in range(40):
         values = skewed(seed, sign, 0.3, step)
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
