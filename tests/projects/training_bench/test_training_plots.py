@@ -74,16 +74,17 @@ def test_the_published_speed_ups_come_out(published, workload):
     assert round(ratios["ring-buffer", "unlimited"].ratio, 2) == 2.41
     assert round(ratios["ring-buffer", 1000].ratio, 2) == 3.56
     for one in found:
-        # Which were measured in one round is not known.
+        # Which were measured in one round is not known: what is more than a mood of the machine is suspected.
         assert one.interval is None
-        assert one.outcome is Outcome.CANT_TELL
+        is_more = not 1 / 1.45 < one.ratio < 1.45
+        assert one.outcome is (Outcome.SUSPECTED if is_more else Outcome.CANT_TELL)
         assert len(one.runs) == 3
     assert [one.settings["io_speed"] for one in found] == [1000] * 4 + ["unlimited"] * 4
 
 
 def test_the_reference_is_the_plain_or_original_strategy_unless_another_is_chosen(published, workload):
     _, text = plot(published, workload, "Speed-up against a reference")
-    assert "1000 MB/s: ring-buffer is 3.56 times as fast as original (can't be told)." in sentences(text)
+    assert "1000 MB/s: ring-buffer is 3.56 times as fast as original (suspected: better)." in sentences(text)
     in_rounds = [dataclasses.replace(one, campaign="a night", round=one.repeat + 1) for one in published]
     _, text = plot(Matrix(in_rounds), workload, "Speed-up against a reference", reference="ring-buffer")
     assert "worse than it: gpu-aug, fp16, blosc, original" in sentences(text)

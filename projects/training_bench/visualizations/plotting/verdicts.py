@@ -253,7 +253,7 @@ def _ratio(strategy: Scalar, verdict: SeriesVerdict) -> Ratio:
     slower = verdict.effect
     assert slower is not None  # durations are positive
     new = verdict.points[1]
-    is_told = verdict.outcome is not Outcome.CANT_TELL
+    is_told = verdict.p_value is not None
     ends = (slower.value, slower.high, slower.low)
     return Ratio(
         strategy=strategy,
