@@ -80,15 +80,17 @@ def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) ->
     errors = np.sqrt(found.variances)
     alone = values + special.stdtrit(found.degrees, CONFIDENCE) * errors
     order = np.argsort(alone, kind="stable")
-    asked = np.flatnonzero(order < (len(order) if first is None else first))
-    before = asked[:, None] - np.arange(min(MOST_ADDED, len(order) - 1), -1, -1)
+    wanted, steps = np.flatnonzero(order < (len(order) if first is None else first)), min(MOST_ADDED, len(order) - 1)
+    asked = np.unique(np.maximum(wanted[:, None] - np.arange(steps + 1), 0))
+    before = asked[:, None] - np.arange(steps, -1, -1)
     taking = order[np.maximum(before, 0)]
     shares = np.where(before < 0, 0.0, np.where(errors[taking] > 0, 1.0, 0.0))  # what has no error is no risk
     shares[:, -1] *= 0.5 + _by_chance(values, found.variances, order, asked)
-    ends = np.empty(len(asked))
-    ends[order[asked]] = _where_risks_fit(
-        alone[order[asked]], shares, values[taking], errors[taking], found.degrees[taking]
-    )
+    limits = np.full(len(order), -np.inf)
+    limits[asked] = _where_risks_fit(alone[order[asked]], shares, values[taking], errors[taking], found.degrees[taking])
+    # What is known worse may count for more here: none keeps a tighter limit than one that keeps it more easily.
+    ends = np.empty(len(wanted))
+    ends[order[wanted]] = limits[np.maximum(wanted[:, None] - np.arange(steps + 1), 0)].max(axis=1)
     ends = ends if lower_better else -ends
     return np.asarray(np.exp(np.minimum(ends, 700.0)) if found.scale is Scale.RATIO else ends, dtype=np.float64)
 

@@ -58,8 +58,10 @@ class CommandDriver(LoadDriver):
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return False  # nothing says how it was measured
         now = [anonymous(word) for word in command_of(_command(plan.load), plan.context(point))]
-        pattern = re.sub(rf"\\{{({'|'.join(cls.later)})\\}}", ".*", re.escape(_without_paths(now)))
-        return re.fullmatch(pattern, _without_paths(said), re.DOTALL) is None
+        if not isinstance(said, list) or len(said) != len(now):
+            return isinstance(said, list)
+        known = [(word, str(then)) for word, then in zip(now, said, strict=True) if not named_in(word) & {*cls.later}]
+        return any(_without_path(word) != _without_path(then) for word, then in known)
 
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
@@ -147,9 +149,9 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
     return filled
 
 
-def _without_paths(words: Sequence[object]) -> str:
-    """The *words*, of paths only the last names: one place has another path on another day."""
-    return "\n".join(re.sub(r"[^\s'\"=]*/", "", str(word)) for word in words)
+def _without_path(word: str) -> str:
+    """A *word*, of paths only the last names: one place has another path on another day."""
+    return re.sub(r"[^\s'\"=]*/", "", word)
 
 
 def _command(load: Section) -> Command:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ..store import ArtifactPath
 
 _BETTER = ("higher", "lower", "neither")
-_RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r".+/(s|sec|second|min|h)"}
+_RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|drop|retr).+/(s|sec|second|min|h)"}
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""

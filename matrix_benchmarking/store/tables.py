@@ -26,10 +26,9 @@ _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maxi
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
 _DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
 _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
-_SUMMARIES = frozenset((
-    *_GRAND, *_DEVIATIONS, *_EXTREMES, "total", "totals", "subtotal", "sum", "average", "avg", "mean", "median",
-    "overall", "σ", "summe", "gesamt", "mittelwert",
-))  # fmt: skip
+_MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
+_SUMS = ("total", "totals", "subtotal", "sum", "summe")
+_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "σ", "gesamt"))
 _REMARK = "# "
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
@@ -251,7 +250,10 @@ def _numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[t
         cell = next((name for name in labels if _summary(row.get(name))), first)
         word = _summary(row.get(cell))
         agrees = word != "" and word not in known and _agrees(word, row, spans)
-        is_alone = any(above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings))
+        others = [name for name in settings if name != cell and (row.get(name) or "").strip()]
+        is_alone = not others and any(
+            above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings)
+        )
         is_remark = word == _REMARK and count > len(held)
         if _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
             yield table.line_num, said.format(row[cell].strip())
@@ -273,7 +275,8 @@ def _summary(cell: str | None) -> str:
     """The word of a *cell* by which its row sums up others, or is a remark; empty for any other."""
     text = (cell or "").strip()
     word = text.partition(" (")[0].strip(" :").replace(".", "").lower()
-    return _REMARK if text.startswith(_REMARK) else word if word in _SUMMARIES else ""
+    is_remark = text.startswith(_REMARK) and not text.removeprefix(_REMARK).strip().isdigit()  # `# 1` is a name
+    return _REMARK if is_remark else word if word in _SUMMARIES else ""
 
 
 def _is_of_group(cell: str | None, above: str | None) -> bool:
@@ -286,7 +289,9 @@ def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, 
     numbers = [(number, *spans[name]) for name in spans if (number := _number(row.get(name))) is not None]
     if extreme := _EXTREMES.get(word):
         return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
-    return word != "median" or all(low <= number <= high for number, low, high in numbers)
+    if word in _MIDDLES:
+        return all(low <= number <= high for number, low, high in numbers)
+    return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
 
 
 def _widen(spans: dict[str, tuple[float, float]], row: Mapping[str, str], names: Sequence[str]) -> None:

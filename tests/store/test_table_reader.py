@@ -104,13 +104,20 @@ def test_a_row_that_sums_up_those_above_it_is_no_run(tmp_path: Path, last: str) 
 @pytest.mark.parametrize("summed", ["onnx Total,1", "onnx minimum,8", "Average,"])
 def test_rows_that_sum_up_groups_are_no_runs_wherever_they_are(tmp_path: Path, summed: str) -> None:
     of_torch = summed.replace("onnx", "torch")
-    rows = f"onnx,1,10\nonnx,1,20\n{summed},30\ntorch,1,10\ntorch,1,30\n{of_torch},40\nGrand Maximum,1,40\n"
+    rows = f"onnx,1,10\nonnx,1,20\n{summed},15\ntorch,1,10\ntorch,1,30\n{of_torch},20\nGrand Maximum,1,40\n"
     matrix = parse(tmp_path, f"image,batch,rate\n{rows}")
     assert [entry.settings["image"] for entry in matrix] == ["onnx", "onnx", "torch", "torch"]
     (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
     assert f"row 4 says '{summed.partition(',')[0]}' and is taken for no run" in problem
     assert "2 more can't be read" in problem
     assert len(parse(tmp_path, "image,batch,rate\nonnx,1,30\nonnx Total,1,20\nx Total,2,20\n").entries) == 2
+
+
+def test_functions_that_are_called_like_summaries_are_runs(tmp_path: Path) -> None:
+    pooling = "m1,conv,3,10\nm1,attention,8,11\nm1,mean,,4\nm1,max,,4.2\nm2,conv,3,12\nm2,mean,,3\n"
+    named = ["model", "pooling", "window"]
+    assert len(parse(tmp_path, f"model,pooling,window,rate\n{pooling}", settings=named).entries) == 6
+    assert len(parse(tmp_path, "image,batch,rate\nbase,1,10\n# 1,1,9\n# 2,1,8\n").entries) == 3
 
 
 @pytest.mark.parametrize("word", ["NaN", "n/a", "NA", "-", "null", ""])

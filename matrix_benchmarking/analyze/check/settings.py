@@ -225,8 +225,9 @@ def _looks(value: object) -> object:
 
 
 def _folded(text: str) -> str:
-    """*text* without case, and with one sign for those that join the parts of a word, as in ``ONNX_int8``."""
-    return re.sub("[_ ]", "-", text.casefold()) if text[:1].isalpha() else text.casefold()
+    """*text* without case, and with one sign for the one that joins the parts of a word, as in ``ONNX_int8``."""
+    joins = len({*"_ -"} & {*text})
+    return re.sub("[_ ]", "-", text.casefold()) if text[:1].isalpha() and joins == 1 else text.casefold()
 
 
 def _version(text: str) -> str:

@@ -27,7 +27,7 @@ FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
 FEWEST_POINTS = 5
 """A few of so many points are of another unit if :data:`OF_A_UNIT` lies between them and the next."""
-OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 500
+OF_A_MINUTE, MOST_OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 72, 500
 """Of the headline a few are from nearly 60 times on, if the others are no further than :data:`FAR_OFF` times apart; any
 part of them if nearly 1,000 times lie between. Other KPIs jump so where load is high."""
 FEWEST = 3  # runs of which one can be far from the others
@@ -186,17 +186,19 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
 def _all_as_often(points: Points, columns: Sequence[Sequence[float | None]]) -> list[int]:
     """All runs, where each has its values as often as any other, but for a few ties: a table was pasted twice."""
     often, several, is_fraction = 0, 0, False
-    counts = list[int]()
+    counts, most = list[int](), 0  # a coarse clock has two values at a point, and each of them now and then as often
     for places in points:
         alike = collections.Counter(tuple([column[place] for column in columns]) for place in places)
         often = math.gcd(often, *alike.values())
         if often == 1:
             return []  # as most do at their first point
         several += len(alike) > 1
-        counts += alike.values() if len(alike) > 1 else ()
+        most += len(alike) > 2
+        counts += alike.values()
         is_fraction = is_fraction or any(value and not float(value).is_integer() for one in alike for value in one)
     tied = sum(count > often for count in counts)
-    is_pasted = is_fraction and several >= FEWEST_PASTED and tied <= MOST_TIED * len(counts)
+    is_tied = tied and not (most >= FEWEST_PASTED and tied <= MOST_TIED * len(counts))
+    is_pasted = is_fraction and several >= FEWEST_PASTED and not is_tied
     return [place for places in points for place in places] if is_pasted else []
 
 
@@ -266,7 +268,7 @@ def _of_another_unit(
         odd, others = sorted((low, high), key=len)
         is_odd_one = len(known) >= FEWEST_POINTS and are_few(len(odd), len(known))
         is_level = is_headline and others[-1][0] <= FAR_OFF * others[0][0]
-        of_few = OF_A_MINUTE if is_level else OF_A_UNIT
+        of_few = OF_A_MINUTE if is_level and steps[place] <= MOST_OF_A_MINUTE else OF_A_UNIT
         if steps[place] < (of_few if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"

@@ -18,7 +18,7 @@ from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watched, p_values
 from ..detect.changes import goes_on, level
-from ..detect.evidence import Floats
+from ..detect.evidence import Flags, Floats
 from ..detect.series import Blocks, held, median, power_of_two, scale_of
 from ..select.series import Series
 from .model import amount
@@ -33,12 +33,12 @@ FEWEST_OLD = 5
 FEWEST_BEFORE = 3  # points of the level that was left, as the detector needs them
 FURTHEST = 2_000  # points of the old level, and after a change was seen: a later end the detector sees itself
 _MAD = 1.4826
-LIKELIER = 3.0  # the logarithm of how much likelier points have to be on the one level than on the other
+LIKELIER = 2.5  # the logarithm of how much likelier points have to be on the one level than on the other
 # Stays of three points and more that are so much likelier together let all count where each is by so little; one adds
 # so much at most, so that a long one doesn't make a level of a single point.
 TOGETHER, LIKELIER_EACH, MOST_OF_ONE, FEWEST_TOGETHER = 12.0, 1.5, 6.0, 3
 OFTEN = 60.0  # points; of more, chance makes so many more stays, and each has to be so many times as likely
-_LEAST_NOISE = 1e-3
+_LEAST_NOISE, _MOST_ALIKE = 1e-3, 0.9
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
 
@@ -274,7 +274,11 @@ def returns(points: Floats, old: float, new: float) -> int:
     gap = new - old
     if len(points) < 2 * FEWEST_OLD or gap == 0.0:
         return 0
-    noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
+    about = _about(points, np.abs(points - old) < np.abs(points - new))
+    noise = _MAD * max(float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0), float(np.median(np.abs(about))))
+    squares = float(about @ about)
+    alike = min(max(float(about[1:] @ about[:-1]) / squares, 0.0), _MOST_ALIKE) if squares else 0.0
+    noise *= math.sqrt((1.0 + alike) / (1.0 - alike))  # neighbours that are alike say less together
     nearer = (points - (old + new) / 2.0) * gap
     far = np.abs(points - (old + new) / 2.0) > _BEYOND * abs(gap)
     beside = np.pad(far, 1)
@@ -290,6 +294,14 @@ def returns(points: Floats, old: float, new: float) -> int:
         return 0
     there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
     return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
+
+
+def _about(points: Floats, is_old: Flags) -> Floats:
+    """How far each of *points* lies from the middle of those on its level."""
+    about = points.copy()
+    for some in (is_old, ~is_old):
+        about[some] -= np.median(points[some]) if some.any() else 0.0
+    return about
 
 
 def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:

@@ -165,9 +165,10 @@ class Judged:
 
     def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None, rate: float) -> Outcome:
         """The verdict, by what a change has to reach and by the false discovery rate that it is among."""
-        if self.told is None:
-            return Outcome.SUSPECTED if self.is_beyond_moods else Outcome.CANT_TELL
         old, new = self.levels
+        if self.told is None:
+            is_far = self.is_beyond_moods and abs(new - old) >= amount(minimum, old)
+            return Outcome.SUSPECTED if is_far else Outcome.CANT_TELL
         if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
             return Outcome.NO_CHANGE
         if not self.evidence.is_confirmed or q_value is None or q_value > rate:

@@ -460,8 +460,11 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     pasted = [{"size": size, "cost": cost} for size, cost in ((1, 1.5), (1, 1.7), (2, 2.5), (2, 2.25))]
     assert found(*pasted * 2) == [[f"run {place}" for place in (0, 1, 4, 5, 2, 3, 6, 7)]]
     assert found(*pasted * 2, {"size": 2, "cost": 2.75}) == found(*pasted[:2] * 2) == []
-    tie = [*pasted, {"size": 2, "cost": 2.5}, *({"size": 3, "cost": cost} for cost in (3.5, 3.75))]
-    assert [len(runs) for runs in found(*tie * 2)] == [14]
+    costs = {1: (1.5, 1.7, 1.9), 2: (2.5, 2.25, 2.5, 2.75), 3: (3.5, 3.75, 3.8)}
+    tie = [{"size": size, "cost": cost} for size, of in costs.items() for cost in of]
+    assert [len(runs) for runs in found(*tie * 2)] == [20]
+    two = [{"size": size, "cost": cost} for size in range(3) for cost in (0.5, 0.5, 1.0, 1.0)]
+    assert found(*two, *[{"size": 3, "cost": 0.5}] * 4) == []  # as a clock of half a second has it
     # A coarse clock has many ties, and as often as others are they by chance.
     coarse = [{"size": size, "cost": cost} for size in (1, 2) for cost in (1.5, 1.5, 1.5, 1.5, 1.6, 1.6)]
     assert found(*tie) == found(*coarse) == []

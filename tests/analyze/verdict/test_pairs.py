@@ -209,6 +209,8 @@ def test_one_after_the_other_is_suspected_only_beyond_what_moods_are(times: floa
     more = "6 suspected to be worse: it is more than a machine's mood usually is, and measuring both in turn, "
     assert (f"{more}in one benchmark file, would tell." in said) is (outcome == "suspected")
     junit(apart), brief_table(apart.verdicts, "", lambda entry, text: text)
+    none = compare(build("before", IMAGES, campaign="first"), after, effects={"cost": MinimumEffect(absolute=1e3)})
+    assert set(outcomes(none).values()) == {"can't be told"}
 
 
 def test_what_was_measured_one_after_the_other_can_not_be_told() -> None:
