@@ -37,7 +37,7 @@ LIKELIER = 2.5  # the logarithm of how much likelier points have to be on the on
 # Stays of three points and more that are so much likelier together let all count where each is by so little; one adds
 # so much at most, so that a long one doesn't make a level of a single point.
 TOGETHER, LIKELIER_EACH, MOST_OF_ONE, FEWEST_TOGETHER = 12.0, 1.5, 6.0, 3
-OFTEN = 60.0  # points; of more, chance makes so many more stays, and each has to be so many times as likely
+OFTEN, GROWTH = 60.0, 2.0  # points; of more, chance makes more stays, and each has to be likelier by this power
 _LEAST_NOISE, _MOST_ALIKE = 1e-3, 0.9
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
@@ -285,7 +285,7 @@ def returns(points: Floats, old: float, new: float) -> int:
     disturbed = far & ~beside[:-2] & ~beside[2:]
     nearer[disturbed] = 0.0  # it is on neither
     likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
-    more = max(0.0, math.log(len(points) / OFTEN))
+    more = GROWTH * max(0.0, math.log(len(points) / OFTEN))
     stays = _stays(likelier, LIKELIER_EACH + more)
     sums = [math.fsum(likelier[start:stop]) for start, stop in stays if stop - start >= FEWEST_TOGETHER]
     if math.fsum(min(each, MOST_OF_ONE) for each in sums) < TOGETHER:

@@ -186,8 +186,8 @@ def test_a_stay_is_told_by_how_much_likelier_its_points_are_there(share: float, 
         (1.19, [4] * 5, 0),
         (1.21, [4] * 5, 5),  # of four points each, twelve together
         (1.61, [2] * 8, 0),
-        (1.00, [4] * 12, 0),  # of 102 points each is asked for more
-        (1.03, [4] * 12, 12),
+        (1.27, [4] * 12, 0),  # of 102 points each is asked for more
+        (1.30, [4] * 12, 12),
         (1.21, [12, 4, 4], 0),  # a long one adds six
         (1.21, [12, 4, 4, 4], 4),
     ],
@@ -208,7 +208,7 @@ def test_noise_alone_is_seldom_a_second_level(before: int, gap: float) -> None:
     found = [
         returns(np.append(rng.normal(0.0, 1.0, before), rng.normal(gap, 1.0, 20)), 0.0, gap) >= 2 for _ in range(150)
     ]
-    assert sum(found) <= 38
+    assert sum(found) <= 20
 
 
 @pytest.mark.parametrize("correlation", [0.3, 0.5])
@@ -221,7 +221,7 @@ def test_noise_of_which_neighbours_are_alike_is_seldom_a_second_level(correlatio
         points /= points.std()
         points[300:] += 3.0
         found += returns(points, 0.0, 3.0) >= 2
-    assert found <= 15
+    assert found <= 6
 
 
 def test_two_long_stays_are_very_likely_together_so_one_point_can_part_them() -> None:
