@@ -244,7 +244,7 @@ def test_what_lies_between_both_levels_is_a_stay_on_neither() -> None:
     text = "......####......###....."
     assert returns(levels(text), 100.0, 113.0) == 2
     assert returns(levels(text), 100.0, 114.0) == 0
-    assert returns(levels(text, noise=8.0), 100.0, 110.0) == 0
+    assert returns(levels(text, noise=12.0), 100.0, 110.0) == 0
     assert returns(levels(text), 100.0, 100.0) == 0
 
 
