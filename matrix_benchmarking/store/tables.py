@@ -18,22 +18,14 @@ from ..filters import Scalar, show
 from ..jsonable import Document
 from .artifacts import ArtifactPath
 from .readers import Part
+from .summed_rows import numbered
 
 _WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
-_OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
-_GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
-_DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
-_EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
-_MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
-_SUMS = ("total", "totals", "subtotal", "sum", "summe")
-_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "σ", "gesamt"))
-_REMARK = "# "
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
 _MAY_MEAN = frozenset(("na", "null"))  # beside other words, as North America
-_FEWEST_SUMMED = 2
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -219,7 +211,7 @@ def rows(
             names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
-            for number, row in _numbered(table, settings):
+            for number, row in numbered(table, settings):
                 if isinstance(row, str):
                     yield number, row
                 elif None in row or None in row.values():
@@ -233,81 +225,6 @@ def rows(
                     yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
-
-
-def _numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
-
-    They are the last ones, each alone by its first cell, and those of groups: ``onnx Total`` below rows of onnx, or
-    without what another column has above.
-    """
-    names = table.fieldnames or ()
-    first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
-    spans: dict[str, tuple[float, float]] = {}
-    count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
-    said = "says '{}' and is taken for no run; call it otherwise if it is one"
-    for row in table:
-        cell = next((name for name in labels if _summary(row.get(name))), first)
-        word = _summary(row.get(cell))
-        agrees = word != "" and word not in known and _agrees(word, row, spans)
-        others = [name for name in settings if name != cell and (row.get(name) or "").strip()]
-        is_alone = not others and any(
-            above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings)
-        )
-        is_remark = word == _REMARK and count > len(held)
-        if _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
-            yield table.line_num, said.format(row[cell].strip())
-            continue
-        count, above = count + 1, row
-        if agrees and cell == first and word not in held:
-            held[word] = table.line_num, row
-            continue
-        known.update([*held, word] if word else held)  # these weren't the last, or alone: settings are called so
-        for number, before in [*held.values(), (table.line_num, row)]:
-            _widen(spans, before, [name for name in names if name not in labels])
-            yield number, before
-        held.clear()
-    for number, row in held.values():
-        yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
-
-
-def _summary(cell: str | None) -> str:
-    """The word of a *cell* by which its row sums up others, or is a remark; empty for any other."""
-    text = (cell or "").strip()
-    word = text.partition(" (")[0].strip(" :").replace(".", "").lower()
-    is_remark = text.startswith(_REMARK) and not text.removeprefix(_REMARK).strip().isdigit()  # `# 1` is a name
-    return _REMARK if is_remark else word if word in _SUMMARIES else ""
-
-
-def _is_of_group(cell: str | None, above: str | None) -> bool:
-    group, _, kind = (cell or "").strip(" :").lower().rpartition(" ")
-    return kind in _OF_A_GROUP and group != "" and group == (above or "").strip().lower()
-
-
-def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether the numbers of *row* are what *word* says of those above it, where functions are called so, too."""
-    numbers = [(number, *spans[name]) for name in spans if (number := _number(row.get(name))) is not None]
-    if extreme := _EXTREMES.get(word):
-        return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
-    if word in _MIDDLES:
-        return all(low <= number <= high for number, low, high in numbers)
-    return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
-
-
-def _widen(spans: dict[str, tuple[float, float]], row: Mapping[str, str], names: Sequence[str]) -> None:
-    """Let *spans*, the least and the largest number of columns, hold those of *row*."""
-    for name in names:
-        if (number := _number(row.get(name))) is not None:
-            low, high = spans.get(name, (number, number))
-            spans[name] = min(low, number), max(high, number)
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float((text or "").replace(",", "."))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _object(line: str) -> dict[str, Scalar] | str:
