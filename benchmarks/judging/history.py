@@ -6,6 +6,7 @@ discovery rate over many, which would take some away.
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,10 +16,12 @@ import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import Change, Kind
 from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.select.series import Series
+from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
+from matrix_benchmarking.analyze.verdict.analyse import told_of, told_over_all
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
-from matrix_benchmarking.analyze.verdict.model import Status
+from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -37,12 +40,15 @@ MORE = 5
 """So many times the series where alarms are rare."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
 class Simulated(Series):
     """A series of which only the values matter."""
 
+    runs: Sequence[Sequence[float]] = ()
+
     @property
     def values(self) -> list[list[float]]:
-        return [list(map(float, runs)) for runs in self.points]  # type: ignore[call-overload]
+        return [list(map(float, runs)) for runs in self.runs]
 
 
 def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[JudgedSeries]:
@@ -50,7 +56,8 @@ def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = N
     series = []
     for number, one in enumerate(runs):
         names = tuple(map(str, range(len(one))))
-        series.append(Simulated(f"series {number}", kpi, {}, "simulated", tuple(one), names, names))  # type: ignore[arg-type]
+        points = tuple(SeriesPoint({}, None, summarise(each), min(each), max(each), ()) for each in one.tolist())
+        series.append(Simulated(f"series {number}", kpi, {}, "simulated", points, names, names, runs=one.tolist()))
     return judged_together(series, [MinimumEffect()] * len(series), lambda _: blocks)
 
 
@@ -83,6 +90,7 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     yield _drift(random, kpi, replications)
     yield _repaired(random, kpi, replications)
     yield _cause(random, kpi, max(replications // SERIES, 2))
+    yield from _together(np.random.default_rng([seed, SERIES]), kpi, max(replications // 5, 2))
     for repeats in (3, 5):
         yield _weekends(np.random.default_rng([seed, repeats]), kpi, replications, repeats)
 
@@ -260,6 +268,29 @@ def _cause(random: np.random.Generator, kpi: KPIDefinition, projects: int) -> Ro
     median = float(np.median(causes))
     case = "one cause (+10 %) in 20 series, five versions later: causes, median"
     return _row(case, f"{median:g}", median, "20", 1)
+
+
+def _together(random: np.random.Generator, kpi: KPIDefinition, projects: int) -> Iterable[Row]:
+    """How often a step of one noise in each of 20 series of one run a version is seen, in one of them and over all."""
+    blocks = [[(place, None)] for place in range(AT + 10)]
+    cases = [(1.0, 3, 0.0), (1.0, 10, 0.0), (1.0, 10, 1.0), (0.5, 10, 0.0)]
+    for step, after, mood, most in ((0.0, 10, 0.0, 0.02), (0.0, 10, 1.0, 0.02), *((*case, None) for case in cases)):
+        runs = lognormal(random, (projects, SERIES, AT + after, 1))
+        runs *= np.exp(NOISE * mood * random.normal(size=(projects, 1, AT + after, 1)))
+        runs[:, :, AT:] *= 1.0 + step * NOISE
+        series = [judged(kpi, project, blocks[: AT + after]) for project in runs]
+        alone = np.mean([[any(one.is_worse for one in each.changes) for each in project] for project in series])
+        found = [worse_over_all(project, blocks) for project in series]
+        case = f"{SERIES} series, each worse by {step:g} noises for {after} versions"
+        case += " (and moods of one noise)" if mood else ""
+        figure = f"{_with_error(found)}, each alone {alone:.3f}"
+        yield _row(f"{case}: seen over all", figure, float(np.mean(found)), "", most)
+
+
+def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:
+    """Whether the series of a KPI are worse together."""
+    over_all: Iterable[OverAll] = told_over_all(project, told_of(project, {}, NOW, 0.05), lambda _: blocks, NOW, 0.05)
+    return any(one.outcome is Outcome.REGRESSION for one in over_all)
 
 
 def _delay(kpi: KPIDefinition, runs: Floats) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
@@ -21,9 +22,10 @@ from ..select.selection import Selection, select
 from ..select.series import Series
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
+from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
-from .lifecycle import known_alarms
-from .model import Analysis, Outcome, SeriesVerdict, severity, unjudged
+from .lifecycle import Known, known_alarms
+from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -74,11 +76,9 @@ def analyse(
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
     shown = [unjudged(one, len(one.points) - 2) for one in selection.series if one.kpi.lower_better is None]
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
-    series = judged_together(judgeable, minima, _blocks(judgeable))
-    q = q_values([one.judgement.p_value for one in series])
-    largest = _largest_accepted(series, q, rate)
-    raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
-    told = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
+    blocks = _blocks(judgeable)
+    series = judged_together(judgeable, minima, blocks)
+    told = told_of(series, known, now, rate)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
@@ -98,8 +98,49 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
+        over_all=tuple(told_over_all(series, told, blocks, now, rate)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )
+
+
+def told_of(
+    series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.datetime, rate: float
+) -> list[SeriesVerdict]:
+    """The verdict on each of *series*, which are a family over which false discoveries are counted."""
+    q = q_values([one.judgement.p_value for one in series])
+    largest = _largest_accepted(series, q, rate)
+    raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
+    return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
+
+
+def told_over_all(
+    judged: Sequence[JudgedSeries],
+    told: Sequence[SeriesVerdict],
+    blocks: Callable[[Series], Blocks],
+    now: dt.datetime,
+    rate: float,
+) -> Iterator[OverAll]:
+    """What the series of a KPI do together of which is *told* that they don't change by themselves."""
+    minima = {one.series.kpi.name: one.minimum for one in judged}
+    counts = collections.Counter(one.series.kpi.name for one in judged)
+    unchanged = [one.series for one, verdict in zip(judged, told, strict=True) if not verdict.changes]
+    common = list(in_common(unchanged, blocks))
+    blocks_of_common = {one.id: one.blocks for one in common}
+    least = [one.of_its_level(minima[one.kpi.name]) for one in common]
+    series = judged_together(common, least, lambda one: blocks_of_common[one.id])
+    for one, verdict in zip(common, told_of(series, {}, now, rate), strict=True):
+        is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+        if is_change and verdict.effect is not None and verdict.difference is not None:
+            yield OverAll(
+                kpi=one.kpi,
+                series=one.of,
+                outcome=verdict.outcome,
+                effect=verdict.effect,
+                difference=verdict.difference,
+                since=verdict.first_bad_version,
+                are_others=one.of < counts[one.kpi.name],
+                is_new=verdict.is_new,
+            )
 
 
 def _before_and_since(one: JudgedSeries, verdict: SeriesVerdict) -> Sides:

@@ -153,13 +153,16 @@ class Doubt:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OverAll:
-    """What a KPI does over so many *series* together between two sides."""
+    """What a KPI does over so many *series* together, between two sides or along a history."""
 
     kpi: KPIDefinition
     series: int
     outcome: Outcome
     effect: Estimate | None
     difference: Estimate
+    since: str | None = None  # of a history the first version of the new level, in words
+    are_others: bool = False  # there are more series of it, which change by themselves
+    is_new: bool = True  # it could not be told before the newest version
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class Analysis:
     odd: Sequence[str] = ()  # those of them that change this answer, in sentences
     doubts: Sequence[Doubt] = ()  # of a comparison of two sides, those that one side has more of first
     order: str = ""  # where the order of the versions is from, as a sentence
-    over_all: Sequence[OverAll] = ()  # of two sides, what KPIs do over all series, and none shows by itself
+    over_all: Sequence[OverAll] = ()  # what KPIs do over all series, and none of these shows by itself
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
     fails_on_suspected: bool = False  # what may be worse fails it, too
 
@@ -214,8 +217,12 @@ class Analysis:
 
     @property
     def failing_together(self) -> list[OverAll]:
-        """The KPIs that are worse over all their series together, where what may be worse is enough to fail."""
-        return [one for one in self.over_all if self.fails_on_suspected and one.outcome is Outcome.REGRESSION]
+        """The KPIs that are newly worse over all their series together, where what may be worse is enough to fail.
+
+        Of a history just once: it is no alarm that somebody could acknowledge.
+        """
+        worse = [one for one in self.over_all if one.outcome is Outcome.REGRESSION and one.is_new]
+        return worse if self.fails_on_suspected else []
 
     @property
     def failures(self) -> int:

@@ -27,8 +27,10 @@ def doubt(one: Doubt, sides: Sequence[str] = ("the old", "the new")) -> str:
 def over_all(one: OverAll) -> str:
     measure = one.effect or one.difference
     moved = f"{_amount(one, one.kpi, measure.value)} ({_ends(one, one.kpi, measure)})"
-    way = f"{one.outcome.value}, which none of them shows by itself"
-    return f"Over its {one.series} series together {one.kpi.name} is {way}: {moved}."
+    since = "" if one.since is None else f" since {one.since}"
+    way = f"{one.outcome.value}{since}, which none of them shows by itself"
+    others = "other " if one.are_others else ""
+    return f"Over its {one.series} {others}series together {one.kpi.name} is {way}: {moved}."
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
