@@ -224,7 +224,7 @@ reports = gathered(
         type=click.Choice([WORSE, SUSPECTED]),
         default=WORSE,
         metavar="WORD",
-        help="worse, or suspected: end with exit status 1 for what one block of runs alone supports, too.",
+        help="worse, or suspected: end with exit status 1 for what one or two blocks of runs alone support, too.",
     ),
     flag("--exit-zero", help="Report a regression, and end with exit status 0 all the same."),
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import collections
 import math
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import change_points, evidence, judge, judge_all, p_values, watch
+from matrix_benchmarking.analyze.detect import Kind, change_points, evidence, judge, judge_all, p_values, watch
 from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Prior, Split
 from matrix_benchmarking.analyze.detect.judge import chance, chance_of_none, doubtful, reruns
@@ -128,3 +130,13 @@ def test_the_p_value_of_a_change_that_the_next_level_first_showed_is_that_withou
 def test_nothing_is_divided_by_a_spread_that_is_not_there(values: list[Any]) -> None:
     with np.errstate(divide="raise", invalid="raise"):
         assert judge_all([values, values]) == [judge(values)] * 2
+
+
+def test_what_one_version_was_suspected_of_the_second_does_not_take_back() -> None:
+    draw, kinds = random.Random(20261129), collections.Counter[tuple[bool, bool]]()
+    for _ in range(200):
+        values: list[float] = [100.0 + draw.gauss(0.0, 1.0) + (6.0 if place >= 20 else 0.0) for place in range(22)]
+        first, second = (judge(values[:stop], lower_is_better=True) for stop in (21, 22))
+        kinds[first.suspicion is not None, second.suspicion is not None or second.kind is Kind.REGRESSION] += 1
+    assert kinds[True, True] > 80
+    assert kinds[True, False] < kinds[True, True] / 8

@@ -10,7 +10,7 @@ import pytest
 from detected_series import CASES, repeated, singles
 
 from matrix_benchmarking.analyze.detect import change_points, judge, judge_watched, scan, watch
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.evidence import MORE_OF_TWO, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.scan import _locate, least_history, median_of, newest, unconfirmed, walk
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
@@ -126,7 +126,9 @@ def test_a_suspicion_is_over_its_threshold_and_has_one_block_or_is_a_coincidence
     coincidence = dataclasses.replace(over, confirmed=~over.confirmed)
     assert unconfirmed(series, coincidence, 39).all()
     assert unconfirmed(series, dataclasses.replace(coincidence, excess=0.0 * excess), 39).all()
-    assert not unconfirmed(series, dataclasses.replace(over, excess=-0.001 + 0.0 * excess), 39).any()
+    for below, of_two in ((-0.001, True), (MORE_OF_TWO, True), (MORE_OF_TWO - 0.001, False)):
+        near = unconfirmed(series, dataclasses.replace(over, excess=below + 0.0 * excess), 39)
+        assert near.tolist() == [False, of_two] + [False] * (len(excess) - 2)
 
 
 PARTS = ["three steps", "a small step", "a relapse", "creeping", "versions in turn", "two hosts", "gaps", "long"]

@@ -26,6 +26,8 @@ Numbers = float | Floats
 _LAGS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 18.0, 40.0, 160.0])
 _LOG_LAGS = np.log(_LAGS)
 _THRESHOLDS = np.array([3.8, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
+MORE_OF_TWO = float(_THRESHOLDS[0] - _THRESHOLDS[1])
+"""By how much the threshold of one point differs from that of two, which may be two glitches."""
 # What is added to that by the number of points on both levels. A level is asked about again with each new point, so the
 # longer it lasts, the more a change has to show: such that the chance of ever being wrong grows no faster than the
 # logarithm of the length. In a short history Student's ratio with the correlation that is assumed there allows for more

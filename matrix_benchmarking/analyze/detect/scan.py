@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 
 from .cumulative import first_crossing
-from .evidence import Flags, Floats, Integers, Prior, behind, only
+from .evidence import MORE_OF_TWO, Flags, Floats, Integers, Prior, behind, only
 from .levels import LEAST, LONGEST, Levels, counts_up_to, estimate
 from .series import LEAST_DEGREES, OF_THE_PRIOR, Blocks, TimeSeries, Values, precision, prepare
 from .splits import (
@@ -126,15 +126,24 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
 def suspicious(of: Plateau, found: Candidates) -> int | None:
     """Which of the splits up to the last point speaks most for a new level that isn't confirmed; None for none."""
     over = np.flatnonzero(unconfirmed(of.series, found, len(of.series.points) - 1))
-    if len(over):
+    if found.excess[over].max(initial=-1.0) >= 0.0:
         over = as_clear_on_logarithms(of, found, over)
     return int(over[np.argmax(found.excess[over])]) if len(over) else None
 
 
 def unconfirmed(series: TimeSeries, found: Candidates, last: int | Integers) -> Flags:
-    """Which of the splits that end at *last* are over their threshold, but for the evidence of a second block."""
+    """Which of the splits that end at *last* are over their threshold, but for the evidence of a second block.
+
+    Two points may be as much below theirs as it is above that of one: what the first was suspected of isn't taken back.
+    """
     alone = series.blocks_from(last + 1 - found.split.after.astype(np.int64), last) < FEWEST_BLOCKS
-    return np.asarray((found.excess >= 0.0) & (alone | ~found.confirmed))
+    return np.asarray(((found.excess >= 0.0) & (alone | ~found.confirmed)) | as_far_as_one(found))
+
+
+def as_far_as_one(found: Candidates, room: float = 0.0) -> Flags:
+    """Which of the splits of two points would be over the threshold of one, but for *room*, and aren't over theirs."""
+    is_near = (found.excess < 0.0) & (found.excess >= MORE_OF_TWO - room)
+    return np.asarray((found.split.after == 2.0) & is_near)
 
 
 def _first(

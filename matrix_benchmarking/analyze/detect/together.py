@@ -91,6 +91,7 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     lags = len(found.last) // len(every)
     best = part.rows(found.excess).argmax(axis=1) + lags * every
     quiet = (quiet_until == length) & (found.excess[best] < -_NEAR)
+    quiet &= ~part.rows(scan.as_far_as_one(found, _NEAR)).any(axis=1)
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)

@@ -13,7 +13,7 @@ from ...history.records import moment
 from ...kpi import KPIDefinition
 from ..select.series import series_id
 from ..select.versions import key, same_kind
-from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from .model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
 
 ANALYSIS = "matbench"  # the author of what no person said
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -105,7 +105,7 @@ def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.CANT_TELL:
         return verdict.why
     if verdict.outcome is Outcome.SUSPECTED and verdict.first_bad_version == first_bad:
-        return "suspected: one block of runs alone says so"
+        return f"suspected: {ALONE}"
     return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])
 
 

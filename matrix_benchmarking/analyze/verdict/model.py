@@ -15,11 +15,13 @@ from ..select.labelled import Labels
 from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
+ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
+
 
 class Outcome(enum.Enum):
     REGRESSION = "worse"
     IMPROVEMENT = "better"
-    SUSPECTED = "suspected"  # it looks worse or better, by one block alone, or as one of so many does by chance
+    SUSPECTED = "suspected"  # it looks worse or better, by a block or two alone, or as one of so many does by chance
     NO_CHANGE = "no difference shown"
     CANT_TELL = "can't be told"  # the history is too short, or a difference may be the machine's mood
     NOT_ANALYSED = "not analysed"
@@ -207,7 +209,7 @@ class Analysis:
 
     @property
     def suspected(self) -> list[SeriesVerdict]:
-        """The series that may be worse: one block of runs alone says so."""
+        """The series that may be worse."""
         return [one for one in self.having(Outcome.SUSPECTED) if one.looks_worse]
 
     @property

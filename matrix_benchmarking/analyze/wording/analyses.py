@@ -11,7 +11,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..words import count_of, is_or_are, named, plural, series_label
 from .verdicts import looks, over_all, short_size, why_untold, would_show
 
@@ -186,7 +186,7 @@ def _suspected(analysis: Analysis) -> list[str]:
         if all(one.p_value is None for one in suspected):
             again = "it is more than a machine's mood usually is, and measuring both in turn, in one benchmark file,"
     else:
-        again = f"one block of runs alone says so, and measuring {analysis.newest or 'them'} once more"
+        again = f"{ALONE}, and measuring {analysis.newest or 'them'} once more"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 

@@ -11,7 +11,7 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
-from ..verdict.model import Alarm, Doubt, Outcome, OverAll, SeriesVerdict
+from ..verdict.model import ALONE, Alarm, Doubt, Outcome, OverAll, SeriesVerdict
 from ..verdict.sides import Judged
 from ..words import count_of, difference, percent, plural, series_label
 
@@ -104,7 +104,7 @@ def sentence(verdict: SeriesVerdict) -> str:
         "; a line fits as well as a step, so that it may drift, and since when is a guess" if verdict.may_drift else ""
     )
     if verdict.outcome is Outcome.SUSPECTED:
-        more = "; one block of runs alone says so"
+        more = f"; {ALONE}"
     elif measure is not None and measure.low <= 0.0 <= measure.high:
         more += "; that interval holds 0, since what came later is less sure: measuring once more would tell"
     return f"{name} is {what}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{more}."

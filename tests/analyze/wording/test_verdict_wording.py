@@ -158,7 +158,7 @@ def test_each_outcome_has_its_sentence() -> None:
     )
     assert verdicts.sentence(dataclasses.replace(better, outcome=Outcome.SUSPECTED)) == (
         "p95_latency of all runs is suspected to be worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
-        "100.00 → 89.70 ms, 20 and 10 runs; one block of runs alone says so."
+        "100.00 → 89.70 ms, 20 and 10 runs; one or two blocks of runs alone say so."
     )
     assert verdicts.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
         "p95_latency of all runs can't be told: why."
