@@ -102,7 +102,8 @@ def start_of_new_level(verdict: SeriesVerdict) -> int | None:
         return verdict.first_bad
     if verdict.changes:
         return verdict.changes[-1].first
-    if kind_of(verdict) != DOUBTFUL or verdict.new_level is None or not verdict.runs_after:
+    is_told = kind_of(verdict) == DOUBTFUL and verdict.new_level is not None and not verdict.rises_all_along
+    if not is_told or not verdict.runs_after:
         return None
     runs = 0
     for place in range(len(verdict.points) - 1, 0, -1):
@@ -239,6 +240,8 @@ def series_figure(
         _draw_outside(figure, points[outside], ends)
     for level in levels.itertuples():
         _draw_level(figure, level, kind)
+    if verdict.rises_all_along:
+        _draw_trend(figure, verdict)
     longest = _label_levels(figure, levels, ends, verdict.kpi)
     figure.update_layout(margin={"l": 10, "r": 12 + 7 * longest, "t": 34, "b": 10})
     _caption(figure, changes, verdict)
@@ -302,6 +305,14 @@ def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
     figure.add_trace(go.Scatter(x=ends, y=[level.level] * 2, mode="lines", line=looks[level.role], hoverinfo="skip"))
 
 
+def _draw_trend(figure: go.Figure, verdict: SeriesVerdict) -> None:
+    assert verdict.old_level is not None
+    assert verdict.new_level is not None
+    ends = [level / verdict.kpi.divisor for level in (verdict.old_level, verdict.new_level)]
+    line = {"color": LOOKS[DOUBTFUL][0], "width": 3, "dash": "dot"}
+    figure.add_trace(go.Scatter(x=[0, len(verdict.points) - 1], y=ends, mode="lines", line=line, hoverinfo="skip"))
+
+
 def _draw_change(figure: go.Figure, change: Any) -> None:
     is_open = change.kind == GOT_WORSE
     line = {"color": COLOUR[change.kind], "width": 1.5 if is_open else 1, "dash": "solid" if is_open else "dot"}
@@ -338,6 +349,10 @@ def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdic
         said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
         said = f"no difference shown yet: {verdicts.short_size(verdict)}"
+    elif verdict.outcome is Outcome.SUSPECTED:
+        said = f"{verdicts.verdict_text(verdict)}: {verdicts.short_size(verdict)}"
+    if not said:
+        return
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": 6}
     figure.add_annotation(text=text(said), showarrow=False, **place)
 

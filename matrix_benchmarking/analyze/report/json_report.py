@@ -150,6 +150,8 @@ class SeriesFields(_Fields):
     """Of a drift, its slope: a fraction of the old level a version."""
     may_drift: bool
     """A line fits its points about as well as its change does."""
+    rises_all_along: bool
+    """Suspected by a line through all its points, of which none shows it by itself."""
     p_value: _Share | None
     q_value: _Share | None
     runs_before: _Count

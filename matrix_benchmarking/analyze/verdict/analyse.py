@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
+from .. import special
 from ..blocks import blocks_of
-from ..detect import Change, Judgement, Kind, compare_levels, q_values
+from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
@@ -25,7 +26,8 @@ from .alarms import Raised, alarms_of, levels_known
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import Known, known_alarms
-from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
+from .model import Analysis, Outcome, OverAll, SeriesVerdict, amount, severity, unjudged
+from .trend import LEAST, Trend, trends
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -78,7 +80,7 @@ def analyse(
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     blocks = _blocks(judgeable)
     series = judged_together(judgeable, minima, blocks)
-    told = told_of(series, known, now, rate)
+    told = _with_trends(told_of(series, known, now, rate), series, blocks, rate)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
@@ -111,6 +113,49 @@ def told_of(
     largest = _largest_accepted(series, q, rate)
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
     return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
+
+
+def _with_trends(
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
+) -> list[SeriesVerdict]:
+    """The verdicts, in which those series are suspected that show no change and get worse all along."""
+    asked = [at for at, one in enumerate(told) if one.outcome is Outcome.NO_CHANGE and not one.changes]
+    found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
+    rising = [
+        (at, trend, trend.worse(told[at].kpi)) for at, trend in zip(asked, found, strict=True) if trend is not None
+    ]
+    p_values = special.ndtr([-score for *_, score in rising])
+    verdicts = list(told)
+    for (at, trend, score), p_value, q_value in zip(rising, p_values, q_values(p_values), strict=True):
+        if score >= LEAST and q_value is not None and q_value <= rate:
+            verdicts[at] = _rising(told[at], trend, series[at].minimum, (float(p_value), float(q_value)))
+    return verdicts
+
+
+def _rising(verdict: SeriesVerdict, trend: Trend, minimum: MinimumEffect, values: tuple[float, float]) -> SeriesVerdict:
+    """The *verdict*; if *trend* reaches the *minimum*, suspected to be worse all along. *values* are its p and q."""
+    difference, runs = trend.last - trend.first, [one.count for one in verdict.points]
+    if abs(difference) < amount(minimum, trend.first):
+        return verdict
+    of_first = Estimate(*[one / trend.first for one in (difference, *trend.ends)]) if trend.first > 0.0 else None
+    return dataclasses.replace(
+        verdict,
+        outcome=Outcome.SUSPECTED,
+        p_value=values[0],
+        q_value=values[1],
+        effect=of_first,
+        difference=Estimate(difference, *trend.ends),
+        old_level=trend.first,
+        new_level=trend.last,
+        runs_before=sum(runs[:-1]),
+        runs_after=runs[-1],
+        reruns=None,
+        would_show=None,
+        would_show_in=0,
+        drift=None if of_first is None else of_first.value / (len(verdict.points) - 1),
+        is_new=abs(trend.before) < LEAST,
+        rises_all_along=True,
+    )
 
 
 def told_over_all(

@@ -96,6 +96,7 @@ class SeriesVerdict:
     minimum_effect_absolute: float = 0.0
     drift: float | None = None  # of a series that goes on drifting, by how much of the old level a version
     may_drift: bool = False  # a line fits its points about as well as its change does
+    rises_all_along: bool = False  # suspected by a line through all its versions, of which none shows it by itself
     notes: Sequence[str] = ()  # what else is to be known, such as a newest version without a value
     stands_on: str = ""  # where two sides were compared, the blocks behind it: ``in 5 common rounds``
     # Without a difference, the smallest one that would have been seen in four of five cases: as a fraction where
@@ -214,8 +215,9 @@ class Analysis:
 
     @property
     def also_failing(self) -> list[SeriesVerdict]:
-        """The other series that may be worse, where that is enough to fail."""
-        return [one for one in self.suspected if self.fails_on_suspected and not one.fails]
+        """The other series that may be worse, where that is enough to fail; what rises all along just once."""
+        suspected = [one for one in self.suspected if one.is_new or not one.rises_all_along]
+        return [one for one in suspected if self.fails_on_suspected and not one.fails]
 
     @property
     def failing_together(self) -> list[OverAll]:

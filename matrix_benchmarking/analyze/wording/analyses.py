@@ -82,6 +82,7 @@ def lead(analysis: Analysis) -> list[str]:
     said += _drifting(analysis)
     said += map(over_all, analysis.over_all)
     said += _suspected(analysis)
+    said += _rising(analysis)
     said += at_known_levels(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -175,7 +176,7 @@ def cause_text(cause: Cause) -> str:
 
 def _suspected(analysis: Analysis) -> list[str]:
     """How many are, why, and what would tell; a comparison of two sides says why series by series."""
-    suspected = analysis.having(Outcome.SUSPECTED)
+    suspected = [one for one in analysis.having(Outcome.SUSPECTED) if not one.rises_all_along]
     counts = collections.Counter(looks(one) for one in suspected)
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
     if any(one.stands_on for one in suspected):  # of two sides
@@ -188,6 +189,18 @@ def _suspected(analysis: Analysis) -> list[str]:
     else:
         again = f"{ALONE}, and measuring {analysis.newest or 'them'} once more"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
+
+
+def _rising(analysis: Analysis) -> list[str]:
+    """Which series get worse all along, so slowly that no version shows it."""
+    rising = [one for one in analysis.suspected if one.rises_all_along]
+    if not rising:
+        return []
+    worst, more = rising[0], len(rising) - 1
+    which = f"{series_label(worst.kpi.name, worst.name)}{f' and {more} more' if more else ''}"
+    verb = "gets" if len(rising) == 1 else "get"
+    along = f"{short_size(worst)} along {len(worst.points)} versions, by a line"
+    return [f"{which} {verb} worse all along, it seems ({along}): no version shows it by itself, nor is one to blame."]
 
 
 def at_known_levels(analysis: Analysis) -> list[str]:

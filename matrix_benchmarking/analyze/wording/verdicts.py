@@ -91,6 +91,10 @@ def sentence(verdict: SeriesVerdict) -> str:
         return f"{name} is on the worse of two levels as twice before{since}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: {nothing(verdict)}."
+    if verdict.rises_all_along:
+        count = f"{len(verdict.points)} versions, {verdict.runs_before + verdict.runs_after} runs"
+        line = f"{size(verdict)}, {levels(kpi, verdict)} along a line through {count}"
+        return f"{name} is suspected to get worse all along: {line}; no version shows it by itself."
     words = {
         Outcome.REGRESSION: ("worse", "last good"),
         Outcome.IMPROVEMENT: ("better", "last before"),
@@ -143,6 +147,8 @@ def verdict_text(verdict: SeriesVerdict) -> str:
         return f"on the worse of two levels{new}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
         return f"{label} yet: {_runs_more(verdict.reruns)}"
+    if verdict.rises_all_along:
+        return f"{label} all along{new}"
     if outcome is Outcome.NO_CHANGE:
         return f"{nothing(verdict)}{f'; back on an old level{new}' if verdict.changes else ''}"
     return label

@@ -1,0 +1,92 @@
+"""A series that gets worse all along, so slowly that no version shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import toy_runs
+
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.trend import FEWEST, LEAST, _scores
+from matrix_benchmarking.analyze.wording import analyses, verdicts
+from matrix_benchmarking.workload import MinimumEffect
+
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+def analysed(values: Sequence[float], kpi: str = "cost", minimum: MinimumEffect | None = None, **run: str) -> Analysis:
+    """A series of one run a version, one a day."""
+    made = [
+        toy_runs.entry({"version": f"1.{number}", kpi: value, "day": number}, number)
+        for number, value in enumerate(values)
+    ]
+    made = [dataclasses.replace(one, **run) for one in made]
+    effects = {} if minimum is None else {kpi: minimum}
+    return analyse_runs(made, toy_runs.workload(), data="a test", now=NOW, kpi_filter=[kpi], minimum_effects=effects)
+
+
+def rising(count: int, slope: float = 0.3, seed: int = 6) -> list[float]:
+    draw = random.Random(seed)
+    return [100.0 + slope * place + draw.gauss(0.0, 3.0) for place in range(count)]
+
+
+def the(analysis: Analysis) -> SeriesVerdict:
+    (verdict,) = analysis.verdicts
+    return verdict
+
+
+def test_a_series_that_gets_worse_all_along_is_suspected() -> None:
+    analysis = analysed(rising(40))
+    verdict = the(analysis)
+    assert (verdict.outcome, verdict.rises_all_along, verdict.looks_worse) == (Outcome.SUSPECTED, True, True)
+    assert (verdict.first_bad, verdict.last_good, verdict.reruns) == (None, None, None)
+    assert verdict.effect is not None
+    assert verdict.effect.low < 0.117 < verdict.effect.high
+    assert verdict.drift == pytest.approx(verdict.effect.value / 39)
+    assert not analysis.failed
+    assert analyses.headline(analysis).startswith("Nothing is worse in 1 series of 1 KPI, and 1 is suspected")
+    said = " ".join(analyses.lead(analysis))
+    assert "cost of all runs gets worse all along, it seems (+" in said or "cost gets worse all along" in said
+    assert "would tell" not in said
+    assert verdicts.verdict_text(verdict).startswith("suspected: worse all along")
+    assert "suspected to get worse all along: +" in verdicts.sentence(verdict)
+
+
+def test_neither_what_gets_better_nor_little_nor_a_short_history_nor_one_campaign_is() -> None:
+    assert the(analysed(rising(40), kpi="rate")).outcome is Outcome.NO_CHANGE
+    assert the(analysed(rising(40, -0.3), kpi="rate")).rises_all_along
+    assert the(analysed(rising(40), minimum=MinimumEffect(0.2))).outcome is Outcome.NO_CHANGE
+    assert not the(analysed(rising(FEWEST, 1.0))).rises_all_along
+    assert not the(analysed(rising(40), campaign="a night")).rises_all_along
+
+
+def test_it_fails_once_where_suspicion_is_enough() -> None:
+    found = [dataclasses.replace(analysed(rising(count)), fails_on_suspected=True) for count in range(22, 41)]
+    rises = [the(one).rises_all_along for one in found]
+    assert any(rises)
+    failed = [one.failed for one, is_suspected in zip(found, rises, strict=True) if is_suspected]
+    assert failed[0]
+    assert sum(failed) < len(failed) / 2
+
+
+@pytest.mark.parametrize("noise", ["normal", "whole numbers", "rare", "constant", "correlated", "weeks"])
+def test_noise_is_no_trend(noise: str) -> None:
+    draw, shape = np.random.default_rng(20261130), (1000, 40)
+    points = draw.normal(size=shape)
+    if noise == "correlated":
+        for place in range(1, shape[1]):
+            points[:, place] = 0.6 * points[:, place - 1] + 0.8 * points[:, place]
+    others = {
+        "whole numbers": draw.integers(0, 3, shape).astype(np.float64),
+        "rare": (draw.random(shape) < 0.03).astype(np.float64),
+        "constant": np.ones(shape),
+        "weeks": points + 3.0 * (np.arange(shape[1]) % 7 >= 5),
+    }
+    scores = np.array(list(_scores(others.get(noise, points))))
+    assert np.mean(np.abs(scores) >= LEAST) <= 0.015
