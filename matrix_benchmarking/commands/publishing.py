@@ -16,7 +16,7 @@ from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.wording.analyses import headline, lead
+from ..analyze.wording.analyses import headline, lead, without_a_good_run
 from ..errors import ConfigError, VerdictError, os_reason
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer
@@ -42,7 +42,15 @@ def publish(
     """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
-    analysis = dataclasses.replace(analysis, not_analysed=silent, fails_on_suspected=output.fail_on == SUSPECTED)
+    # Old versions of a tree may never have worked.
+    is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
+    missing = not_judged if is_beside_a_history else newest_not_judged
+    analysis = dataclasses.replace(
+        analysis,
+        not_analysed=silent,
+        fails_on_suspected=output.fail_on == SUSPECTED,
+        without_a_good_run=() if is_pair else missing(study.runs.entries, study.workload),
+    )
     shown = AnalysisAnswer.of(analysis, study, answer, elsewhere="--report-dest writes them all")
     analysis = shown.analysis
     if err:
@@ -63,15 +71,10 @@ def publish(
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
-    is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
-    # Old versions of a tree may never have worked.
-    missing = not_judged if is_beside_a_history else newest_not_judged
-    without = [] if is_pair else missing(study.runs.entries, study.workload)
-    if (analysis.failed or without) and not output.exit_zero:
-        lines = [headline(analysis)] if analysis.failed else []
-        raise VerdictError(
-            "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
-        )
+    if analysis.failed and not output.exit_zero:
+        unjudged = [without_a_good_run(one) for one in analysis.without_a_good_run]
+        lines = [headline(analysis)] if analysis.failures > len(unjudged) else []
+        raise VerdictError("\n".join([*lines, *(one.rstrip(".") for one in unjudged)]))
 
 
 def tell_ci(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> None:

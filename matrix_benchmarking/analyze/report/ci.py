@@ -20,6 +20,7 @@ from pathlib import Path
 from ...files import atomic_write
 from ..verdict.model import Analysis, Outcome, OverAll, SeriesVerdict, Status
 from ..wording import verdicts
+from ..wording.analyses import without_a_good_run
 from ..words import probability
 from .json_report import json_report
 from .markdown import Worse, markdown, one_line, worse
@@ -73,6 +74,7 @@ def error_lines(analysis: Analysis) -> list[str]:
             (f"{one_line(kpi, 60)} is suspected to be worse", one_line(sentence, 1000))
             for kpi, sentence in _suspected(analysis)
         ),
+        *((NOT_JUDGED, one_line(without_a_good_run(one), 1000)) for one in analysis.without_a_good_run),
     ]
     shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
     lines = [error(f"{name}: {title}", message.rstrip()) for title, message in shown]
@@ -96,18 +98,19 @@ def error(title: str, message: str) -> str:
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
 OVER_ALL = "over all series together"
+NOT_JUDGED = "a version was not judged"
 
 
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
     suspected = {one.id for one in analysis.also_failing}
-    left_out = analysis.not_analysed
+    left_out, more_failing = analysis.not_analysed, [*analysis.failing_together, *analysis.without_a_good_run]
     # A series that can't be told today may still have an alarm: it fails.
     untold = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts)
     counts = {
         "name": _attribute(f"matbench: {analysis.workload}"),
-        "tests": str(len(analysis.verdicts) + len(analysis.failing_together) + len(left_out)),
+        "tests": str(len(analysis.verdicts) + len(more_failing) + len(left_out)),
         "failures": str(analysis.failures),
         "errors": "0",
         "skipped": str(untold + len(left_out)),
@@ -136,6 +139,9 @@ def junit(analysis: Analysis) -> str:
     for together in analysis.failing_together:
         sentence = _attribute(verdicts.over_all(together), 2000)
         _fails(case(together.kpi.name, OVER_ALL), Outcome.REGRESSION, OVER_ALL, [sentence])
+    for version in analysis.without_a_good_run:
+        attributes = {"message": _attribute(without_a_good_run(version)), "type": "no good run"}
+        ET.SubElement(case("no good run", version), "failure", attributes)
     for one in left_out:
         reason = {"message": _attribute(f"not analysed: {one.reason}")}
         ET.SubElement(case(one.kpi, one.series), "skipped", reason)
@@ -193,6 +199,9 @@ def code_quality(analysis: Analysis) -> str:
     findings = [_finding(one.verdict.id, one.sentence, _severity(one)) for one in failing]
     findings += [_finding(one.id, verdicts.sentence(one), "minor") for one in analysis.also_failing]
     findings += [_finding(_of_all(analysis, one), verdicts.over_all(one), "minor") for one in analysis.failing_together]
+    findings += [
+        _finding(f"{analysis.workload}\0{one}", without_a_good_run(one), "major") for one in analysis.without_a_good_run
+    ]
     failing_ids = {*(one.verdict.id for one in failing), *(one.id for one in analysis.also_failing)}
     acknowledged = {
         verdict.id: (verdict, alarm.reason)

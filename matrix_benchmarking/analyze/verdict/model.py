@@ -189,6 +189,7 @@ class Analysis:
     over_all: Sequence[OverAll] = ()  # what KPIs do over all series, and none of these shows by itself
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
     fails_on_suspected: bool = False  # what may be worse fails it, too
+    without_a_good_run: Sequence[str] = ()  # the versions, as ``version 1.4.0``, that fail it as they weren't judged
 
     def __repr__(self) -> str:
         """Short: a comparison of many series is long."""
@@ -230,12 +231,16 @@ class Analysis:
 
     @property
     def failures(self) -> int:
-        """How many series, and KPIs over all their series together, make it fail."""
-        return len(self.failing) + len(self.also_failing) + len(self.failing_together)
+        """How many series, KPIs over all their series together, and versions that weren't judged make it fail."""
+        series = len(self.failing) + len(self.also_failing)
+        return series + len(self.failing_together) + len(self.without_a_good_run)
 
     @property
     def failed(self) -> bool:
-        """Whether something got worse that nobody dealt with, or may have where that is enough: exit status 1."""
+        """Whether something got worse that nobody dealt with, may have where that is enough, or wasn't judged.
+
+        Exit status 1.
+        """
         return self.failures > 0
 
     def having(self, outcome: Outcome) -> list[SeriesVerdict]:

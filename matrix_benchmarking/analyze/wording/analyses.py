@@ -74,7 +74,7 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
-    said = [headline(analysis), *_of_a_unit(analysis)]
+    said = [headline(analysis), *map(without_a_good_run, analysis.without_a_good_run), *_of_a_unit(analysis)]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
@@ -107,6 +107,11 @@ def lead(analysis: Analysis) -> list[str]:
         *_two_newest(analysis),
         *filter(None, (analysis.beside, left_out, analysis.order)),
     ]
+
+
+def without_a_good_run(version: str) -> str:
+    """Of a *version* as ``version 1.4.0``."""
+    return f"{version} has no good run: it was not judged."
 
 
 def _drifting(analysis: Analysis) -> list[str]:

@@ -47,3 +47,18 @@ def test_all_reports_say_the_same_of_what_may_be_worse(suspicious: Analysis, *, 
     assert len(error_lines(analysis)) == len(json.loads(code_quality(analysis))) == 2 * is_enough
     assert summary(analysis)["failures"] == 2 * is_enough
     assert markdown(analysis).startswith("## ❌") is is_enough
+
+
+def test_all_reports_say_that_a_version_was_not_judged(suspicious: Analysis) -> None:
+    analysis = dataclasses.replace(suspicious, without_a_good_run=("version 1.6.0",))
+    document, suite = as_json(analysis), ET.fromstring(junit(analysis).encode())
+    said = "version 1.6.0 has no good run: it was not judged."
+    assert (analysis.failed, document["failed"], analysis.failures) == (True, True, 1)
+    assert said in document["verdict"]
+    (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed.attrib["name"] == "no good run: version 1.6.0"
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "1")
+    assert error_lines(analysis) == [f"::error title=encoder_bench%3A a version was not judged::{said}"]
+    assert [one["description"] for one in json.loads(code_quality(analysis))] == [said]
+    assert summary(analysis)["failures"] == 1
+    assert markdown(analysis).startswith("## ❌")
