@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,14 @@ import yaml
 from .errors import ConfigError, os_reason
 
 _LONG, _DEEPEST, _MOST_MERGED = 4096, 200, 10_000
+# Of YAML 1.1 without its octal numbers and those to the base of 60: 010 is no 8, nor 22:04 a 1324.
+_NUMBERS = {
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)$"),
+    "tag:yaml.org,2002:float": re.compile(
+        r"(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+    ),
+}
 _TEXT, _TIMESTAMP, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
 
 
@@ -34,11 +43,11 @@ class RepeatedKey(yaml.MarkedYAMLError):
 
 @functools.cache
 def yaml_loader() -> type[Any]:
-    """PyYAML's safe C loader, which leaves dates as the text that they are in the file, and refuses a key twice."""
+    """PyYAML's safe C loader, which leaves dates, times and 010 as the text that they are, and refuses a key twice."""
     base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     resolvers = {
-        first: [(tag, pattern) for tag, pattern in candidates if tag != _TIMESTAMP]
+        first: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in candidates if tag != _TIMESTAMP]
         for first, candidates in base.yaml_implicit_resolvers.items()
     }
 
@@ -73,7 +82,7 @@ def _refuse_repeated_keys(loader: Any, node: yaml.Node) -> None:
                 reason = f"'{key.value}' is here twice, the first in line {lines[key.value]}"
                 raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
             lines[key.value] = key.start_mark.line + 1
-            if key.tag != _TEXT:  # 1 and 01 are one key
+            if key.tag != _TEXT:  # 1 and 0x1 are one key
                 first = others.setdefault(loader.construct_object(key), key)
                 if first is not key:
                     reason = f"'{key.value}' is the key '{first.value}' of line {lines[first.value]}, written otherwise"
