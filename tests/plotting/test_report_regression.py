@@ -239,7 +239,7 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     shown = page(catalogue(mixed(), analysis))
     cards = re.split(r'class="series-chart(?!s)', shown)[1:]
     assert "◆\u00a0no difference shown yet" in cards[2]
-    assert "2 more runs would tell" in cards[2]
+    assert "2 more versions like it would tell" in cards[2]
     assert [one.name for one in series_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
 
 

@@ -55,7 +55,7 @@ def test_the_verdict_comes_first_and_then_the_worst() -> None:
         "worse, resolved",
         "better, new",
         "better",
-        "no difference shown yet: 2 more runs would tell",
+        "no difference shown yet: 2 more versions like it would tell",
     ]
     assert rows[0][3:9] == ["−10.3 % (−12.3 to −8.3 %)", "100.0 → 89.7 1/s", "1.3.1", "1.3.0", "20 → 10", "0.002"]
     assert "Not analysed: error_rate is unknown at all 5 runs\n" in said

@@ -157,7 +157,7 @@ class SeriesFields(_Fields):
     runs_before: _Count
     runs_after: _Count
     reruns: _Count | None
-    """Runs that would tell, without a difference yet; versions that a verdict is short of."""
+    """Versions that would tell, without a difference yet, or that a verdict is short of."""
     minimum_effect: float
     minimum_effect_absolute: float
     points: list[PointFields]

@@ -196,7 +196,7 @@ def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
 
 def _doubtful(analysis: Analysis) -> str:
     items = [
-        f"{_title(one)}: {plain(verdicts.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
+        f"{_title(one)}: {plain(verdicts.size(one), 80)}; {verdicts.more_would_tell(one)}"
         for one in analysis.having(Outcome.NO_CHANGE)
         if one.reruns
     ]

@@ -303,6 +303,11 @@ def _step_texts(steps: Sequence[Labels], axis: str | None) -> list[str]:
     return texts
 
 
+def point_word(points: Sequence[SeriesPoint]) -> str:
+    """What each of *points* is: a ``version``, or a ``run`` where no version tells them apart."""
+    return "run" if 1 == len({repr(point.versions) for point in points}) < len(points) else "version"
+
+
 def time_text(of: SeriesPoint | Entry) -> str:
     """When a run, or the newest one of a point, ended; empty where that isn't known."""
     return "" if of.time_us is None else moment(of.time_us).strftime("%Y-%m-%d %H:%M UTC")

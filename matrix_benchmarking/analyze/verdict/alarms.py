@@ -13,7 +13,7 @@ from ...history.records import digest
 from ...workload import MinimumEffect
 from ..detect import Change
 from ..select.series import Series
-from .levels import FURTHEST, middles, returns, with_levels
+from .levels import FURTHEST, middles, outlasts, persists, stays_away, with_levels
 from .lifecycle import Known, is_expired
 from .model import Alarm, Analysis, Status, amount
 
@@ -145,12 +145,20 @@ def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect, unsu
 
 
 def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> set[int]:
-    """The places of the changes for the worse that lead to a level that was left for the old one twice before."""
+    """The places of the changes for the worse that lead to a level that was left for the old one twice before.
+
+    Not to one that lasts much longer than it did then, nor where values don't stay on their level, as noise doesn't.
+    """
     known = set()
     for place, change in enumerate(changes):
         if change.is_worse:
-            points, unit = middles(values, max(change.first - FURTHEST, 0), change.seen + 1)
-            if returns(points, change.old_level / unit, change.new_level / unit) >= RETURNS:
+            begin = max(change.first - FURTHEST, 0)
+            points, unit = middles(values, begin, change.seen + 1)
+            levels = change.old_level / unit, change.new_level / unit
+            stays = stays_away(points, *levels)
+            last = changes[place + 1].first if place + 1 < len(changes) else len(values)
+            is_rare = len(stays) < RETURNS or outlasts(last - change.first, stays)
+            if not is_rare and persists(points[: change.first - begin], *levels):
                 known.add(place)
     return known
 

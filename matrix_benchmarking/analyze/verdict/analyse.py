@@ -20,7 +20,7 @@ from ..detect.series import OF_THE_PRIOR, Blocks
 from ..machines import Sides, between_sides, campaigns_together, ignored_since
 from ..select.order import Order
 from ..select.selection import Selection, select
-from ..select.series import Series
+from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
 from .in_common import in_common
@@ -285,8 +285,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
 
 
 def _too_short(series: Series, missing: int) -> str:
-    distinct = {repr(point.versions) for point in series.points}
-    what = "run" if 1 == len(distinct) < len(series.points) else "version"
+    what = point_word(series.points)
     fewer = ", fewer with repeats" if len(series.points) < OF_THE_PRIOR else ""
     return f"the history is too short; measure {missing} more {plural(missing, what)}{fewer}"
 

@@ -38,6 +38,8 @@ LIKELIER = 2.5  # the logarithm of how much likelier points have to be on the on
 # so much at most, so that a long one doesn't make a level of a single point.
 TOGETHER, LIKELIER_EACH, MOST_OF_ONE, FEWEST_TOGETHER = 12.0, 1.5, 6.0, 3
 OFTEN, GROWTH = 60.0, 2.0  # points; of more, chance makes more stays, and each has to be likelier by this power
+PERSISTENT = 1.3  # standard errors that neighbours' correlation has to lie above none
+OUTLASTING = 0.01  # the chance of a stay so long from which on it isn't another one of the same
 _LEAST_NOISE, _MOST_ALIKE = 1e-3, 0.9
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
@@ -263,8 +265,27 @@ def _clearly_off(points: Sequence[float], old: float, deviation: float) -> float
     return off if off > CERTAIN * deviation / math.sqrt(len(points)) else math.inf
 
 
-def returns(points: Floats, old: float, new: float) -> int:
-    """How often *points* left the level *old* for one near *new*, or further, and came back, once for two points.
+def persists(points: Floats, old: float, new: float) -> bool:
+    """Whether *points* stay on *old* or *new*, as those of a machine with two levels do for a while: noise doesn't."""
+    near = np.clip((points - old) / (new - old), 0.0, 1.0)
+    near -= near.mean()
+    squares = float(near @ near)
+    alike = float(near[1:] @ near[:-1]) / squares if squares else 0.0
+    return alike * math.sqrt(len(near)) >= PERSISTENT
+
+
+def outlasts(lasted: int, stays: Sequence[tuple[int, int]]) -> bool:
+    """Whether a level *lasted* longer than one does of which these *stays* are: such a length is rare by then.
+
+    Lengths of stays are taken to be exponential, and their mean as known as that of so many is (Lomax 1954, Journal of
+    the American Statistical Association 49, 847–852).
+    """
+    before = sum(stop - start for start, stop in stays)
+    return (1.0 + lasted / before) ** -len(stays) < OUTLASTING
+
+
+def stays_away(points: Floats, old: float, new: float) -> list[tuple[int, int]]:
+    """Where *points* left the level *old* for one near *new*, or further, and came back, once for two points.
 
     A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
     1945, Ann. Math. Statist. 16, 117–186); less is asked of each where the longer ones together are very likely, and
@@ -273,7 +294,7 @@ def returns(points: Floats, old: float, new: float) -> int:
     points = points[-FURTHEST:]
     gap = new - old
     if len(points) < 2 * FEWEST_OLD or gap == 0.0:
-        return 0
+        return []
     about = _about(points, np.abs(points - old) < np.abs(points - new))
     noise = _MAD * max(float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0), float(np.median(np.abs(about))))
     squares = float(about @ about)
@@ -291,9 +312,9 @@ def returns(points: Floats, old: float, new: float) -> int:
     if math.fsum(min(each, MOST_OF_ONE) for each in sums) < TOGETHER:
         stays = _stays(likelier, LIKELIER + more)
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
-        return 0
+        return []
     there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
-    return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
+    return stays if (there.mean() - old) / gap >= 1.0 - LEFT else []
 
 
 def _about(points: Floats, is_old: Flags) -> Floats:

@@ -87,7 +87,7 @@ class SeriesVerdict:
     q_value: float | None = None  # the false discovery rate at which the series is among the discoveries
     runs_before: int = 0  # behind both levels
     runs_after: int = 0
-    reruns: int | None = None  # runs that would tell, without a difference yet; versions that a history is short of
+    reruns: int | None = None  # versions that would tell, without a difference yet; or that a history is short of
     is_new: bool = False  # the change could not be told before the newest point
     is_at_known_level: bool = False  # on the worse of two levels between which it went back and forth before: no alarm
     changes: Sequence[Change] = ()  # all that count, the oldest first

@@ -192,7 +192,7 @@ def _suspected(analysis: Analysis) -> list[str]:
         if all(one.p_value is None for one in suspected):
             again = "it is more than a machine's mood usually is, and measuring both in turn, in one benchmark file,"
     else:
-        again = f"{ALONE}, and measuring {analysis.newest or 'them'} once more"
+        again = f"{ALONE}, and measuring {analysis.newest or 'them'} again may tell, more versions"
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 
@@ -221,13 +221,13 @@ def at_known_levels(analysis: Analysis) -> list[str]:
 
 
 def _unchanged(analysis: Analysis) -> list[str]:
-    """In how many series nothing was shown, and what would have shown; then those of which more runs would tell."""
+    """In how many series nothing was shown, and what would have shown; then those of which more versions would tell."""
     unchanged = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.is_at_known_level]
     same = [one for one in unchanged if not one.reruns]
     yet = len(unchanged) - len(same)
     seen = would_show(same)
     said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
-    return [*said, *([f"No difference shown yet in {yet}: more runs would tell."] if yet else [])]
+    return [*said, *([f"No difference shown yet in {yet}: more versions like the newest would tell."] if yet else [])]
 
 
 def untold_sentences(analysis: Analysis) -> list[str]:

@@ -55,7 +55,7 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     yet = [one for one in same if one.reruns]
     unchanged = [
         would_show([one for one in same if not one.reruns]),
-        f"more runs would tell of {len(yet)}" if yet else "",
+        f"more versions would tell of {len(yet)}" if yet else "",
     ]
     more = {
         Outcome.REGRESSION: f"{'' if dealt_with == len(worse) else f'{dealt_with} '}dealt with" if dealt_with else "",

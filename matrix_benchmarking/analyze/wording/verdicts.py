@@ -11,6 +11,7 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
+from ..select.series import point_word
 from ..verdict.model import ALONE, Alarm, Doubt, Outcome, OverAll, SeriesVerdict
 from ..verdict.sides import Judged
 from ..words import count_of, difference, percent, plural, series_label
@@ -125,7 +126,7 @@ def _against(verdict: SeriesVerdict) -> str:
 def is_told(verdict: SeriesVerdict) -> bool:
     """Whether there is more to say of a series than that it is counted.
 
-    It fails, changed, may with more runs, or was measured so that it can't be told.
+    It fails, changed, may with more versions, or was measured so that it can't be told.
     """
     changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
     may_change = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns or verdict.is_at_known_level)
@@ -146,7 +147,7 @@ def verdict_text(verdict: SeriesVerdict) -> str:
     if verdict.is_at_known_level:
         return f"on the worse of two levels{new}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"{label} yet: {_runs_more(verdict.reruns)}"
+        return f"{label} yet: {more_would_tell(verdict)}"
     if verdict.rises_all_along:
         return f"{label} all along{new}"
     if outcome is Outcome.NO_CHANGE:
@@ -162,15 +163,17 @@ def looks(verdict: SeriesVerdict) -> str:
 def nothing(verdict: SeriesVerdict) -> str:
     """That no difference was shown, and which one would have: ``no difference shown; 5.1 % would have shown``.
 
-    Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more runs would tell``.
+    Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more versions like it would tell``.
     """
     if verdict.reruns:
-        return f"no difference shown yet, but {size(verdict)}: {_runs_more(verdict.reruns)}"
+        return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}"
     return f"no difference shown{shown(verdict)}"
 
 
-def _runs_more(count: int) -> str:
-    return f"{count} more {plural(count, 'run')} would tell"
+def more_would_tell(verdict: SeriesVerdict) -> str:
+    """``2 more versions like it would tell``: more runs of the newest one add little, as they share its build's day."""
+    count = verdict.reruns or 0
+    return f"{count} more {plural(count, point_word(verdict.points))} like it would tell"
 
 
 def shown(verdict: SeriesVerdict) -> str:

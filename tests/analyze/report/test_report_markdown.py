@@ -93,7 +93,7 @@ def test_only_what_is_significant_is_named() -> None:
     assert "`throughput` of `batch_size 32`: worse since `1.2.10`, fixed by `1.3.2`" in text
     assert "“more exact answers” (Ada, 2026-11-21), until `1.4.0`" in text
     assert "no reason given (Bob)" in text
-    assert "`p95_latency` of `batch_size 64`: +3.1 % (−1.0 to +7.0 %); 2 more runs would tell" in text
+    assert "`p95_latency` of `batch_size 64`: +3.1 % (−1.0 to +7.0 %); 2 more versions like it would tell" in text
     assert "1 can't be told: the history is too short; measure 4 more versions." in text
     assert "**No difference shown yet**" in text
     assert "Not analysed: error\\_rate is unknown at all 5 runs; it has no value at 1.3.2." in text
@@ -240,7 +240,7 @@ def test_an_alarm_has_what_is_known_of_it() -> None:
 
 
 def test_what_is_suspected_says_how_it_looks() -> None:
-    for reruns, said in ((1, "1 more run would"), (2, "2 more runs would")):
+    for reruns, said in ((1, "1 more version like it would"), (2, "2 more versions like it would")):
         doubtful = analyses.verdict(reruns=reruns, effect=analyses.Estimate(0.031, -0.01, 0.07))
         assert f"; {said} tell\n" in markdown(analyses.analysis(doubtful))
     suspected = analyses.verdict(

@@ -9,11 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import Change
+from matrix_benchmarking.analyze.detect import Change, changes_of, watch
 from matrix_benchmarking.analyze.verdict import levels as of
-from matrix_benchmarking.analyze.verdict.levels import early_return, returns
+from matrix_benchmarking.analyze.verdict.alarms import levels_known
+from matrix_benchmarking.analyze.verdict.levels import early_return, outlasts, persists, stays_away
 
 QUIET = [100.0] * 6
+
+
+def returns(points: Any, old: float, new: float) -> int:
+    """How often the points left the level *old* for *new* and came back."""
+    return len(stays_away(points, old, new))
+
+
 BY_STEPS = [99.0, 101.0] * 3
 """Each differs from the next by 2: 2.10 as a standard deviation."""
 BY_MIDDLE = [99.0] * 3 + [101.0] * 3
@@ -311,3 +319,32 @@ def test_one_point_far_from_both_levels_is_on_neither(wild: float, stays: tuple[
     away = went((100.0, 4), (110.0, 3), (wild, 1), (110.0, 2), (100.0, 4))
     home = went((100.0, 4), (110.0, 3), (100.0, 4), (wild, 1), (100.0, 4))
     assert (returns(away, 100.0, 110.0), returns(home, 100.0, 110.0)) == stays
+
+
+def test_points_that_stay_on_their_level_persist_and_noise_does_not() -> None:
+    assert persists(went((100.0, 9), (110.0, 3), (100.0, 9), (110.0, 4), (100.0, 5)), 100.0, 110.0)
+    assert not persists(np.full(30, 100.0), 100.0, 110.0)
+    draw = np.random.default_rng(20261201)
+    skewed = [persists(draw.exponential(1.0, 80), 0.7, 2.7) for _ in range(500)]
+    modes = [persists((draw.random(80) < 0.3).astype(np.float64), 0.0, 1.0) for _ in range(500)]
+    assert sum(skewed) < 75
+    assert sum(modes) < 75
+
+
+def test_a_level_that_lasts_much_longer_than_before_is_not_the_one_of_before() -> None:
+    assert [outlasts(lasted, [(3, 5), (9, 11)]) for lasted in (1, 35, 37)] == [False, False, True]
+    assert [outlasts(lasted, [(3, 13), (20, 30), (40, 50)]) for lasted in (30, 108, 110)] == [False, False, True]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_first_step_behind_skewed_noise_is_an_alarm(repeats: int) -> None:
+    draw, known, worse = np.random.default_rng([20261202, repeats]), 0, 0
+    for _ in range(40):
+        values = 100.0 + draw.exponential(10.0, (100, repeats))
+        values[80:] *= 1.2
+        watched = watch(values.tolist())
+        changes = changes_of(watched, lower_is_better=True)
+        known += bool(levels_known(changes, values.tolist()))
+        worse += any(one.is_worse for one in changes)
+    assert worse > 30
+    assert known <= 4

@@ -96,10 +96,15 @@ def test_a_level_that_was_left_twice_before_is_one_of_the_machines() -> None:
     assert of.levels_known([change(1, 100.0, 110.0)], values) == set()
 
 
-@pytest.mark.parametrize(("seen", "known"), [(8, set()), (9, {0})])
-def test_ten_points_up_to_the_one_that_shows_a_change_can_tell_the_machines_levels(seen: int, known: set[int]) -> None:
-    values = went((100.0, 3), (110.0, 2), (100.0, 2), (110.0, 1), (100.0, 3))
-    assert of.levels_known([Change(8, 7, seen, 100.0, 110.0, True)], values) == known
+@pytest.mark.parametrize(("lasted", "known"), [(2, {0}), (54, {0}), (55, set())])
+def test_a_level_is_the_machines_own_while_it_lasts_no_longer_than_it_does(lasted: int, known: set[int]) -> None:
+    values = went((100.0, 4), (110.0, 3), (100.0, 3), (110.0, 3), (100.0, 5), (110.0, lasted))
+    assert of.levels_known([Change(18, 17, 19, 100.0, 110.0, True)], values) == known
+
+
+def test_levels_on_which_nothing_stays_are_not_the_machines_own() -> None:
+    values = went(*[(100.0, 1), (110.0, 1)] * 9, (110.0, 2))
+    assert of.levels_known([Change(18, 17, 19, 100.0, 110.0, True)], values) == set()
 
 
 def test_of_the_past_so_many_points_tell_the_machines_levels(monkeypatch: pytest.MonkeyPatch) -> None:

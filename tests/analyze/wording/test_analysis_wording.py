@@ -38,13 +38,16 @@ def test_two_sides_say_what_would_have_been_seen_too() -> None:
 
 def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
     yet = [verdict(reruns=count, effect=Estimate(0.031, -0.01, 0.07), labels={"n": count}) for count in (1, 2)]
-    assert verdicts.nothing(yet[0]) == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more run would tell"
-    assert verdicts.verdict_text(yet[1]) == "no difference shown yet: 2 more runs would tell"
+    assert (
+        verdicts.nothing(yet[0])
+        == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more version like it would tell"
+    )
+    assert verdicts.verdict_text(yet[1]) == "no difference shown yet: 2 more versions like it would tell"
     assert verdicts.nothing(verdict(reruns=0)) == verdicts.nothing(verdict()) == "no difference shown"
     same = verdict(would_show=0.03, would_show_in=1, effect=Estimate(0.0, 0.0, 0.0))
     assert analyses.lead(analysis(*yet, same))[1:3] == [
         "No difference shown in 1; 3.0 % would have shown within 1 version.",
-        "No difference shown yet in 2: more runs would tell.",
+        "No difference shown yet in 2: more versions like the newest would tell.",
     ]
     assert not any("yet" in one for one in analyses.lead(analysis(same)))
 
@@ -164,8 +167,10 @@ def test_what_is_suspected_is_said_with_what_would_tell() -> None:
         "Nothing is worse in 3 series of 1 KPI, and 1 is suspected: 1.3.2 against its history."
     )
     said = "1 suspected to be worse and 1 suspected to be better: one or two blocks of runs alone say so, and measuring"
-    assert f"{said} 1.3.2 once more would tell." in analyses.lead(found)
-    assert f"{said} them once more would tell." in analyses.lead(analysis(worse, better, newest=None))
+    assert f"{said} 1.3.2 again may tell, more versions would tell." in analyses.lead(found)
+    assert f"{said} them again may tell, more versions would tell." in analyses.lead(
+        analysis(worse, better, newest=None)
+    )
 
 
 def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:

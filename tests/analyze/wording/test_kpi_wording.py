@@ -88,6 +88,6 @@ def test_what_more_runs_would_tell_is_told_apart_from_what_shows_no_difference()
     yet = (EMPTY, verdict(of=LATENCY, labels={"n": 2}, reruns=2, **{**nothing, "would_show": 0.08}))
     said = wording.conclusions(series_of(2), [same, yet])
     assert said[0] == (
-        "p95_latency: 2 of 2 series show no difference (3.0 % would have shown within 2 versions; more runs would tell "
-        "of 1)."
+        "p95_latency: 2 of 2 series show no difference (3.0 % would have shown within 2 versions; more versions would "
+        "tell of 1)."
     )

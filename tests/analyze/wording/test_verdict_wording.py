@@ -163,7 +163,7 @@ def test_each_outcome_has_its_sentence() -> None:
     assert verdicts.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
         "p95_latency of all runs can't be told: why."
     )
-    assert verdicts.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more run would tell.")
+    assert verdicts.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more version like it would tell.")
 
 
 @pytest.mark.parametrize(
@@ -179,8 +179,8 @@ def test_each_outcome_has_its_sentence() -> None:
         (verdict(Outcome.IMPROVEMENT, is_new=True), "better, new"),
         (verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: worse"),
         (verdict(Outcome.SUSPECTED, of=LATENCY, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: better"),
-        (verdict(reruns=1), "no difference shown yet: 1 more run would tell"),
-        (verdict(reruns=2), "no difference shown yet: 2 more runs would tell"),
+        (verdict(reruns=1), "no difference shown yet: 1 more version like it would tell"),
+        (verdict(reruns=2), "no difference shown yet: 2 more versions like it would tell"),
         (verdict(), "no difference shown"),
         (
             dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
