@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections
 import itertools
+import math
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -24,6 +25,7 @@ UNIFORM = 2.0
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
 DIGITS = 9  # significant ones that chance doesn't repeat
+MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 _MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
 
@@ -129,6 +131,8 @@ def copied(matched: Matched) -> Iterator[Finding]:
     of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(measured, points, strict=True)]
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):
         return
+    counts = collections.Counter(rows)
+    often = sum(count * count for count in counts.values()) / len(rows) ** 2
     for name, values, alike in matched.by_setting(of_words=False):
         same: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
@@ -141,11 +145,19 @@ def copied(matched: Matched) -> Iterator[Finding]:
         for (one, other), found in same.items():
             both = [places for places in alike if one in places and other in places]
             compared = sum(of_points[places[one]] is not None for places in both)
-            if len(found) == 2 * compared >= FEWEST_PAIRS:
+            by_chance = [_chance(measured[place], often) for place in found[::2]]
+            is_chance = math.prod(by_chance) * math.comb(len(values), 2) > MOST_BY_CHANCE
+            if len(found) == 2 * compared >= FEWEST_PAIRS and not is_chance:
                 which = f"'{name}' {show(values[one])} and {show(values[other])}"
                 what = f"All runs of {which} have the same values at {compared} points, though repeats differ"
                 runs = good.at(run for at in found for run in points[at])
                 yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
+
+
+def _chance(runs: Collection[object], often: float) -> float:
+    """That of so many *runs* with the values of others, where two have the same so *often*, as counts may."""
+    count = min(len(runs), 100)
+    return float(math.factorial(count) * often**count)
 
 
 def copied_points(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:

@@ -30,6 +30,10 @@ FEWEST_POINTS = 5
 OF_A_MINUTE, MOST_OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 72, 500
 """Of the headline a few are from nearly 60 times on, if the others are no further than :data:`FAR_OFF` times apart; any
 part of them if nearly 1,000 times lie between. Other KPIs jump so where load is high."""
+USUAL_SPREADS, FEWEST_APART = 8.0, 12
+"""It is no odd one if it is so many times as far off as half of the repeats are, of so many; by logarithms."""
+NEAR_ZERO, FEWEST_COUNTS = 3, 4
+"""A zero may be a count where the least of so many other values is at most so many of their steps above it."""
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
@@ -218,11 +222,20 @@ def _no_more_than_zero(
     odd = [value for value in known if value <= 0]
     others = len(known) - len(odd)
     most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if odd and len(set(odd)) == 1 and changes is EVERY else 0.0)
-    if odd and others and len(odd) <= most * len(known):
+    if odd and others and len(odd) <= most * len(known) and not _may_be_zero(known):
         rest = f"and above 0 in {count_of(others, 'other')}"
         what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, {rest}"
         runs = good.where(value is not None and value <= 0 for value in values)
         yield Finding.of("below-zero", f"{what}: was it measured?", runs, changes)
+
+
+def _may_be_zero(known: Sequence[float]) -> bool:
+    """Whether values are counts, or shares of one count, that come near zero: a zero is one of them."""
+    steps = sorted({*known, 0.0})
+    if steps[0] < 0.0 or len(steps) < FEWEST_COUNTS:
+        return False
+    unit = min(after - before for before, after in itertools.pairwise(steps))
+    return steps[1] <= NEAR_ZERO * unit and all(math.isclose(one, round(one / unit) * unit) for one in steps)
 
 
 def _far_off(
@@ -235,13 +248,27 @@ def _far_off(
     positive = [value for value in values if value is not None and value > 0]
     if not positive or max(positive) <= FAR_OFF * min(positive):
         return
-    far = [found for places in points for found in _far_off_of(places, [values[place] for place in places])]
+    of_points = [[values[place] for place in places] for places in points]
+    far = [each for places, of in zip(points, of_points, strict=True) for each in _far_off_of(places, of)]
+    usual = _usual_ratio(of_points) if far else 1.0
+    far = [(place, rest) for place, rest in far if abs(math.log((values[place] or rest) / rest)) > usual]
     if far:
         place, rest = far[0]
         what = f"{kpi.name} is {kpi.show(values[place])} where the other repeats have {kpi.show(rest)}"
         more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
         yield Finding.of("far-off", sentence, (good[place] for place, _ in far), changes)
+
+
+def _usual_ratio(points: Sequence[Sequence[float | None]]) -> float:
+    """The logarithm of a ratio between repeats that is usual, as far as such values scatter anyway; 0 of few."""
+    apart = list[float]()
+    for of in points:
+        known = sorted(value for value in of if value is not None and value > 0)
+        if len(known) >= FEWEST:
+            middle = known.pop(len(known) // 2)
+            apart += [abs(math.log(value / middle)) for value in known]
+    return USUAL_SPREADS * statistics.median(apart) if len(apart) >= FEWEST_APART else 0.0
 
 
 def _of_another_unit(

@@ -1,0 +1,51 @@
+"""Healthy counts, error rates and skewed values have no finding that changes an answer; an odd one among them has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import toy_runs
+
+from matrix_benchmarking.analyze.check import findings
+from matrix_benchmarking.matrix import Matrix
+
+Floats = npt.NDArray[np.float64]
+SHAPE = 5, 30, 3  # sizes, versions, repeats
+
+
+def changing(values: Floats) -> list[str]:
+    runs = [
+        {"version": f"1.{version}", "size": size, "cost": float(value), "rate": 2.0, "memory": 3.0, "day": version}
+        for (size, version, _), value in np.ndenumerate(values)
+    ]
+    made = [toy_runs.entry(run, number) for number, run in enumerate(runs)]
+    return [one.kind for one in findings(Matrix(made), toy_runs.workload()) if one.changes]
+
+
+HEALTHY: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "few counts": lambda draw: draw.poisson(1.0, SHAPE).astype(np.float64),
+    "counts": lambda draw: draw.poisson(5.0, SHAPE).astype(np.float64),
+    "errors of a thousand": lambda draw: draw.binomial(1000, 0.002, SHAPE) / 1000.0,
+    "a long tail": lambda draw: 100.0 * np.exp(draw.normal(0.0, 0.5, SHAPE)),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_what_scatters_so_anyway_is_not_odd(name: str) -> None:
+    odd = [changing(HEALTHY[name](np.random.default_rng([20261203, seed]))) for seed in range(5)]
+    assert sum(map(bool, odd)) <= 1
+
+
+def test_a_zero_and_a_run_far_off_are_odd_where_values_are_alike() -> None:
+    values = 100.0 * np.exp(np.random.default_rng(20261204).normal(0.0, 0.03, SHAPE))
+    assert changing(values) == []
+    values[0, 0, 0] = 0.0
+    assert changing(values) == ["below-zero"]
+    values[0, 0, 0] = 700.0
+    assert changing(values) == ["far-off"]
+    whole = np.round(values)
+    whole[0, 0, 0] = 0.0  # no count comes near it
+    assert "below-zero" in changing(whole)
