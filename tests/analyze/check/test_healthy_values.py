@@ -18,8 +18,8 @@ SHAPE = 5, 30, 3  # sizes, versions, repeats
 
 def changing(values: Floats) -> list[str]:
     runs = [
-        {"version": f"1.{version}", "size": size, "cost": float(value), "rate": 2.0, "memory": 3.0, "day": version}
-        for (size, version, _), value in np.ndenumerate(values)
+        {"version": f"1.{version}", "size": size, "cost": float(value), "rate": 2.0, "memory": 3.0, "day": number}
+        for number, ((size, version, _), value) in enumerate(np.ndenumerate(values))
     ]
     made = [toy_runs.entry(run, number) for number, run in enumerate(runs)]
     return [one.kind for one in findings(Matrix(made), toy_runs.workload()) if one.changes]
