@@ -24,6 +24,7 @@ from ..workload import FoundTest, Layout, Listing, Workload, is_index
 from .artifacts import TEST_CONFIG_FILE, natural
 
 SKIP_FILE = "skip"
+_LEFT_BY_A_RUN = ("interrupted", "000__script", "000__server")
 _STEP = re.compile(r"[0-9]+__.+")
 
 
@@ -324,3 +325,9 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
         return False
     tests = {candidate.path for candidate in candidates if candidate.finished}
     return target not in tests and tests.isdisjoint(target.parents)
+
+
+def unfinished_directory_of(file: Path, root: Path) -> Path | None:
+    """The directory below *root* in which matbench ran what left *file*, and which doesn't say how it ended, if any."""
+    above = (parent for parent in file.parents if parent != root and root in parent.parents)
+    return next((parent for parent in above if any((parent / name).exists() for name in _LEFT_BY_A_RUN)), None)

@@ -16,7 +16,7 @@ import msgspec
 
 from ..errors import ArtifactError, SettingsError, os_reason
 from ..filters import Scalar
-from ..matrix import Entry, Problem
+from ..matrix import DID_NOT_FINISH, Entry, Problem
 from ..plausible import of_another_run
 from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
 from ..settings import SETTINGS_FILE, check_settings, read_settings_content, settings_in
@@ -27,7 +27,15 @@ from .cache import CachedTest
 from .codec import BrokenCache
 from .documents import parse_test_start_end, parse_test_uuid
 from .entries import content_uuid, entry_of, evaluate, parser_problem
-from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
+from .find import (
+    Candidate,
+    NativeLayout,
+    declared_files,
+    important_files,
+    layouts_of,
+    test_directory_of,
+    unfinished_directory_of,
+)
 from .fingerprint import State
 from .in_bucket import AtHand, BucketTree, Objects
 from .readers import ReaderLayout, what_is_wrong
@@ -197,6 +205,9 @@ def _parse_parts(
         yield file, SettingsError("holds no result")
     names = [name for name, *_ in parts]
     run = test_directory_of(file.path, context.root)  # where matbench ran the tool
+    if run is None and (lost := unfinished_directory_of(file.path, context.root)) is not None:
+        yield file, SettingsError(f"{DID_NOT_FINISH}: there is no exit code in {lost.name}")
+        return
     block, wrong = (RecordedBlock(), None) if run is None else read_block(run)
     problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
     times = None
@@ -225,7 +236,7 @@ def _parse_parts(
             yield candidate, SettingsError(stale)
             continue
         own_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
-        cached.exit_code = own_code if isinstance(own_code, int) else exit_code
+        cached.exit_code = own_code if isinstance(own_code, int) and (own_code or not exit_code) else exit_code
         said = parse_block({"campaign": file_digest if campaign is True else campaign})
         of_block = said if said.campaign and not block.campaign else block
         moves = content_uuid(context.workload, msgspec.structs.replace(cached, repeat=0)) if identity else None

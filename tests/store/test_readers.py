@@ -231,6 +231,22 @@ def test_files_of_a_test_directory_are_of_a_run_that_ended_as_it_says(lines: Lin
     ]
 
 
+def test_no_reader_makes_a_good_run_of_one_that_failed_or_was_interrupted(lines: Lines, tmp_path: Path) -> None:
+    for name, left in (("failed", "exit_code"), ("interrupted", "interrupted"), ("killed", "000__script/out.log")):
+        write(tmp_path / name / "out.jsonl", {"speed": 1, "exit_code": 0})
+        write(tmp_path / name / left, "1")
+    write(tmp_path / "of another" / "tool" / "out.jsonl", {"speed": 2, "exit_code": 0})
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    assert [(entry.name, entry.exit_code) for entry in matrix] == [
+        ("failed/out.jsonl#line 1", 1),
+        ("of another/tool/out.jsonl#line 1", 0),
+    ]
+    assert [(entry.name, str(entry.problems[0])) for entry in matrix.unfinished] == [
+        ("interrupted/out.jsonl", "did not finish: there is no exit code in interrupted"),
+        ("killed/out.jsonl", "did not finish: there is no exit code in killed"),
+    ]
+
+
 def test_results_that_another_run_left_take_no_part(lines: Lines, tmp_path: Path) -> None:
     run = {"start": "2026-04-01T10:00:00+02:00", "end": "2026-04-01T10:05:00+02:00"}
     dates = ("2026-03-20 09:30:00", "2026-04-01 22:02:00", "2026-03-31 19:01:00", "no date")
