@@ -114,7 +114,8 @@ def command(
     if versions is not None and versions not in settings:
         raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
-    ambiguous = _ambiguous(file, settings)
+    ways = WrittenTwoWays(settings)
+    collections.deque(rows(file, settings, ways), maxlen=0)
     written = output or table.with_name(f"{_plain(table.stem)}_workload.py")
     if written.exists():
         raise OutputError(f"'{written}' is there already: change it, remove it, or name another --output")
@@ -126,12 +127,15 @@ def command(
         time=time,
         name=_plain(table.stem),
         versions=compared,
-        texts=[*compared, *(name for name in ambiguous if name not in compared)],
+        texts=[*dict.fromkeys([*compared, *ways.found, *ways.names])],
     )
     with atomic_write(written) as stream:
         stream.write(content.encode("utf-8", "surrogateescape"))
-    apart = "are one number, and stay apart as they are written, like all cells of this column"
-    warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ambiguous.items()])
+    like = "written, like all cells of this column"
+    apart = f"are one number, and stay apart as they are {like}"
+    warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ways.found.items()])
+    others = {name: text for name, text in ways.names.items() if name not in (*ways.found, *compared)}
+    warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
     unnamed = [column for column in columns if column not in named]
     odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
     warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
@@ -153,13 +157,6 @@ def _opened(table: Path) -> ArtifactPath:
     if not table.is_file():
         raise MatbenchError(f"'{table}' is no file")
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
-
-
-def _ambiguous(file: ArtifactPath, settings: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """The columns of *settings* that write a number in two ways, and these."""
-    ways = WrittenTwoWays(settings)
-    collections.deque(rows(file, settings, ways), maxlen=0)
-    return ways.found
 
 
 def _unread(

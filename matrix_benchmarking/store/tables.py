@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from ..errors import ArtifactError
@@ -169,20 +169,45 @@ def field_name(column: str) -> str:
 
 
 class WrittenTwoWays:
-    """Which of the columns *names* write a number in two ways, such as 3.1 and 3.10, and these."""
+    """What of the columns *names* isn't the number that it looks like.
+
+    Attributes:
+        found: the columns that write a number in two ways, such as 3.1 and 3.10, and these.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
         self._known: dict[tuple[str, float], str] = {}
         self.found: dict[str, tuple[str, str]] = {}
+        self._seen: dict[str, set[str]] = {name: set() for name in names}
 
     def see(self, cells: Mapping[str, str]) -> None:
         for name in self._names:
             text = cells.get(name, "").strip()
+            if len(self._seen[name]) < _MOST_SEEN:
+                self._seen[name].add(text)
             if "." in text and re.fullmatch(r"[0-9]+\.[0-9]+", text):
                 first = self._known.setdefault((name, float(text)), text)
                 if first != text:
                     self.found.setdefault(name, (first, text))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns of names that look like numbers, with one of these."""
+        found = {name: written_as_a_name(seen) for name, seen in self._seen.items()}
+        return {name: text for name, text in found.items() if text is not None}
+
+
+_MOST_SEEN = 1000
+
+
+def written_as_a_name(texts: Iterable[str]) -> str | None:
+    """The first of *texts* that is no number, since it would lose something: 3.10 beside 3.9, or the hash 1234e56."""
+    several = sorted(texts)
+    decimals = {text: len(text.partition(".")[2]) for text in several if re.fullmatch(r"[0-9]+\.[0-9]+", text)}
+    padded = [text for text, count in decimals.items() if count > 1 and text.endswith("0")]
+    hashes = [text for text in several if re.fullmatch(r"[0-9]+[eE][0-9]+", text)]
+    return next(iter([*hashes, *(padded if len(set(decimals.values())) > 1 else [])]), None)
 
 
 def rows(

@@ -121,6 +121,17 @@ def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, c
     assert "Highest rate: python 3.10: 9 " in " ".join(capsys.readouterr().out.split())
 
 
+def test_what_only_looks_like_a_number_stays_as_it_is_written(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("python,sha,delay,rate\n3.9,1234e56,1.00,5\n3.10,77,1.25,9\n3.11,78,1.50,7\n")
+    assert main(["import", "p.csv", "--settings=python,sha,delay", "--kpi=rate:higher"]) == 0
+    said = capsys.readouterr().err
+    like = "and stays as it is written, like all cells of this column"
+    assert f"python: 3.10 isn't 3.1, {like}" in said
+    assert f"sha: 1234e56 isn't 1.234e+59, {like}" in said
+    assert "delay" not in said
+    assert "texts=['python', 'sha']" in Path("p_workload.py").read_text()
+
+
 def test_a_workload_file_that_is_there_is_never_overwritten(capsys: Capture) -> None:
     Path("runs_workload.py").write_text("# mine\n")
     assert main(IMPORT) == 2

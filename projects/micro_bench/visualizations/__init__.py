@@ -71,7 +71,7 @@ workload = Workload(
     name="micro_bench",
     store=reader_store(READERS, models_kpis=kpi.collect(KPIS)),
     variant_keys=["command"],
-    group_keys=["tool", "benchmark", "aggregate"],
+    group_keys=["tool", "package", "benchmark", "aggregate"],
     implausible=implausible,
     warnings=warnings,
     regression=RegressionKeys(comparison_keys=["version"], sorting_keys=["tool", "benchmark"]),

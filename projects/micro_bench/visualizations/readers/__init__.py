@@ -6,14 +6,16 @@ different things says which in ``measure``.
 """
 
 import datetime as dt
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
-from matrix_benchmarking.store import Part
+from matrix_benchmarking.store import ArtifactPath, Part, written_as_a_name
 
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0}
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0, "hr": 3600.0, "day": 86400.0}
 FIELDS = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
 """Results that are KPIs, none of which can be negative."""
 MOST_REPEATS = 100
@@ -34,13 +36,21 @@ def repeats(
         yield f"{part}/{repeat}", {**settings, "repeat": repeat}, measured
 
 
-def parameters(given: Mapping[str, object] | None, taken: Mapping[str, object] = {}) -> dict[str, Scalar]:
-    """Parameters of a benchmark as settings: numbers as numbers, what is no scalar as text.
+def parameters(
+    given: Mapping[str, object] | None, taken: Mapping[str, object] = {}, texts: Collection[str] = ()
+) -> dict[str, Scalar]:
+    """Parameters of a benchmark as settings: numbers as numbers but for the *texts*, what is no scalar as text.
 
     One that has the name of a setting that is *taken*, or ``repeat``, gets another.
     """
     names = {name: f"parameter_{name}" if name in taken or name == "repeat" else name for name in given or {}}
-    return {names[name]: scalar(value) for name, value in (given or {}).items()}
+    return {names[name]: str(value) if name in texts else scalar(value) for name, value in (given or {}).items()}
+
+
+def texts_of(every: Sequence[Mapping[str, str]]) -> set[str]:
+    """Which parameters of all benchmarks of a file are no numbers: versions, and what would lose a digit as one."""
+    values = {name: [given[name] for given in every if name in given] for given in every for name in given}
+    return {name for name, of in values.items() if name.endswith("version") or written_as_a_name(map(str, of))}
 
 
 def scalar(value: object) -> Scalar:
@@ -64,3 +74,29 @@ def number(value: object, unit: float = 1.0) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return value * unit
+
+
+def printed(file: ArtifactPath, torn: re.Pattern[str], rest: re.Pattern[str]) -> Iterator[str]:
+    """The lines of a text that a tool printed; of its JSON, as Go's test2json, which has pieces of them as ``Output``.
+
+    Where other output stands between the two parts of a line, one that is *torn* and its *rest*, they are one.
+    """
+    begun = ""
+    for line in _lines(file):
+        if begun and rest.match(line):
+            line, begun = f"{begun} {line}", ""
+        begun = found[0] if (found := torn.match(line)) else begun
+        yield line
+
+
+def _lines(file: ArtifactPath) -> Iterator[str]:
+    waiting = ""
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            try:
+                waiting += json.loads(line).get("Output", "") if line.startswith("{") else line
+            except ValueError as error:
+                raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
+            *whole, waiting = waiting.split("\n")
+            yield from (each.rstrip() for each in whole)
+    yield waiting.rstrip()

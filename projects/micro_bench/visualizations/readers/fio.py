@@ -17,20 +17,22 @@ _PLACES = {"directory", "name", "runtime", "write_lat_log", "write_bw_log", "wri
 
 
 def recognises(head: bytes, name: str) -> bool:
-    return b'"fio version"' in head and (b'"jobs"' in head or b'"global options"' in head)
+    is_fio = b'"fio version"' in head and b'"client_stats"' not in head  # of fio --client, without settings
+    return is_fio and (b'"jobs"' in head or b'"global options"' in head)
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = _json(file)
     end = None if (at := number(content.get("timestamp"))) is None else dt.datetime.fromtimestamp(at, dt.UTC)
     together = dict[tuple[str, object], list[dict[str, Any]]]()
-    for index, job in enumerate(content["jobs"]):
+    for index, job in enumerate(job for job in content["jobs"] if "jobname" in job):  # else a group's first has it
         own = job["options"] = {**content.get("global options", {}), **job.get("job options", {})}
         is_clone = str(own.get("numjobs", "1")) != "1" and "group_reporting" not in own
         together.setdefault((job["jobname"], str(own) if is_clone else index), []).append(job)
     for index, ((name, _), jobs) in enumerate(together.items()):
         options, error = jobs[0]["options"], next((job["error"] for job in jobs if job.get("error")), 0)
-        done = {one: [job[one] for job in jobs if (job.get(one) or {}).get("total_ios")] for one in DIRECTIONS}
+        directions = DIRECTIONS if "read" in jobs[0] else ("mixed",)  # of --unified_rw_reporting=1
+        done = {one: [job[one] for job in jobs if (job.get(one) or {}).get("total_ios")] for one in directions}
         done = {one: several for one, several in done.items() if several}
         if error and not done:
             yield f"{name}/{index}", {"tool": "fio", "benchmark": name}, {"end": end, "exit_code": error}
@@ -43,9 +45,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
 
 def _together(done: list[dict[str, Any]]) -> dict[str, float | None]:
     """The results of one job, or of its clones (numjobs), which ran beside each other, without their percentiles."""
-    first, *others = each = [_results(one) for one in done]
-    if not others:
-        return first
+    if len(each := [_results(one) for one in done]) == 1:
+        return each[0]
     of_time = [number(one["time"], of["total_ios"]) for one, of in zip(each, done, strict=True)]
     sums = {name: _sum([one[name] for one in each]) for name in ("rate", "bandwidth")}
     return {"time": number(_sum(of_time), 1 / sum(one["total_ios"] for one in done)), **sums}
@@ -55,8 +56,8 @@ def _sum(values: list[float | None]) -> float | None:
     return None if None in values else sum(value or 0.0 for value in values)
 
 
-def _is_setting(name: str, options: dict[str, Any]) -> bool:
-    return name not in _PLACES and (name != "filename" or str(options[name]).startswith("/dev/"))  # a device
+def _is_setting(name: str, options: dict[str, Any]) -> bool:  # of files a device
+    return name not in _PLACES and (name != "filename" or str(options[name]).startswith("/dev/"))
 
 
 def _json(file: ArtifactPath) -> Any:
@@ -69,12 +70,11 @@ def _json(file: ArtifactPath) -> Any:
 
 
 def _results(done: dict[str, Any]) -> dict[str, float | None]:
-    of_completion = "clat_ns" if "clat_ns" in done else "clat"
-    unit = 1e-9 if of_completion == "clat_ns" else 1e-6
-    whole = done.get("lat_ns" if unit == 1e-9 else "lat") or {}
+    kind, unit = ("_ns", 1e-9) if "clat_ns" in done else ("", 1e-6)
+    mean = (done.get(f"lat{kind}") or {}).get("mean") or None  # 0 where it wasn't measured, as by gtod_reduce
     return {
-        "time": number(whole.get("mean"), unit),
-        "p99": number((done.get(of_completion) or {}).get("percentile", {}).get("99.000000"), unit),
+        "time": number(mean, unit),
+        "p99": number((done.get(f"clat{kind}") or {}).get("percentile", {}).get("99.000000"), unit),
         "rate": number(done.get("iops")),
         "bandwidth": number(done["bw_bytes"]) if "bw_bytes" in done else number(done.get("bw"), 1024),
     }

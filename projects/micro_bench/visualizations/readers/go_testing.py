@@ -1,15 +1,14 @@
 """go test -bench, as text or with -json: ns/op, B/op, MB/s; lines of the same name (-count) are repeats."""
 
 import contextlib
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import FIELDS, scalar
+from . import FIELDS, printed, scalar
 
 _LINE, _PASSED = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)"), re.compile(r"PASS|ok\s.*")
 _TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
@@ -24,14 +23,11 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    configuration, counts, names, failed, is_open, torn = dict[str, str](), dict[str, int](), set[str](), "", False, ""
+    configuration, counts, names, failed, is_open = dict[str, str](), dict[str, int](), set[str](), "", False
     with contextlib.suppress(ArtifactError):  # raised again below, where it is
-        names.update(match[1] for line in _lines(file) if (match := _LINE.fullmatch(line)))
-    names = {name.rpartition("-")[0] for name in names} if all(map(_PROCS.fullmatch, names)) else names
-    for line in _lines(file):
-        if torn and _REST.match(line):  # what a benchmark prints stands between its name and its numbers
-            line, torn = f"{torn} {line}", ""
-        torn = named[0] if (named := _TORN.match(line)) else torn
+        names.update(match[1] for line in printed(file, _TORN, _REST) if (match := _LINE.fullmatch(line)))
+    names = _bases(names)
+    for line in printed(file, _TORN, _REST):
         if said := _CONFIGURATION.fullmatch(line):
             configuration[said[1]], is_open = said[2], True  # lines alone, as people pick them out, have no end either
             counts[line] = counts.get(line, -1) + 1
@@ -49,18 +45,14 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         raise ArtifactError(file, what if failed else "is cut off: neither PASS nor FAIL ends it")
 
 
-def _lines(file: ArtifactPath) -> Iterable[str]:
-    """The lines that Go printed; -json has them in pieces."""
-    waiting = ""
-    with file.open(encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            try:
-                waiting += json.loads(line).get("Output", "") if line.startswith("{") else line
-            except ValueError as error:
-                raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
-            *whole, waiting = waiting.split("\n")
-            yield from (each.rstrip() for each in whole)
-    yield waiting.rstrip()
+def _bases(names: set[str]) -> set[str]:
+    """The *names* without GOMAXPROCS, if they have it: where it is 1 a number at an end is a size of the benchmark."""
+    of = dict[str, set[str]]()
+    for match in filter(None, map(_PROCS.fullmatch, names)):
+        of.setdefault(match[1], set()).add(match[2])
+    procs = set().union(*of.values())
+    is_same = sum(map(len, of.values())) == len(names) == len(of) * len(procs)
+    return set(of) if is_same and (len(of) > 1 or len(procs) == 1 or "/" not in min(of)) else names
 
 
 def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:

@@ -13,7 +13,7 @@ from . import SECONDS, moment, number, scalar
 _AGGREGATES = {"mean", "median", "stddev", "cv", "BigO", "RMS"}
 _DEBUG = ("library_build_type", "debug"), "the benchmark library was built for debugging: times may be too long"
 _SCALING = ("cpu_scaling_enabled", True), "the processor scaled its clock meanwhile"
-_FLAGS = {"real_time", "process_time", "manual_time"}
+_FLAGS, _OWN = {"real_time", "process_time", "manual_time"}, ("date", "host_name", "executable", "library_", "json_")
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -25,6 +25,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     context = content.get("context") or {}
     doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
     common = {"start": moment(context.get("date"))} | ({"doubts": doubts} if doubts else {})
+    given = {one: scalar(text) for one, text in context.items() if isinstance(text, str) and not one.startswith(_OWN)}
     rows = [row for row in content["benchmarks"] if row.keys() & {"real_time", "error_occurred"}]
     _name(rows := [row for row in rows if not row.get("skipped")])  # its times are 0
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
@@ -34,7 +35,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     families = collections.Counter(name for name, _ in {(row["run_name"], row.get("family_index")) for row in single})
     counts = collections.Counter[str]()
     for row in single:
-        run_name, settings = row["run_name"], {"tool": "google-benchmark", **_named(row["run_name"])}
+        run_name, settings = row["run_name"], {**given, "tool": "google-benchmark", **_named(row["run_name"])}
         if families[run_name] > 1:  # registered twice: the label tells them apart, where they have any
             settings["label"] = row.get("label") or row.get("family_index")
             run_name += f"/{settings['label']}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import number, parameters, repeats
+from . import number, parameters, repeats, texts_of
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -14,9 +14,10 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)["results"]
     commands = [(result["command"], str(result.get("parameters"))) for result in content]
+    texts = texts_of([result.get("parameters") or {} for result in content])
     for index, result in enumerate(content):
         settings = {"tool": "hyperfine", "benchmark": file.path.stem, "command": result["command"]}
-        settings |= parameters(result.get("parameters"), settings)
+        settings |= parameters(result.get("parameters"), settings, texts)
         if commands.count(commands[index]) > 1:  # such as one prepared in two ways, of which the file doesn't tell
             settings["place"] = index + 1
         of_cpu = [number(result.get(name)) for name in ("user", "system")]

@@ -6,7 +6,7 @@ from typing import Any
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import SECONDS, number, parameters, repeats
+from . import SECONDS, number, parameters, repeats, texts_of
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -14,8 +14,9 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    dropped = []
-    for index, result in enumerate(read_json(file)):
+    dropped, content = [], read_json(file)
+    texts = texts_of([result.get("params") or {} for result in content])
+    for index, result in enumerate(content):
         primary = result["primaryMetric"]
         name, unit = _unit(primary["scoreUnit"])
         given = [result["mode"], *(f"{name}={value}" for name, value in (result.get("params") or {}).items())]
@@ -29,7 +30,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings |= (
             {"jdk": jdk.removeprefix("1.").split(".")[0]} if (jdk := str(result.get("jdkVersion") or "")) else {}
         )
-        settings |= parameters(result.get("params"), settings)
+        settings |= {"jvm_args": " ".join(options)} if (options := result.get("jvmArgs")) else {}
+        settings |= parameters(result.get("params"), settings, texts)
         results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
         scores = [score for fork in primary.get("rawData") or () for score in fork]
         samples = [known for score in scores if (known := number(score, unit)) is not None]

@@ -29,7 +29,10 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             settings["machine"] = name
         if python := machine.get("python_version"):  # without the last part: no other speed is expected of that
             settings["python"] = ".".join(str(python).split(".")[:2])
-        known = parameters(benchmark.get("params"), settings)
+        if (name := machine.get("python_implementation")) and name != "CPython":
+            settings["python"] = f"{name} {settings.get('python', '')}".rstrip()
+        params = benchmark.get("params") or {}
+        known = parameters(params, settings, [name for name in params if isinstance(params[name], str)])
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
         results = {"end": end, "rounds": stats["rounds"]}
         results |= {"python": machine.get("python_version"), "node": machine.get("node")}
@@ -43,4 +46,4 @@ def _machine(info: Mapping[str, Any]) -> str | None:
     """The processor, since a hosted runner has another name each time; the name where no processor is told."""
     cpu = info["cpu"] if isinstance(info.get("cpu"), dict) else {}
     brand = cpu.get("brand_raw") or cpu.get("brand")
-    return f"{brand}, {cpu.get('count')} cores" if brand else info.get("node")
+    return f"{brand}, {cpu.get('count')} cores" if brand and brand != "unknown" else info.get("node")
