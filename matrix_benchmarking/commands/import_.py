@@ -15,6 +15,7 @@ import click
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
 from ..store.tables import (
+    STATES,
     UNCLEAR_CODES,
     WordsForNothing,
     WrittenTwoWays,
@@ -167,7 +168,8 @@ def _unread(
     time: str | None,
 ) -> list[str]:
     """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0."""
-    names = ", ".join(column for column in columns if column != "exit_code")  # which says what failed
+    is_told = "exit_code" in columns  # which says what failed
+    names = ", ".join(one for one in columns if one != "exit_code" and (is_told or one.lower() not in STATES))
     said = [f"left out, since no option names them: {names}"] if names else []
     wrong: dict[str, list[str]] = {}
     below: dict[str, list[str]] = {}
@@ -186,7 +188,7 @@ def _unread(
         except ValueError as error:
             bad.append(f"row {number} {error}")
             continue
-        failed += bool(failed_with(row))
+        failed += bool(failed_with({name: row.get(name) for name in columns}))
         unclear += has_unclear_code(row)
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
@@ -202,8 +204,10 @@ def _unread(
         if 0 < count < total
     ]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
-    if failed and "exit_code" in columns:
-        said.append(f"exit_code: {failed} of {total} rows say that their run failed, and take no part")
+    says = next((name for name in columns if name == "exit_code"), None)
+    says = says or next((name for name in columns if name.lower() in STATES), "")
+    if failed:
+        said.append(f"{says}: {failed} of {total} rows say that their run failed, and take no part")
     if unclear and "exit_code" in columns:
         said.append(f"{UNCLEAR_CODES} {unclear}")
     for name, found in wrong.items():

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
+_OF_REPETITIONS = ("mean", "median", "stddev", "cv")
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
 _DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
 _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
 _MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
 _SUMS = ("total", "totals", "subtotal", "sum", "summe")
-_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "σ", "gesamt"))
+_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
 _REMARK = "# "
 _FEWEST_SUMMED = 2
 
@@ -62,8 +63,11 @@ def _summary(cell: str | None) -> str:
 
 
 def _is_of_group(cell: str | None, above: str | None) -> bool:
-    group, _, kind = (cell or "").strip(" :").lower().rpartition(" ")
-    return kind in _OF_A_GROUP and group != "" and group == (above or "").strip().lower()
+    text, of = (cell or "").strip(" :").lower(), (above or "").strip().lower()
+    group, _, kind = text.rpartition(" ")
+    repetitions, _, statistic = text.rpartition("_")  # as Google Benchmark's CSV has them
+    is_group = kind in _OF_A_GROUP and group == of
+    return of != "" and (is_group or (statistic in _OF_REPETITIONS and repetitions == of))
 
 
 def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, float]]) -> bool:

@@ -147,11 +147,27 @@ _GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "non
 
 
 def failed_with(row: Mapping[str, Scalar]) -> int:
-    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one."""
+    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one.
+
+    Without that column, 1 where a column ``state`` or ``status`` says so, as trackers of experiments export it.
+    """
     code = row.get("exit_code")
+    if code is None and "exit_code" not in row:
+        return int(any(name.lower() in STATES and _says_failed(value) for name, value in row.items()))
     if is_no_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
     return math.ceil(abs(float(code or 0)))
+
+
+STATES = ("state", "status")
+_NOT_FINISHED = frozenset(
+    ("failed", "failure", "fail", "crashed", "killed", "error", "errored", "running", "pending", "scheduled", "aborted",
+     "timeout", "cancelled", "canceled", "oom", "preempted", "unfinished")
+)  # fmt: skip
+
+
+def _says_failed(value: Scalar) -> bool:
+    return isinstance(value, str) and value.strip().lower() in _NOT_FINISHED
 
 
 UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
@@ -233,7 +249,8 @@ def rows(
                 return
             separator = max(",;\t", key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
+            table.fieldnames = [name.strip() for name in table.fieldnames or []]
+            names, above = table.fieldnames, _RowsAbove() if separator == ";" else None
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
             for number, row in numbered(table, settings):

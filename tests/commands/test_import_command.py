@@ -182,3 +182,35 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         Path(name).write_text(content)
     assert main(["import", name, "--settings=a", "--kpi=b:lower"]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def parsed(capsys: Capture) -> str:
+    Path("tree").mkdir()
+    Path("p.csv").rename("tree/p.csv")
+    assert main(["parse", "--workload=p_workload.py", "--results-dirname=tree"]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_runs_that_a_tracker_of_experiments_calls_failed_take_no_part(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("Name,State,batch,loss\na,finished,1,0.5\nb,crashed,1,0.1\nc,running,1,0.2\nd,,1,0.6\n")
+    assert main(["import", "p.csv", "--settings=batch", "--kpi=loss:lower"]) == 0
+    said = capsys.readouterr().err
+    assert "State: 2 of 4 rows say that their run failed, and take no part" in said
+    assert "left out, since no option names them: Name\n" in said
+    assert "0.55 (2 runs" in parsed(capsys)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "/a,40,7\n/b,50,8\nAggregated,90,7.5",
+        "x,1,5\nx,2,7\nx_mean,1.5,6\nx_median,1.5,6\nx_stddev,0.5,1\nx_cv,0.3,.2\ny,3,9",
+    ],
+)
+def test_rows_in_which_tools_sum_up_are_no_configurations(rows: str, directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text(f"name, rate ,time\n{rows}\n")
+    assert main(["import", "p.csv", "--settings=name", "--kpi=rate:higher"]) == 0
+    assert "is taken for no run; call it otherwise if it is one" in capsys.readouterr().err
+    said = parsed(capsys)
+    assert "Highest rate: /b: 50" in said or "Highest rate: y: 3" in said
+    assert not any(word in said.partition("Highest")[0] for word in ("Aggregated", "x_"))

@@ -128,7 +128,7 @@ def _given(one: Mapping[str, Any]) -> dict[str, Scalar]:
     ends = [place for place, name in enumerate(names) if name == "duration" or name.endswith("_ms")]
     results = names[names.index("duration") : ends[-1]] if "duration" in one else ()
     return {
-        name: as_number(value)
+        name: value if name.endswith("version") else as_number(value)
         for name, value in one.items()
         if name not in _KNOWN
         and not _STATISTIC.match(name)
