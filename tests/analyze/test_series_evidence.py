@@ -12,7 +12,11 @@ from matrix_benchmarking.analyze.detect import change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.series import Blocks, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
-from matrix_benchmarking.analyze.verdict.levels import returns
+from matrix_benchmarking.analyze.verdict.levels import stays_away
+
+
+def count_of_stays(points: Floats, old: float, new: float) -> int:
+    return len(stays_away(points, old, new))
 
 
 def one_each(campaigns: list[list[int]]) -> Blocks:
@@ -236,21 +240,21 @@ def levels(text: str, noise: float = 1.0) -> Floats:
     ],
 )
 def test_a_return_is_a_stay_near_the_other_level_and_the_way_back(text: str, count: int) -> None:
-    assert returns(levels(text), 100.0, 110.0) == count
-    assert returns(-levels(text), -100.0, -110.0) == count
+    assert count_of_stays(levels(text), 100.0, 110.0) == count
+    assert count_of_stays(-levels(text), -100.0, -110.0) == count
 
 
 def test_what_lies_between_both_levels_is_a_stay_on_neither() -> None:
     text = "......####......###....."
-    assert returns(levels(text), 100.0, 113.0) == 2
-    assert returns(levels(text), 100.0, 114.0) == 0
-    assert returns(levels(text, noise=12.0), 100.0, 110.0) == 0
-    assert returns(levels(text), 100.0, 100.0) == 0
+    assert count_of_stays(levels(text), 100.0, 113.0) == 2
+    assert count_of_stays(levels(text), 100.0, 114.0) == 0
+    assert count_of_stays(levels(text, noise=12.0), 100.0, 110.0) == 0
+    assert count_of_stays(levels(text), 100.0, 100.0) == 0
 
 
 def test_the_stay_that_a_change_begins_counts_once_it_is_over() -> None:
     """What a history does between a change and the version that showed it is known by then."""
-    assert returns(levels("......##......#.####"), 100.0, 110.0) == 2
+    assert count_of_stays(levels("......##......#.####"), 100.0, 110.0) == 2
 
 
 @pytest.mark.parametrize(

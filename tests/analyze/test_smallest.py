@@ -71,8 +71,8 @@ def test_a_step_is_not_said_to_be_seen_that_is_too_small_to_count() -> None:
     values = noise(np.random.default_rng(1), 40, relative=0.001)
     size, _ = step_of(values)
     assert size < 0.3
-    assert step_of(values, minimum=0.01)[0] == pytest.approx(1.0, rel=0.01)
-    assert step_of(values, absolute=7.0)[0] == 7.0
+    for least in (step_of(values, minimum=0.01)[0] - 1.0, step_of(values, absolute=7.0)[0] - 7.0):
+        assert 0.0 < least < size / 3.0  # it has to be measured as that large in four of five cases
 
 
 def test_units_and_signs_change_nothing_but_the_unit() -> None:

@@ -281,7 +281,9 @@ def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: 
     has_logarithms = (points.min(axis=1) > 0.0) | (points.max(axis=1) < 0.0)
     factors = np.where(reach < LARGEST, np.expm1(np.minimum(reach, LARGEST)), np.nan)
     steps = np.where(has_logarithms, np.maximum(steps, old * factors), steps)
-    return np.where(weight.error > 0.0, np.maximum(steps, minimum.at(old)), np.nan), versions
+    # What counts has to be seen as that large, too, and is measured with an error.
+    counts = minimum.at(old) + FOUR_OF_FIVE * weight.error
+    return np.where(weight.error > 0.0, np.maximum(steps, counts), np.nan), versions
 
 
 def _seen_in_four_of_five(ratio: Floats, degrees: Floats) -> Floats:

@@ -34,7 +34,7 @@ ONE_BLOCK = (
     "measure the newest version once more"
 )
 
-BLIND = 1.0  # what would have shown, as a share of the level, from which on nothing is said to be no worse
+BLIND = 1.25  # what would have shown, as a share of the level, from which on nothing is said to be no worse
 NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
 
 
@@ -119,7 +119,8 @@ def _with_trends(
     told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
 ) -> list[SeriesVerdict]:
     """The verdicts, in which those series are suspected that show no change and get worse all along."""
-    asked = [at for at, one in enumerate(told) if one.outcome is Outcome.NO_CHANGE and not one.changes]
+    asked = [at for at, one in enumerate(told)
+             if (one.outcome is Outcome.NO_CHANGE and not one.changes) or one.why == NOT_EVEN_A_DOUBLING]  # fmt: skip
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
     rising = [
         (at, trend, trend.worse(told[at].kpi)) for at, trend in zip(asked, found, strict=True) if trend is not None
@@ -155,6 +156,7 @@ def _rising(verdict: SeriesVerdict, trend: Trend, minimum: MinimumEffect, values
         drift=None if of_first is None else of_first.value / (len(verdict.points) - 1),
         is_new=abs(trend.before) < LEAST,
         rises_all_along=True,
+        why="",
     )
 
 
@@ -297,7 +299,7 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
     size = step if verdict.effect is None else step / abs(level) if level else None
     if verdict.effect is not None and size is not None:
-        no_fall = size >= BLIND and not verdict.kpi.lower_better  # not even one to nothing
+        no_fall = size >= 1.0 and not verdict.kpi.lower_better  # not even one to nothing
         if (no_fall or size > BLIND) and not verdict.reruns and not verdict.changes:
             return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=NOT_EVEN_A_DOUBLING)
         if no_fall:

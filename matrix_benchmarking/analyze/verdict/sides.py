@@ -26,6 +26,7 @@ IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbenc
 NOT_IN_TURN = f"nothing says that they were measured in turn: a difference may be the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
+_FOUR_OF_FIVE = 0.8416 / 1.96  # of what a difference is within, as 95 % lie there
 BEYOND_MOODS = math.log(1.5)
 
 RunId = tuple[str | None, str]
@@ -120,10 +121,10 @@ class Judged:
         if self.told is None or not self.told.seen:
             return None
         seen, (old, _) = float(self.told.seen), self.levels
-        least = amount(minimum, old)
+        least, further = amount(minimum, old), _FOUR_OF_FIVE * float(self.told.reach)
         if self.runs.scale is Scale.RATIO:
-            return max(ratio(seen), least / old)
-        size = max(seen * self.runs.unit, least)
+            return max(ratio(seen), ratio(math.log1p(least / old) + further))
+        size = max(seen * self.runs.unit, least + further * self.runs.unit)
         return size if self.effect is None else size / old
 
     @property

@@ -61,8 +61,9 @@ def test_ratios_have_an_effect_and_the_difference_that_goes_with_it() -> None:
     assert parts(found.difference) == pytest.approx((50.0, 100 * ends[0], 100 * ends[1]))
     assert (found.measure, found.p_value) == (found.effect, 0.01)
     assert found.would_show(NOTHING) == pytest.approx(math.exp(0.25) - 1)
-    assert found.would_show(MinimumEffect(relative=0.4)) == pytest.approx(0.4)  # less is called no difference
-    assert found.would_show(MinimumEffect(absolute=50.0)) == pytest.approx(0.5)
+    further = math.exp(0.8416 / 1.96 * 0.125)  # as it has to be measured as that large in four of five cases
+    assert found.would_show(MinimumEffect(relative=0.4)) == pytest.approx(1.4 * further - 1)
+    assert found.would_show(MinimumEffect(absolute=50.0)) == pytest.approx(1.5 * further - 1)
 
 
 def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_zero() -> None:
@@ -71,14 +72,14 @@ def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_
     assert parts(found.difference) == (2.0, 1.0, 3.0)
     assert parts(found.effect) == (0.5, 0.25, 0.75)
     assert (found.measure, found.would_show(NOTHING)) == (found.effect, 0.5)
-    assert found.would_show(MinimumEffect(absolute=3.0)) == 0.75
+    assert found.would_show(MinimumEffect(absolute=3.0)) == pytest.approx(0.75 + 0.8416 / 1.96 * 0.25)
     assert parts(judged(Scale.DIFFERENCE, 0.005, 0.25).effect) == pytest.approx((50.0, 25.0, 75.0))
     for old in (0.0, -0.5):
         without = judged(Scale.DIFFERENCE, old, 0.25)
         assert without.effect is None
         assert parts(without.measure) == (2.0, 1.0, 3.0)
         assert without.would_show(NOTHING) == 2.0
-        assert without.would_show(MinimumEffect(relative=0.0, absolute=3.0)) == 3.0
+        assert without.would_show(MinimumEffect(relative=0.0, absolute=3.0)) == pytest.approx(3.0 + 0.8416 / 1.96)
     unseen = dataclasses.replace(found, told=Told(np.array(1.0), np.array(0.0), np.array(0.0)))
     assert unseen.would_show(NOTHING) is None
 

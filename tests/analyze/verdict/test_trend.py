@@ -58,6 +58,11 @@ def test_a_series_that_gets_worse_all_along_is_suspected() -> None:
     assert "suspected to get worse all along: +" in verdicts.sentence(verdict)
 
 
+def test_what_drifts_so_much_that_no_step_would_show_is_suspected_too() -> None:
+    verdict = the(analysed([100.0 * 1.01**number for number in range(40)]))
+    assert (verdict.outcome, verdict.rises_all_along, verdict.why) == (Outcome.SUSPECTED, True, "")
+
+
 def test_neither_what_gets_better_nor_little_nor_a_short_history_nor_one_campaign_is() -> None:
     assert the(analysed(rising(40), kpi="rate")).outcome is Outcome.NO_CHANGE
     assert the(analysed(rising(40, -0.3), kpi="rate")).rises_all_along
