@@ -119,8 +119,8 @@ def _with_trends(
     told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
 ) -> list[SeriesVerdict]:
     """The verdicts, in which those series are suspected that show no change and get worse all along."""
-    asked = [at for at, one in enumerate(told)
-             if (one.outcome is Outcome.NO_CHANGE and not one.changes) or one.why == NOT_EVEN_A_DOUBLING]  # fmt: skip
+    same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
+    asked = [at for at, one in same if one.outcome is Outcome.NO_CHANGE or one.why == NOT_EVEN_A_DOUBLING]
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
     rising = [
         (at, trend, trend.worse(told[at].kpi)) for at, trend in zip(asked, found, strict=True) if trend is not None
@@ -280,7 +280,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
         is_at_known_level = raised.changes[-1].is_worse
         return dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement)
-    base = _measured(base, judgement)
+    base = dataclasses.replace(_measured(base, judgement), too_small=one.too_small)
     if judgement.is_one_block:
         return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(base, judgement)

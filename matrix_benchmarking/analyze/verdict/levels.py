@@ -52,6 +52,7 @@ class JudgedSeries:
     p_values: tuple[float, ...]  # of the changes, each when it was the last one
     judged: int | None  # first point of the change that the judgement is about
     minimum: MinimumEffect
+    too_small: Change | None = None  # without a change, the last one that is less than the minimum effect
 
 
 def judged_together(
@@ -112,7 +113,14 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
+        None if found else _too_small(watched, kpi.lower_better),
     )
+
+
+def _too_small(watched: Watched, lower_is_better: bool | None) -> Change | None:
+    """The last change of all, if it left the level at which the series was first by less than what counts."""
+    every = changes_of(watched, lower_is_better=lower_is_better, minimum=Minimum(0.0))
+    return every[-1] if len(every) == 1 else None
 
 
 def _first_episode(

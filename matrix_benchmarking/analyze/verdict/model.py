@@ -96,6 +96,7 @@ class SeriesVerdict:
     minimum_effect_absolute: float = 0.0
     drift: float | None = None  # of a series that goes on drifting, by how much of the old level a version
     may_drift: bool = False  # a line fits its points about as well as its change does
+    too_small: Change | None = None  # without a change, one that is less than the minimum effect
     rises_all_along: bool = False  # suspected by a line through all its versions, of which none shows it by itself
     notes: Sequence[str] = ()  # what else is to be known, such as a newest version without a value
     stands_on: str = ""  # where two sides were compared, the blocks behind it: ``in 5 common rounds``

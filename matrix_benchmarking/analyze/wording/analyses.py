@@ -12,7 +12,7 @@ from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
-from ..words import count_of, is_or_are, named, plural, series_label
+from ..words import count_of, difference, is_or_are, named, percent, plural, series_label
 from .verdicts import looks, over_all, short_size, why_untold, would_show
 
 CAUSES_NAMED = 3
@@ -98,6 +98,7 @@ def lead(analysis: Analysis) -> list[str]:
         (fixed, f"fixed by {named([*by])}"),
     ]
     said += [f"{count_of(len(alarms), 'alarm')} {words}." for alarms, words in known if alarms]
+    said += _too_small(analysis)
     said += _unchanged(analysis)
     said += _behind(analysis)
     left_out = f"{_not_analysed(analysis)} not analysed." if analysis.not_analysed else ""
@@ -208,6 +209,19 @@ def _rising(analysis: Analysis) -> list[str]:
     return [f"{which} {verb} worse all along, it seems ({along}): no version shows it by itself, nor is one to blame."]
 
 
+def _too_small(analysis: Analysis) -> list[str]:
+    """Which series changed, by less than counts: that is no alarm, and not nothing."""
+    small = [one for one in analysis.having(Outcome.NO_CHANGE) if one.too_small is not None]
+    if not small or small[0].too_small is None:
+        return []
+    first, more, change = small[0], len(small) - 1, small[0].too_small
+    of = difference(first.kpi, change.new_level - change.old_level)
+    size = percent(change.new_level / change.old_level - 1.0) if change.old_level > 0.0 else of
+    which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
+    said = f"{which} changed by less than the minimum effect ({size} since {first.versions[change.first]})"
+    return [f"{said}: no alarm, as such changes don't count here."]
+
+
 def at_known_levels(analysis: Analysis) -> list[str]:
     """Which series are on the worse of two levels that they had before, which is no alarm, and since when."""
     known = [one for one in analysis.verdicts if one.is_at_known_level]
@@ -222,7 +236,8 @@ def at_known_levels(analysis: Analysis) -> list[str]:
 
 def _unchanged(analysis: Analysis) -> list[str]:
     """In how many series nothing was shown, and what would have shown; then those of which more versions would tell."""
-    unchanged = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.is_at_known_level]
+    same = analysis.having(Outcome.NO_CHANGE)
+    unchanged = [one for one in same if not one.is_at_known_level and one.too_small is None]
     same = [one for one in unchanged if not one.reruns]
     yet = len(unchanged) - len(same)
     seen = would_show(same)

@@ -95,3 +95,18 @@ def test_noise_is_no_trend(noise: str) -> None:
     }
     scores = np.array(list(_scores(others.get(noise, points))))
     assert np.mean(np.abs(scores) >= LEAST) <= 0.015
+
+
+def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
+    draw = random.Random(4)
+    values = [0.999 - (0.009 if number >= 30 else 0.0) + draw.gauss(0.0, 0.0005) for number in range(40)]
+    analysis = analysed(values, kpi="rate")
+    verdict = the(analysis)
+    assert (verdict.outcome, analysis.failed) == (Outcome.NO_CHANGE, False)
+    assert verdict.too_small is not None
+    said = " ".join(analyses.lead(analysis))
+    assert "rate of all runs changed by less than the minimum effect (−0.9 % since 1.30): no alarm" in said
+    assert "No difference shown" not in said
+    assert the(analysed(values[:30], kpi="rate")).too_small is None
+    counts = analysed(values, kpi="rate", minimum=MinimumEffect(0.005))
+    assert (the(counts).outcome, the(counts).too_small) == (Outcome.REGRESSION, None)
