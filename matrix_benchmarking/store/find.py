@@ -24,7 +24,7 @@ from ..workload import FoundTest, Layout, Listing, Workload, is_index
 from .artifacts import TEST_CONFIG_FILE, natural
 
 SKIP_FILE = "skip"
-_LEFT_BY_A_RUN = ("interrupted", "000__script", "000__server")
+_FIRST_STEPS = ("000__script", "000__server")
 _STEP = re.compile(r"[0-9]+__.+")
 
 
@@ -330,4 +330,8 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
 def unfinished_directory_of(file: Path, root: Path) -> Path | None:
     """The directory below *root* in which matbench ran what left *file*, and which doesn't say how it ended, if any."""
     above = (parent for parent in file.parents if parent != root and root in parent.parents)
-    return next((parent for parent in above if any((parent / name).exists() for name in _LEFT_BY_A_RUN)), None)
+    return next((parent for parent in above if _was_run_in(parent)), None)
+
+
+def _was_run_in(directory: Path) -> bool:
+    return (directory / "interrupted").is_file() or any((directory / step).is_dir() for step in _FIRST_STEPS)

@@ -18,6 +18,7 @@ from ..select.series import Series, SeriesPoint
 FEWEST = 3
 """So many series are worth a look at what they do together."""
 _MAD = 1.4826
+_MOST_GAPS = 4  # so many times as many versions as the series have points of
 _FARTHEST = 2.5  # in noises of a series: what lies farther from what the others do at a version is its own
 
 
@@ -56,6 +57,8 @@ def _common(series: Sequence[Series], blocks: Callable[[Series], Blocks]) -> Com
     Each counts by the inverse of its variance, at most as the middle one does.
     """
     keys = _in_order(series)
+    if len(series) * len(keys) > _MOST_GAPS * sum(len(one.keys) for one in series):
+        return None  # as runs without versions, each of which is a point of its own
     place = {key: at for at, key in enumerate(keys)}
     logs = np.full((len(series), len(keys)), np.nan)
     first = dict[str, tuple[Series, int]]()  # of each version a series that has it, and where

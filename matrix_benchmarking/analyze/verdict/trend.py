@@ -11,7 +11,7 @@ import numpy as np
 from ...kpi import KPIDefinition
 from ..detect.changes import slope
 from ..detect.evidence import Floats, Integers, normal_score
-from ..detect.series import Blocks, median
+from ..detect.series import Blocks, held, median, scale_of
 from ..select.series import Series
 
 FEWEST = 20
@@ -97,6 +97,7 @@ def _ranks(points: Floats) -> Integers:
 
 
 def _line(points: Floats, score: float, before: float) -> Trend:
-    far = slope(points) * (len(points) - 1) / 2.0
-    middle = float(points.mean())
-    return Trend(middle - far, middle + far, score, before)
+    unit = scale_of(points)
+    points = held(points, unit)
+    far, middle = slope(points) * (len(points) - 1) / 2.0, float(points.mean())
+    return Trend((middle - far) * unit, (middle + far) * unit, score, before)

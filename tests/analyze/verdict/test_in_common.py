@@ -10,7 +10,9 @@ from typing import Any
 
 import toy_runs
 
+from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.in_common import in_common
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.wording import analyses
 from matrix_benchmarking.workload import MinimumEffect
@@ -85,3 +87,12 @@ def test_most_series_have_to_be_there_and_an_order_of_versions() -> None:
     assert analysed(absent=range(5)).over_all
     assert not analysed(absent=range(15)).over_all
     assert not analysed(keys=()).over_all
+
+
+def test_runs_that_no_version_orders_have_nothing_in_common_and_take_no_room() -> None:
+    series = [
+        dataclasses.replace(one, keys=tuple(f"{one.name} {key}" for key in one.keys))
+        for one in select([toy_runs.entry({"version": f"1.{at}", "size": size, "cost": 1.0}, at * 8 + size)
+                           for at in range(9) for size in range(8)], toy_runs.workload(), kpi_filter=["cost"]).series
+    ]  # fmt: skip
+    assert list(in_common(series, lambda _: [])) == []

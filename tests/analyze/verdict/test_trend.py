@@ -110,3 +110,10 @@ def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
     assert the(analysed(values[:30], kpi="rate")).too_small is None
     counts = analysed(values, kpi="rate", minimum=MinimumEffect(0.005))
     assert (the(counts).outcome, the(counts).too_small) == (Outcome.REGRESSION, None)
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e-300, 1e300])
+def test_values_of_any_size_have_a_line(unit: float) -> None:
+    with np.errstate(all="raise"):
+        verdict = the(analysed([unit * (1.0 + number) for number in range(40)]))
+    assert verdict.rises_all_along
