@@ -289,7 +289,8 @@ def _together(random: np.random.Generator, kpi: KPIDefinition, projects: int) ->
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:
     """Whether the series of a KPI are worse together."""
-    over_all: Iterable[OverAll] = told_over_all(project, told_of(project, {}, NOW, 0.05), lambda _: blocks, NOW, 0.05)
+    told, newest = told_of(project, {}, NOW, 0.05), project[0].series.versions[-1]
+    over_all: Iterable[OverAll] = told_over_all(project, told, lambda _: blocks, NOW, 0.05, newest)
     return any(one.outcome is Outcome.REGRESSION for one in over_all)
 
 

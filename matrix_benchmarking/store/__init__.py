@@ -20,7 +20,7 @@ from .documents import (
 )
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
 from .readers import Part, Reader, ReaderLayout, reader_store
-from .tables import TableReader, written_as_a_name
+from .tables import TableReader, written_as_names
 from .tree import clean, parse_tree
 from .tree_index import read_index
 
@@ -60,5 +60,5 @@ __all__ = [
     "reader_store",
     "register_important_file",
     "understood",
-    "written_as_a_name",
+    "written_as_names",
 ]

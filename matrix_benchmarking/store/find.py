@@ -329,9 +329,10 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
 
 def unfinished_directory_of(file: Path, root: Path) -> Path | None:
     """The directory below *root* in which matbench ran what left *file*, and which doesn't say how it ended, if any."""
-    above = (parent for parent in file.parents if parent != root and root in parent.parents)
+    above = (parent for parent in file.parents if parent == root or root in parent.parents)
     return next((parent for parent in above if _was_run_in(parent)), None)
 
 
 def _was_run_in(directory: Path) -> bool:
-    return (directory / "interrupted").is_file() or any((directory / step).is_dir() for step in _FIRST_STEPS)
+    is_ours = (directory / SETTINGS_FILE).is_file() and any((directory / step).is_dir() for step in _FIRST_STEPS)
+    return is_ours or (directory / "interrupted").is_file()

@@ -38,7 +38,8 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
             above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings)
         )
         is_remark = word == _REMARK and count > len(held)
-        if _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
+        is_statistic = "time_unit" in names and _is_statistic(row.get(first), above.get(first))
+        if is_statistic or _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
             yield table.line_num, said.format(row[cell].strip())
             continue
         count, above = count + 1, row
@@ -63,11 +64,14 @@ def _summary(cell: str | None) -> str:
 
 
 def _is_of_group(cell: str | None, above: str | None) -> bool:
-    text, of = (cell or "").strip(" :").lower(), (above or "").strip().lower()
-    group, _, kind = text.rpartition(" ")
-    repetitions, _, statistic = text.rpartition("_")  # as Google Benchmark's CSV has them
-    is_group = kind in _OF_A_GROUP and group == of
-    return of != "" and (is_group or (statistic in _OF_REPETITIONS and repetitions == of))
+    group, _, kind = (cell or "").strip(" :").lower().rpartition(" ")
+    return kind in _OF_A_GROUP and group != "" and group == (above or "").strip().lower()
+
+
+def _is_statistic(cell: str | None, above: str | None) -> bool:
+    """Whether it is one of repetitions, as Google Benchmark's CSV has them below these: ``BM_Sort/8_mean``."""
+    repetitions, _, statistic = (cell or "").rpartition("_")
+    return statistic in _OF_REPETITIONS and repetitions == above
 
 
 def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, float]]) -> bool:

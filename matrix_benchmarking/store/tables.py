@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import ClassVar
 
 from ..errors import ArtifactError
@@ -91,6 +91,8 @@ class TableReader:
         """ValueError says as a half sentence what is wrong with the row."""
         if isinstance(row, str):
             raise ValueError(row)
+        if named := [each for each in (*self.settings, *self.kpis) if each not in row and each.strip() in row]:
+            row = {**row, **{name: row[name.strip()] for name in named}}  # the columns' names had blanks around them
         missing = [each for each in (*self.settings, *self.kpis) if each not in row]
         if missing:
             raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
@@ -210,20 +212,22 @@ class WrittenTwoWays:
     @property
     def names(self) -> dict[str, str]:
         """The columns of names that look like numbers, with one of these."""
-        found = {name: written_as_a_name(seen) for name, seen in self._seen.items()}
-        return {name: text for name, text in found.items() if text is not None}
+        found = {name: sorted(written_as_names(seen)) for name, seen in self._seen.items()}
+        return {name: texts[0] for name, texts in found.items() if texts}
 
 
 _MOST_SEEN = 1000
 
 
-def written_as_a_name(texts: Iterable[str]) -> str | None:
-    """The first of *texts* that is no number, since it would lose something: 3.10 beside 3.9, or the hash 1234e56."""
-    several = sorted(texts)
-    decimals = {text: len(text.partition(".")[2]) for text in several if re.fullmatch(r"[0-9]+\.[0-9]+", text)}
-    padded = [text for text, count in decimals.items() if count > 1 and text.endswith("0")]
-    hashes = [text for text in several if re.fullmatch(r"[0-9]+[eE][0-9]+", text)]
-    return next(iter([*hashes, *(padded if len(set(decimals.values())) > 1 else [])]), None)
+def written_as_names(texts: Set[str]) -> set[str]:
+    """Those of *texts* that are no numbers, since they would lose something: 3.10 beside 3.9, or the hash 1234e56."""
+    decimals = {text: len(text.partition(".")[2]) for text in texts if re.fullmatch(r"[0-9]+\.[0-9]+", text)}
+    padded = {text for text, count in decimals.items() if count > 1 and text.endswith("0")}
+    hashes = {text for text in texts if re.fullmatch(r"[0-9]+[eE][0-9]+", text) and len(text) >= _SHORTEST_HASH}
+    return hashes | (padded if len(set(decimals.values())) > 1 else set())
+
+
+_SHORTEST_HASH = 7
 
 
 def rows(
@@ -249,8 +253,10 @@ def rows(
                 return
             separator = max(",;\t", key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            table.fieldnames = [name.strip() for name in table.fieldnames or []]
-            names, above = table.fieldnames, _RowsAbove() if separator == ";" else None
+            names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
+            stripped = [name.strip() for name in names]
+            if len({*stripped}) == len(names) and "" not in stripped:
+                table.fieldnames = names = stripped
             if len(set(names)) < len(names) or "" in names:
                 raise ArtifactError(file, "its first row has not a name for each column, each once")
             for number, row in numbered(table, settings):

@@ -208,9 +208,26 @@ def test_runs_that_a_tracker_of_experiments_calls_failed_take_no_part(directory:
     ],
 )
 def test_rows_in_which_tools_sum_up_are_no_configurations(rows: str, directory: Path, capsys: Capture) -> None:
-    Path("p.csv").write_text(f"name, rate ,time\n{rows}\n")
+    Path("p.csv").write_text(f"name, rate ,time_unit\n{rows}\n")
     assert main(["import", "p.csv", "--settings=name", "--kpi=rate:higher"]) == 0
     assert "is taken for no run; call it otherwise if it is one" in capsys.readouterr().err
     said = parsed(capsys)
     assert "Highest rate: /b: 50" in said or "Highest rate: y: 3" in said
     assert not any(word in said.partition("Highest")[0] for word in ("Aggregated", "x_"))
+
+
+def test_operators_that_are_called_as_statistics_are_runs_where_no_repetitions_are(
+    directory: Path, capsys: Capture
+) -> None:
+    Path("p.csv").write_text("op,time\nvar,5\nvar_mean,4\nstd,3\nstd_mean,2\n")
+    assert main(["import", "p.csv", "--settings=op", "--kpi=time:lower:ms"]) == 0
+    assert "Lowest time: std_mean: 2 ms" in parsed(capsys)
+
+
+def test_a_workload_that_names_a_column_with_its_blanks_still_reads_it(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("n,version,time\n1,1.0,5\n")
+    assert main(["import", "p.csv", "--settings=n,version", "--kpi=time:lower:ms"]) == 0
+    workload = Path("p_workload.py")
+    workload.write_text(workload.read_text().replace("kpis=['time']", "kpis=[' time']").replace('"time"', '" time"'))
+    Path("p.csv").write_text("n,version, time\n1,1.0,5\n")
+    assert "5 ms (one run" in parsed(capsys)

@@ -235,8 +235,11 @@ def test_no_reader_makes_a_good_run_of_one_that_failed_or_was_interrupted(lines:
     for name, left in (("failed", "exit_code"), ("interrupted", "interrupted"), ("killed", "000__script/out.log")):
         write(tmp_path / name / "out.jsonl", {"speed": 1, "exit_code": 0})
         write(tmp_path / name / left, "1")
+        write(tmp_path / name / "settings.yaml", "batch: 1")
     write(tmp_path / "of another" / "tool" / "out.jsonl", {"speed": 2, "exit_code": 0})
     (tmp_path / "of another" / "tool" / "interrupted").mkdir()  # called so by chance
+    write(tmp_path / "of another" / "000__script" / "kept.txt", "an artifact that somebody kept")
+    assert not store.parse_tree(workload_of(lines), tmp_path / "interrupted").entries
     matrix = store.parse_tree(workload_of(lines), tmp_path)
     assert [(entry.name, entry.exit_code) for entry in matrix] == [
         ("failed/out.jsonl#line 1", 1),

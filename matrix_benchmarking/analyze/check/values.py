@@ -32,8 +32,8 @@ OF_A_MINUTE, MOST_OF_A_MINUTE, OF_A_THOUSAND = OF_UNITS, 72, 500
 part of them if nearly 1,000 times lie between. Other KPIs jump so where load is high."""
 USUAL_SPREADS, FEWEST_APART = 8.0, 12
 """It is no odd one if it is so many times as far off as half of the repeats are, of so many; by logarithms."""
-NEAR_ZERO, FEWEST_COUNTS = 3, 4
-"""A zero may be a count where the least of so many other values is at most so many of their steps above it."""
+NEAR_ZERO, FEWEST_COUNTS = 1.5, 4
+"""A zero may be a count, or a share of one, where the least of so many other values is one step above it."""
 FEWEST = 3  # runs of which one can be far from the others
 FEWEST_PASTED = 2  # points of several runs, of which each is there as often as all others
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
@@ -235,7 +235,10 @@ def _may_be_zero(known: Sequence[float]) -> bool:
     if steps[0] < 0.0 or len(steps) < FEWEST_COUNTS:
         return False
     unit = min(after - before for before, after in itertools.pairwise(steps))
-    return steps[1] <= NEAR_ZERO * unit and all(math.isclose(one, round(one / unit) * unit) for one in steps)
+    is_count = math.isclose(unit, 1.0) or steps[-1] <= 1.0
+    return (
+        is_count and steps[1] <= unit * NEAR_ZERO and all(math.isclose(one, round(one / unit) * unit) for one in steps)
+    )
 
 
 def _far_off(

@@ -26,8 +26,8 @@ from .alarms import Raised, alarms_of, levels_known
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import Known, known_alarms
-from .model import Analysis, Outcome, OverAll, SeriesVerdict, amount, severity, unjudged
-from .trend import LEAST, Trend, trends
+from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
+from .trend import Trend, trends
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -100,7 +100,7 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
-        over_all=tuple(told_over_all(series, told, blocks, now, rate)),
+        over_all=tuple(told_over_all(series, told, blocks, now, rate, newest)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )
 
@@ -122,30 +122,27 @@ def _with_trends(
     same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
     asked = [at for at, one in same if one.outcome is Outcome.NO_CHANGE or one.why == NOT_EVEN_A_DOUBLING]
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
-    rising = [
-        (at, trend, trend.worse(told[at].kpi)) for at, trend in zip(asked, found, strict=True) if trend is not None
-    ]
-    p_values = special.ndtr([-score for *_, score in rising])
+    known = [(told[at], at, trend) for at, trend in zip(asked, found, strict=True) if trend is not None]
+    p_values = [float(one) for one in special.ndtr([-trend.worse(one.kpi) for one, _, trend in known])]
     verdicts = list(told)
-    for (at, trend, score), p_value, q_value in zip(rising, p_values, q_values(p_values), strict=True):
-        if score >= LEAST and q_value is not None and q_value <= rate:
-            verdicts[at] = _rising(told[at], trend, series[at].minimum, (float(p_value), float(q_value)))
+    for (one, at, trend), p_value, q_value in zip(known, p_values, q_values(p_values), strict=True):
+        minimum = series[at].minimum
+        if trend.counts(one.kpi, minimum) and q_value is not None and q_value <= rate:
+            is_new = trend.before is None or not trend.before.counts(one.kpi, minimum)
+            rising = _rising(one, trend)
+            verdicts[at] = dataclasses.replace(rising, p_value=p_value, q_value=q_value, is_new=is_new)
     return verdicts
 
 
-def _rising(verdict: SeriesVerdict, trend: Trend, minimum: MinimumEffect, values: tuple[float, float]) -> SeriesVerdict:
-    """The *verdict*; if *trend* reaches the *minimum*, suspected to be worse all along. *values* are its p and q."""
-    difference, runs = trend.last - trend.first, [one.count for one in verdict.points]
-    if abs(difference) < amount(minimum, trend.first):
-        return verdict
-    of_first = Estimate(*[one / trend.first for one in (difference, *trend.ends)]) if trend.first > 0.0 else None
+def _rising(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
+    """Suspected to be worse along all its versions."""
+    last, runs = (trend.last, trend.low, trend.high), [one.count for one in verdict.points]
+    of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 else None
     return dataclasses.replace(
         verdict,
         outcome=Outcome.SUSPECTED,
-        p_value=values[0],
-        q_value=values[1],
         effect=of_first,
-        difference=Estimate(difference, *trend.ends),
+        difference=Estimate(*[one - trend.first for one in last]),
         old_level=trend.first,
         new_level=trend.last,
         runs_before=sum(runs[:-1]),
@@ -154,7 +151,6 @@ def _rising(verdict: SeriesVerdict, trend: Trend, minimum: MinimumEffect, values
         would_show=None,
         would_show_in=0,
         drift=None if of_first is None else of_first.value / (len(verdict.points) - 1),
-        is_new=abs(trend.before) < LEAST,
         rises_all_along=True,
         why="",
     )
@@ -166,11 +162,13 @@ def told_over_all(
     blocks: Callable[[Series], Blocks],
     now: dt.datetime,
     rate: float,
+    newest: str | None,
 ) -> Iterator[OverAll]:
-    """What the series of a KPI do together of which is *told* that they don't change by themselves."""
+    """What the series of a KPI do together of which is *told* that they don't change, up to the *newest* version."""
     minima = {one.series.kpi.name: one.minimum for one in judged}
     counts = collections.Counter(one.series.kpi.name for one in judged)
-    unchanged = [one.series for one, verdict in zip(judged, told, strict=True) if not verdict.changes]
+    known = ((one.series, verdict) for one, verdict in zip(judged, told, strict=True) if not verdict.changes)
+    unchanged = [series for series, verdict in known if verdict.versions[-1] == newest]
     common = list(in_common(unchanged, blocks))
     blocks_of_common = {one.id: one.blocks for one in common}
     least = [one.of_its_level(minima[one.kpi.name]) for one in common]
@@ -185,7 +183,7 @@ def told_over_all(
                 effect=verdict.effect,
                 difference=verdict.difference,
                 since=verdict.first_bad_version,
-                are_others=one.of < counts[one.kpi.name],
+                of=counts[one.kpi.name],
                 is_new=verdict.is_new,
             )
 

@@ -165,7 +165,7 @@ class OverAll:
     effect: Estimate | None
     difference: Estimate
     since: str | None = None  # of a history the first version of the new level, in words
-    are_others: bool = False  # there are more series of it, which change by themselves
+    of: int = 0  # there are so many series of it, of which the others change or have ended; 0: no others
     is_new: bool = True  # it could not be told before the newest version
 
 

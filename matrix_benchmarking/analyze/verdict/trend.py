@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ...kpi import KPIDefinition
+from ...workload import MinimumEffect
 from ..detect.changes import slope
 from ..detect.evidence import Floats, Integers, normal_score
 from ..detect.series import Blocks, held, median, scale_of
 from ..select.series import Series
+from .model import amount
 
 FEWEST = 20
 """Campaigns that say whether there is a trend."""
@@ -20,26 +23,27 @@ LEAST = 3.0
 """Standard deviations of a normal distribution that a trend has to be worth."""
 _MOST_ALIKE = 0.95
 _WIDTH = 1.96
+_LARGEST = 709.0  # a logarithm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trend:
-    """A line through all of a series, in the KPI's unit."""
+    """A line through all of a series, in the KPI's unit; of its logarithms where all values are above 0."""
 
     first: float  # its ends
     last: float
     score: float  # how surely it is no chance, in standard deviations of a normal distribution; negative where it falls
-    before: float  # the same without the newest campaign
+    low: float  # between which its last end lies, with 95 %, as seen from the first
+    high: float
+    before: Trend | None = None  # that without the newest campaign
 
     def worse(self, kpi: KPIDefinition) -> float:
         """The score of a line for the worse."""
         return self.score if kpi.lower_better else -self.score
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The 95 % interval of what lies between its ends."""
-        far = _WIDTH * abs((self.last - self.first) / self.score)
-        return self.last - self.first - far, self.last - self.first + far
+    def counts(self, kpi: KPIDefinition, minimum: MinimumEffect) -> bool:
+        """Whether it is for the worse, as surely as is asked, and reaches the *minimum*."""
+        return self.worse(kpi) >= LEAST and abs(self.last - self.first) >= amount(minimum, self.first)
 
 
 def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
@@ -57,7 +61,10 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
     for places in by_length.values():
         together = np.array([points[place] for place in places])
         for place, now, before in zip(places, _scores(together), _scores(together[:, :-1]), strict=True):
-            found[place] = _line(points[place], float(now), float(before))
+            line = _line(points[place], float(now))
+            if abs(now) >= LEAST:
+                line = dataclasses.replace(line, before=_line(points[place][:-1], float(before)))
+            found[place] = line
     return found
 
 
@@ -96,8 +103,21 @@ def _ranks(points: Floats) -> Integers:
     return points.argsort(axis=1, kind="stable").argsort(axis=1)
 
 
-def _line(points: Floats, score: float, before: float) -> Trend:
-    unit = scale_of(points)
-    points = held(points, unit)
+def _line(points: Floats, score: float) -> Trend:
+    if points.min() > 0.0:
+        first, last, low, high = (_power(one) for one in _ends(np.log(points), score))
+    else:
+        unit = scale_of(points)
+        first, last, low, high = (one * unit for one in _ends(held(points, unit), score))
+    return Trend(first, last, score, low, high)
+
+
+def _power(logarithm: float) -> float:
+    return math.exp(min(logarithm, _LARGEST))
+
+
+def _ends(points: Floats, score: float) -> tuple[float, float, float, float]:
+    """The ends of a line through *points*, and between which the last one lies as seen from the first."""
     far, middle = slope(points) * (len(points) - 1) / 2.0, float(points.mean())
-    return Trend((middle - far) * unit, (middle + far) * unit, score, before)
+    wide = _WIDTH * abs(2.0 * far / score) if score else math.inf
+    return middle - far, middle + far, middle + far - wide, middle + far + wide

@@ -12,8 +12,8 @@ from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
-from ..words import count_of, difference, is_or_are, named, percent, plural, series_label
-from .verdicts import looks, over_all, short_size, why_untold, would_show
+from ..words import count_of, is_or_are, named, plural, series_label
+from .verdicts import looks, over_all, short_size, too_small, why_untold, would_show
 
 CAUSES_NAMED = 3
 
@@ -206,7 +206,7 @@ def _rising(analysis: Analysis) -> list[str]:
     which = f"{series_label(worst.kpi.name, worst.name)}{f' and {more} more' if more else ''}"
     verb = "gets" if len(rising) == 1 else "get"
     along = f"{short_size(worst)} along {len(worst.points)} versions, by a line"
-    return [f"{which} {verb} worse all along, it seems ({along}): no version shows it by itself, nor is one to blame."]
+    return [f"{which} {verb} worse along the history, it seems ({along}): no version shows it by itself."]
 
 
 def _too_small(analysis: Analysis) -> list[str]:
@@ -214,11 +214,9 @@ def _too_small(analysis: Analysis) -> list[str]:
     small = [one for one in analysis.having(Outcome.NO_CHANGE) if one.too_small is not None]
     if not small or small[0].too_small is None:
         return []
-    first, more, change = small[0], len(small) - 1, small[0].too_small
-    of = difference(first.kpi, change.new_level - change.old_level)
-    size = percent(change.new_level / change.old_level - 1.0) if change.old_level > 0.0 else of
+    first, more = small[0], len(small) - 1
     which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
-    said = f"{which} changed by less than the minimum effect ({size} since {first.versions[change.first]})"
+    said = f"{which} changed by less than the minimum effect ({too_small(first, small[0].too_small)})"
     return [f"{said}: no alarm, as such changes don't count here."]
 
 

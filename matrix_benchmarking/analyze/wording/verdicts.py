@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
-from ..detect import Estimate
+from ..detect import Change, Estimate
 from ..intervals import Scale
 from ..select.series import point_word
 from ..verdict.model import ALONE, Alarm, Doubt, Outcome, OverAll, SeriesVerdict
@@ -30,8 +30,8 @@ def over_all(one: OverAll) -> str:
     moved = f"{_amount(one, one.kpi, measure.value)} ({_ends(one, one.kpi, measure)})"
     since = "" if one.since is None else f" since {one.since}"
     way = f"{one.outcome.value}{since}, which none of them shows by itself"
-    others = "other " if one.are_others else ""
-    return f"Over its {one.series} {others}series together {one.kpi.name} is {way}: {moved}."
+    which = f"{one.series} of its {one.of}" if one.of > one.series else f"its {one.series}"
+    return f"Over {which} series together {one.kpi.name} is {way}: {moved}."
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
@@ -95,7 +95,7 @@ def sentence(verdict: SeriesVerdict) -> str:
     if verdict.rises_all_along:
         count = f"{len(verdict.points)} versions, {verdict.runs_before + verdict.runs_after} runs"
         line = f"{size(verdict)}, {levels(kpi, verdict)} along a line through {count}"
-        return f"{name} is suspected to get worse all along: {line}; no version shows it by itself."
+        return f"{name} is suspected to get worse along the history: {line}; no version shows it by itself."
     words = {
         Outcome.REGRESSION: ("worse", "last good"),
         Outcome.IMPROVEMENT: ("better", "last before"),
@@ -149,7 +149,7 @@ def verdict_text(verdict: SeriesVerdict) -> str:
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
         return f"{label} yet: {more_would_tell(verdict)}"
     if verdict.rises_all_along:
-        return f"{label} all along{new}"
+        return f"{label} along the history{new}"
     if outcome is Outcome.NO_CHANGE:
         return f"{nothing(verdict)}{f'; back on an old level{new}' if verdict.changes else ''}"
     return label
@@ -167,7 +167,16 @@ def nothing(verdict: SeriesVerdict) -> str:
     """
     if verdict.reruns:
         return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}"
+    if verdict.too_small is not None:
+        return f"less than the minimum effect: {too_small(verdict, verdict.too_small)}"
     return f"no difference shown{shown(verdict)}"
+
+
+def too_small(verdict: SeriesVerdict, change: Change) -> str:
+    """A change that is less than the minimum effect: ``−0.9 % since 1.30``."""
+    moved = difference(verdict.kpi, change.new_level - change.old_level)
+    size = percent(change.new_level / change.old_level - 1.0) if change.old_level > 0.0 else moved
+    return f"{size} since {verdict.versions[change.first]}"
 
 
 def more_would_tell(verdict: SeriesVerdict) -> str:

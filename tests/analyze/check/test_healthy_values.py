@@ -49,3 +49,10 @@ def test_a_zero_and_a_run_far_off_are_odd_where_values_are_alike() -> None:
     whole = np.round(values)
     whole[0, 0, 0] = 0.0  # no count comes near it
     assert "below-zero" in changing(whole)
+
+
+def test_a_zero_is_no_count_of_whole_milliseconds_or_hundreds() -> None:
+    milliseconds = np.random.default_rng(5).integers(3, 10, SHAPE).astype(np.float64)
+    for values in (milliseconds, 100.0 * np.arange(1, 451).reshape(SHAPE)):
+        values[0, 0] = 0.0
+        assert "below-zero" in changing(values)

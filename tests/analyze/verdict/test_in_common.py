@@ -48,7 +48,7 @@ def test_a_step_too_small_for_each_series_is_seen_in_all_of_them() -> None:
     analysis = analysed()
     assert not analysis.failing
     (one,) = analysis.over_all
-    assert (one.kpi.name, one.series, one.outcome, one.are_others) == ("cost", 20, Outcome.REGRESSION, False)
+    assert (one.kpi.name, one.series, one.outcome, one.of) == ("cost", 20, Outcome.REGRESSION, 20)
     assert one.since in ("1.29", "1.30", "1.31")
     assert one.effect is not None
     assert one.effect.low < math.exp(NOISE) - 1.0 < one.effect.high
@@ -72,8 +72,8 @@ def test_what_one_series_does_by_itself_is_not_what_all_do() -> None:
     assert not analysis.over_all
     assert not analysed(0.0, first=0.5, until=AT + 1).over_all  # suspected by itself
     (one,) = analysed(first=0.5).over_all
-    assert one.are_others
-    assert one.series < 20
+    assert one.series < one.of == 20
+    assert f"Over {one.series} of its 20 series together cost is worse" in " ".join(analyses.lead(analysed(first=0.5)))
 
 
 def test_it_fails_once_and_only_where_suspicion_is_enough() -> None:
@@ -84,8 +84,9 @@ def test_it_fails_once_and_only_where_suspicion_is_enough() -> None:
 
 
 def test_most_series_have_to_be_there_and_an_order_of_versions() -> None:
-    assert analysed(absent=range(5)).over_all
-    assert not analysed(absent=range(15)).over_all
+    (one,) = analysed(absent=range(5)).over_all
+    assert (one.series, one.of) == (15, 20)
+    assert not analysed(absent=range(18)).over_all
     assert not analysed(keys=()).over_all
 
 

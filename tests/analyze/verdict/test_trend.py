@@ -52,10 +52,10 @@ def test_a_series_that_gets_worse_all_along_is_suspected() -> None:
     assert not analysis.failed
     assert analyses.headline(analysis).startswith("Nothing is worse in 1 series of 1 KPI, and 1 is suspected")
     said = " ".join(analyses.lead(analysis))
-    assert "cost of all runs gets worse all along, it seems (+" in said or "cost gets worse all along" in said
+    assert "cost of all runs gets worse along the history, it seems (+" in said
     assert "would tell" not in said
-    assert verdicts.verdict_text(verdict).startswith("suspected: worse all along")
-    assert "suspected to get worse all along: +" in verdicts.sentence(verdict)
+    assert verdicts.verdict_text(verdict).startswith("suspected: worse along the history")
+    assert "suspected to get worse along the history: +" in verdicts.sentence(verdict)
 
 
 def test_what_drifts_so_much_that_no_step_would_show_is_suspected_too() -> None:
@@ -78,6 +78,22 @@ def test_it_fails_once_where_suspicion_is_enough() -> None:
     failed = [one.failed for one, is_suspected in zip(found, rises, strict=True) if is_suspected]
     assert failed[0]
     assert sum(failed) < len(failed) / 2
+
+
+def test_it_fails_once_it_reaches_the_minimum_effect() -> None:
+    values = rising(60, 0.25)
+    found = [the(analysed(values[:count], minimum=MinimumEffect(0.08))) for count in range(22, 61)]
+    rises = [one.is_new for one in found if one.rises_all_along]
+    assert rises
+    assert rises[0]
+
+
+def test_a_line_through_what_grows_by_a_factor_stays_above_zero() -> None:
+    verdict = the(analysed([1.1**number for number in range(40)]))
+    assert verdict.rises_all_along
+    assert verdict.old_level == pytest.approx(1.0)
+    assert verdict.effect is not None
+    assert verdict.effect.value == pytest.approx(1.1**39 - 1.0)
 
 
 @pytest.mark.parametrize("noise", ["normal", "whole numbers", "rare", "constant", "correlated", "weeks"])
@@ -107,6 +123,7 @@ def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
     said = " ".join(analyses.lead(analysis))
     assert "rate of all runs changed by less than the minimum effect (−0.9 % since 1.30): no alarm" in said
     assert "No difference shown" not in said
+    assert verdicts.verdict_text(verdict) == "less than the minimum effect: −0.9 % since 1.30"
     assert the(analysed(values[:30], kpi="rate")).too_small is None
     counts = analysed(values, kpi="rate", minimum=MinimumEffect(0.005))
     assert (the(counts).outcome, the(counts).too_small) == (Outcome.REGRESSION, None)

@@ -37,10 +37,10 @@ def hyperfine(name: str, *values: str) -> dict[str, Any]:
     ("name", "given", "kept"),
     [
         ("version", ("1.1", "1.9", "1.10"), ["1.1", "1.9", "1.10"]),
-        ("py", ("3.9", "3.10", "3.11"), ["3.9", "3.10", "3.11"]),
+        ("py", ("3.9", "3.10", "3.11"), [3.9, "3.10", 3.11]),  # numbers stay what they were before there was a 3.10
         ("delay", ("1.00", "1.25", "1.50"), [1.0, 1.25, 1.5]),
         ("size", ("8", "16"), [8, 16]),
-        ("commit", ("1234e56", "77"), ["1234e56", "77"]),
+        ("commit", ("1234e56", "77"), ["1234e56", 77]),
     ],
 )
 def test_a_parameter_that_would_lose_a_digit_stays_text(
@@ -56,7 +56,11 @@ def jmh(unit: str, **others: Any) -> dict[str, Any]:
 
 
 def test_jmh_s_hours_are_read_and_its_arguments_are_settings(tmp_path: Path) -> None:
-    results = [jmh("ops/hr"), jmh("ops/s", jvmArgs=["-XX:+UseParallelGC"]), jmh("ops/s", jvmArgs=[])]
+    results = [
+        jmh("ops/hr"),
+        jmh("ops/s", jvmArgs=["-XX:+UseParallelGC", "-Djava.io.tmpdir=/builds/1"]),
+        jmh("ops/s", jvmArgs=[]),
+    ]
     matrix = parsed(tmp_path, results=results)
     assert [entry.kpis["rate"] for entry in matrix] == [2.0, 7200.0, 7200.0]
     assert settings(matrix, "jvm_args") == [None, "-XX:+UseParallelGC", None]
@@ -65,8 +69,13 @@ def test_jmh_s_hours_are_read_and_its_arguments_are_settings(tmp_path: Path) -> 
 def test_what_google_benchmark_was_told_of_the_context_is_a_setting(tmp_path: Path) -> None:
     row = {"name": "BM", "run_name": "BM", "run_type": "iteration", "real_time": 1.0, "time_unit": "ns"}
     context = {"date": "2026-01-01T00:00:00+00:00", "host_name": "vm", "executable": "./b", "num_cpus": 2}
-    files = {name: {"context": {**context, "compiler": name}, "benchmarks": [row]} for name in ("clang", "gcc")}
-    assert settings(parsed(tmp_path, **files), "compiler") == ["clang", "gcc"]
+    files = {
+        name: {"context": {**context, "compiler": name, "version": "1.10"}, "benchmarks": [row]}
+        for name in ("clang", "gcc")
+    }
+    matrix = parsed(tmp_path, **files)
+    assert settings(matrix, "compiler") == ["clang", "gcc"]
+    assert settings(matrix, "version") == ["1.10", "1.10"]
 
 
 def test_pytest_benchmark_s_machine_and_python_tell_runs_apart(tmp_path: Path) -> None:
@@ -97,6 +106,9 @@ def test_go_s_processors_are_told_from_sizes_and_what_a_benchmark_prints(tmp_pat
     assert names(*(f"BenchmarkSum/{one}-{procs}{row}" for one in "ab" for procs in (2, 4))) == [
         ("Sum/a", 2), ("Sum/a", 4), ("Sum/b", 2), ("Sum/b", 4)
     ]  # fmt: skip
+    assert names(*(f"BenchmarkA/x-{procs}{row}" for procs in (2, 4))) == [("A/x", 2), ("A/x", 4)]
+    assert names(*(f"Benchmark{one}{row}" for one in ("A-4", "A-8", "B-8"))) == [("A", 4), ("A", 8), ("B", 8)]
+    assert names(*(f"Benchmark{one}/n-{size}{row}" for one in "AB" for size in (10, 100)))[3] == ("B/n-100", 1)
     assert names("BenchmarkPrint-2 \thello", f"{row}", f"BenchmarkSum-2{row}") == [("Print", 2), ("Sum", 2)]
 
 

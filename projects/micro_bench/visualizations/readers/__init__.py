@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
-from matrix_benchmarking.store import ArtifactPath, Part, written_as_a_name
+from matrix_benchmarking.store import ArtifactPath, Part, written_as_names
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0, "hr": 3600.0, "day": 86400.0}
 FIELDS = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
@@ -37,20 +37,21 @@ def repeats(
 
 
 def parameters(
-    given: Mapping[str, object] | None, taken: Mapping[str, object] = {}, texts: Collection[str] = ()
+    given: Mapping[str, object] | None, taken: Mapping[str, object] = {}, texts: Collection[object] = ()
 ) -> dict[str, Scalar]:
     """Parameters of a benchmark as settings: numbers as numbers but for the *texts*, what is no scalar as text.
 
-    One that has the name of a setting that is *taken*, or ``repeat``, gets another.
+    One that has the name of a setting that is *taken*, or ``repeat``, gets another. Versions are texts.
     """
     names = {name: f"parameter_{name}" if name in taken or name == "repeat" else name for name in given or {}}
-    return {names[name]: str(value) if name in texts else scalar(value) for name, value in (given or {}).items()}
+    plain = {name for name, value in (given or {}).items() if name.endswith("version") or value in texts}
+    return {names[name]: str(value) if name in plain else scalar(value) for name, value in (given or {}).items()}
 
 
 def texts_of(every: Sequence[Mapping[str, str]]) -> set[str]:
-    """Which parameters of all benchmarks of a file are no numbers: versions, and what would lose a digit as one."""
-    values = {name: [given[name] for given in every if name in given] for given in every for name in given}
-    return {name for name, of in values.items() if name.endswith("version") or written_as_a_name(map(str, of))}
+    """Which values of the parameters of a file's benchmarks would lose something as numbers: 3.10 beside 3.9."""
+    values = {name: {str(given[name]) for given in every if name in given} for given in every for name in given}
+    return {text for of in values.values() for text in written_as_names(of)}
 
 
 def scalar(value: object) -> Scalar:

@@ -46,13 +46,11 @@ def read(file: ArtifactPath) -> Iterator[Part]:
 
 
 def _bases(names: set[str]) -> set[str]:
-    """The *names* without GOMAXPROCS, if they have it: where it is 1 a number at an end is a size of the benchmark."""
-    of = dict[str, set[str]]()
-    for match in filter(None, map(_PROCS.fullmatch, names)):
-        of.setdefault(match[1], set()).add(match[2])
-    procs = set().union(*of.values())
-    is_same = sum(map(len, of.values())) == len(names) == len(of) * len(procs)
-    return set(of) if is_same and (len(of) > 1 or len(procs) == 1 or "/" not in min(of)) else names
+    """The *names* without GOMAXPROCS, if they have it: where it is 1 a sub-benchmark may end with a size."""
+    parts = [match.groups() for match in map(_PROCS.fullmatch, names) if match is not None]
+    procs, is_whole = {int(number) for _, number in parts}, any("/" not in name for name in names)
+    is_known = is_whole or len(procs) == 1 or all(number & (number - 1) == 0 for number in procs)
+    return {base for base, _ in parts} if len(parts) == len(names) and is_known else names
 
 
 def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:

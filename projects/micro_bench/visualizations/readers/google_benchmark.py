@@ -25,7 +25,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     context = content.get("context") or {}
     doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
     common = {"start": moment(context.get("date"))} | ({"doubts": doubts} if doubts else {})
-    given = {one: scalar(text) for one, text in context.items() if isinstance(text, str) and not one.startswith(_OWN)}
+    given = {name: text for name, text in context.items() if isinstance(text, str) and not name.startswith(_OWN)}
     rows = [row for row in content["benchmarks"] if row.keys() & {"real_time", "error_occurred"}]
     _name(rows := [row for row in rows if not row.get("skipped")])  # its times are 0
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]

@@ -30,7 +30,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings |= (
             {"jdk": jdk.removeprefix("1.").split(".")[0]} if (jdk := str(result.get("jdkVersion") or "")) else {}
         )
-        settings |= {"jvm_args": " ".join(options)} if (options := result.get("jvmArgs")) else {}
+        tuned = [one for one in result.get("jvmArgs") or () if one.startswith("-X")]  # not paths of a job
+        settings |= {"jvm_args": " ".join(tuned)} if tuned else {}
         settings |= parameters(result.get("params"), settings, texts)
         results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
         scores = [score for fork in primary.get("rawData") or () for score in fork]

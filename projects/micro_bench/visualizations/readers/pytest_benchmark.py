@@ -32,7 +32,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         if (name := machine.get("python_implementation")) and name != "CPython":
             settings["python"] = f"{name} {settings.get('python', '')}".rstrip()
         params = benchmark.get("params") or {}
-        known = parameters(params, settings, [name for name in params if isinstance(params[name], str)])
+        known = parameters(params, settings, [value for value in params.values() if isinstance(value, str)])
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
         results = {"end": end, "rounds": stats["rounds"]}
         results |= {"python": machine.get("python_version"), "node": machine.get("node")}
