@@ -100,20 +100,7 @@ def command(
     columns = next((list(row) for _, row in rows(file) if not isinstance(row, str)), None)
     if columns is None:
         raise MatbenchError(f"'{table}' holds no row that can be read")
-    if not kpi or not settings:
-        raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
-    named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
-    for name in named:
-        if name not in columns:
-            raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
-        if named.count(name) > 1:
-            raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
-    for name, field in ((column, field_name(column)) for column, _, _ in kpi):
-        same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
-        if same:
-            raise ConfigError(f"the KPIs '{name}' and '{same[0]}' would have one name, '{field}': rename a column")
-    if versions is not None and versions not in settings:
-        raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
+    named = _named(table, columns, settings, kpi, time, versions)
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)
     collections.deque(rows(file, settings, ways), maxlen=0)
@@ -147,6 +134,32 @@ def command(
         click.echo(shlex.join(["matbench", name, *reading]))
     if compared:
         click.echo(shlex.join(["matbench", "analyze_lts", reading[0]]))
+
+
+def _named(
+    table: Path,
+    columns: Sequence[str],
+    settings: Sequence[str],
+    kpi: Sequence[tuple[str, str, str]],
+    time: str | None,
+    versions: str | None,
+) -> list[str]:
+    """The columns that options name, each once; ConfigError says which one can't be."""
+    if not kpi or not settings:
+        raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
+    named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
+    for name in named:
+        if name not in columns:
+            raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
+        if named.count(name) > 1:
+            raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
+    for name, field in ((column, field_name(column)) for column, _, _ in kpi):
+        same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
+        if same:
+            raise ConfigError(f"the KPIs '{name}' and '{same[0]}' would have one name, '{field}': rename a column")
+    if versions is not None and versions not in settings:
+        raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
+    return named
 
 
 def _opened(table: Path) -> ArtifactPath:

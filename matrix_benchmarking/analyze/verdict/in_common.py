@@ -11,9 +11,10 @@ import numpy as np
 
 from ...workload import MinimumEffect
 from ..detect.evidence import Floats
-from ..detect.series import Blocks, median
+from ..detect.series import Blocks
 from ..intervals import summarise
 from ..select.series import Series, SeriesPoint
+from .levels import middle_of_each
 
 FEWEST = 3
 """So many series are worth a look at what they do together."""
@@ -63,7 +64,7 @@ def _common(series: Sequence[Series], blocks: Callable[[Series], Blocks]) -> Com
     logs = np.full((len(series), len(keys)), np.nan)
     first = dict[str, tuple[Series, int]]()  # of each version a series that has it, and where
     for row, one in zip(logs, series, strict=True):
-        row[[place[key] for key in one.keys]] = np.log(_middles(one))
+        row[[place[key] for key in one.keys]] = np.log(middle_of_each(one))
         first.update({key: (one, at) for at, key in enumerate(one.keys) if key not in first})
     levels = np.nanmedian(logs, axis=1)
     moved = logs - levels[:, None]
@@ -93,12 +94,6 @@ def _common(series: Sequence[Series], blocks: Callable[[Series], Blocks]) -> Com
         level=float(np.exp(np.median(levels))),
         blocks=[blocks(one)[at][:1] for one, at in kept],
     )
-
-
-def _middles(series: Series) -> list[float]:
-    if all(point.count < 3 for point in series.points):
-        return [point.mean for point in series.points]
-    return [median(list(repeats)) for repeats in series.values]
 
 
 def _point(at: SeriesPoint, ratio: float) -> SeriesPoint:

@@ -200,6 +200,13 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
     return made
 
 
+def middle_of_each(series: Series) -> list[float]:
+    """The median of the repeats of each point, which is at hand where there are at most two."""
+    if all(point.count < 3 for point in series.points):
+        return [point.mean for point in series.points]
+    return [median(list(repeats)) for repeats in series.values]
+
+
 def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[Floats, float]:
     """The medians of the points from *first* to before *stop*, and the unit they are in: no square overflows."""
     points = np.array([median(list(repeats)) for repeats in values[first:stop]], dtype=np.float64)

@@ -13,11 +13,12 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect.changes import slope
 from ..detect.evidence import Floats, Integers, normal_score
-from ..detect.series import Blocks, held, median, scale_of
+from ..detect.series import Blocks, held, scale_of
 from ..select.series import Series
+from .levels import middle_of_each
 from .model import amount
 
-FEWEST = 20
+FEWEST = 21
 """Campaigns that say whether there is a trend."""
 LEAST = 3.0
 """Standard deviations of a normal distribution that a trend has to be worth."""
@@ -56,7 +57,7 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
     found: list[Trend | None] = [None] * len(series)
     by_length: dict[int, list[int]] = {}
     for place, one in enumerate(points):
-        if len(one) > FEWEST:
+        if len(one) >= FEWEST:
             by_length.setdefault(len(one), []).append(place)
     for places in by_length.values():
         together = np.array([points[place] for place in places])
@@ -70,10 +71,7 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
 
 def _of_campaigns(series: Series, blocks: Blocks) -> Floats:
     """The mean of each campaign's versions: those that it measured in turn share its mood."""
-    if all(point.count < 3 for point in series.points):
-        middles = [point.mean for point in series.points]
-    else:
-        middles = [median(list(repeats)) for repeats in series.values]
+    middles = middle_of_each(series)
     campaigns = [of[0][0] if of else -1 for of in blocks]
     if len(set(campaigns)) == len(campaigns):
         return np.array(middles)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import operator
 import shlex
+from collections.abc import Sequence
 
 from ...plausible import OF_UNITS
 from ..pair import SIGNIFICANT
@@ -197,16 +198,21 @@ def _suspected(analysis: Analysis) -> list[str]:
     return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 
+def _first_of(several: Sequence[SeriesVerdict]) -> str:
+    """``cost of size 8 and 2 more``."""
+    more = len(several) - 1
+    return f"{series_label(several[0].kpi.name, several[0].name)}{f' and {more} more' if more else ''}"
+
+
 def _rising(analysis: Analysis) -> list[str]:
     """Which series get worse all along, so slowly that no version shows it."""
     rising = [one for one in analysis.suspected if one.rises_all_along]
     if not rising:
         return []
-    worst, more = rising[0], len(rising) - 1
-    which = f"{series_label(worst.kpi.name, worst.name)}{f' and {more} more' if more else ''}"
+    worst = rising[0]
     verb = "gets" if len(rising) == 1 else "get"
     along = f"{short_size(worst)} along {len(worst.points)} versions, by a line"
-    return [f"{which} {verb} worse along the history, it seems ({along}): no version shows it by itself."]
+    return [f"{_first_of(rising)} {verb} worse along the history, it seems ({along}): no version shows it by itself."]
 
 
 def _too_small(analysis: Analysis) -> list[str]:
@@ -214,9 +220,8 @@ def _too_small(analysis: Analysis) -> list[str]:
     small = [one for one in analysis.having(Outcome.NO_CHANGE) if one.too_small is not None]
     if not small or small[0].too_small is None:
         return []
-    first, more = small[0], len(small) - 1
-    which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
-    said = f"{which} changed by less than the minimum effect ({too_small(first, small[0].too_small)})"
+    first = small[0]
+    said = f"{_first_of(small)} changed by less than the minimum effect ({too_small(first, small[0].too_small)})"
     return [f"{said}: no alarm, as such changes don't count here."]
 
 
@@ -225,10 +230,9 @@ def at_known_levels(analysis: Analysis) -> list[str]:
     known = [one for one in analysis.verdicts if one.is_at_known_level]
     if not known:
         return []
-    first, more = known[0], len(known) - 1
-    which = f"{series_label(first.kpi.name, first.name)}{f' and {more} more' if more else ''}"
+    first = known[0]
     since = f"{short_size(first)} since {first.first_bad_version}"
-    what = f"{which} {is_or_are(len(known))} on the worse of two levels as twice before ({since})"
+    what = f"{_first_of(known)} {is_or_are(len(known))} on the worse of two levels as twice before ({since})"
     return [f"{what}: no alarm, though it may be a regression that came back."]
 
 
