@@ -20,6 +20,7 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
 from matrix_benchmarking.analyze.verdict.analyse import told_of, told_over_all
+from matrix_benchmarking.analyze.verdict.beginnings import begun_together
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
 from matrix_benchmarking.kpi import KPIDefinition
@@ -63,10 +64,11 @@ def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = N
 
 def raised(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[Raised]:
     """The alarms of series of *runs*."""
-    return [
-        alarms_of(one.series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes))
-        for one in judged(kpi, runs, blocks)
-    ]
+    return alarms_in(judged(kpi, runs, blocks))
+
+
+def alarms_in(series: Sequence[JudgedSeries]) -> list[Raised]:
+    return [alarms_of(one.series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes)) for one in series]
 
 
 def worse(found: Raised) -> list[Change]:
@@ -262,12 +264,16 @@ def _repaired(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Ro
 
 
 def _cause(random: np.random.Generator, kpi: KPIDefinition, projects: int) -> Row:
-    runs = lognormal(random, (projects, SERIES, AT + 5, REPEATS))
+    runs = lognormal(random, (projects, SERIES, AT + 10, 1))
     runs[:, :, AT:] *= 1.1
-    causes = [len({alarm.first_bad for each in raised(kpi, project) for alarm in each.alarms}) for project in runs]
-    median = float(np.median(causes))
-    case = "one cause (+10 %) in 20 series, five versions later: causes, median"
-    return _row(case, f"{median:g}", median, "20", 1)
+    alone = [[alarm.first_bad for each in raised(kpi, project) for alarm in each.alarms] for project in runs]
+    series = [begun_together(judged(kpi, project), ()) for project in runs]
+    together = [[alarm.first_bad for each in alarms_in(one) for alarm in each.alarms] for one in series]
+    causes = [len(set(firsts)) for firsts in together]
+    before, right = ([sum(one == str(AT) for one in each) / len(each) for each in of] for of in (alone, together))
+    case = f"one cause (+10 %) in {SERIES} series, one run a version, ten versions later: causes, median"
+    figure = f"{np.median(causes):g}, {np.mean(right):.2f} of alarms at its version ({np.mean(before):.2f} each alone)"
+    return _row(case, figure, float(np.median(causes)), "20", 1)
 
 
 def _together(random: np.random.Generator, kpi: KPIDefinition, projects: int) -> Iterable[Row]:

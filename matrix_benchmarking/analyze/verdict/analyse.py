@@ -23,6 +23,7 @@ from ..select.selection import Selection, select
 from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
+from .beginnings import begun_together
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import Known, known_alarms
@@ -79,7 +80,7 @@ def analyse(
     shown = [unjudged(one, len(one.points) - 2) for one in selection.series if one.kpi.lower_better is None]
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     blocks = _blocks(judgeable)
-    series = judged_together(judgeable, minima, blocks)
+    series = begun_together(judged_together(judgeable, minima, blocks), known)
     told = _with_trends(told_of(series, known, now, rate), series, blocks, rate)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]

@@ -68,7 +68,7 @@ def _common(series: Sequence[Series], blocks: Callable[[Series], Blocks]) -> Com
         first.update({key: (one, at) for at, key in enumerate(one.keys) if key not in first})
     levels = np.nanmedian(logs, axis=1)
     moved = logs - levels[:, None]
-    noise = np.array([_noise(row[~np.isnan(row)]) for row in moved])
+    noise = np.array([noise_of(row[~np.isnan(row)]) for row in moved])
     noise = np.maximum(noise, np.median(noise))
     of_each = 1.0 / np.square(noise) if noise.all() else np.ones(len(noise))
     weights = np.where(np.isnan(moved), 0.0, of_each[:, None])
@@ -110,6 +110,6 @@ def _in_order(series: Sequence[Series]) -> list[str]:
     return list(known.static_order())
 
 
-def _noise(points: Floats) -> float:
+def noise_of(points: Floats) -> float:
     """The deviation of a point, by what neighbours differ by; 0 of fewer than two."""
     return _MAD * float(np.median(np.abs(np.diff(points)))) / 2.0**0.5 if len(points) > 1 else 0.0

@@ -40,7 +40,8 @@ TOGETHER, LIKELIER_EACH, MOST_OF_ONE, FEWEST_TOGETHER = 12.0, 1.5, 6.0, 3
 OFTEN, GROWTH = 60.0, 2.0  # points; of more, chance makes more stays, and each has to be likelier by this power
 PERSISTENT = 1.3  # standard errors that neighbours' correlation has to lie above none
 OUTLASTING = 0.01  # the chance of a stay so long from which on it isn't another one of the same
-_LEAST_NOISE, _MOST_ALIKE = 1e-3, 0.9
+LEAST_NOISE = 1e-3  # of a gap
+_MOST_ALIKE = 0.9
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
 
@@ -320,7 +321,7 @@ def stays_away(points: Floats, old: float, new: float) -> list[tuple[int, int]]:
     beside = np.pad(far, 1)
     disturbed = far & ~beside[:-2] & ~beside[2:]
     nearer[disturbed] = 0.0  # it is on neither
-    likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
+    likelier = (nearer / max(noise, LEAST_NOISE * abs(gap)) ** 2).tolist()
     more = GROWTH * max(0.0, math.log(len(points) / OFTEN))
     stays = _stays(likelier, LIKELIER_EACH + more)
     sums = [math.fsum(likelier[start:stop]) for start, stop in stays if stop - start >= FEWEST_TOGETHER]
