@@ -22,7 +22,7 @@ from ..detect import Estimate
 from ..select.labelled import Labels
 from ..select.series import SeriesPoint
 from ..verdict.alarms import causes
-from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import Analysis, Outcome, OverAll, SeriesVerdict, Status
 from ..wording import analyses, verdicts
 
 FORMAT = "matbench-regression"
@@ -171,8 +171,27 @@ class SeriesFields(_Fields):
     known, else in the KPI's unit."""
     would_show_in: _Count
     """Of a history, the number of versions after which it would have; 0 for two sides."""
+    too_small: ChangeFields | None
+    """Without a difference, a change that is less than the minimum effect."""
     why: str
     """Why it can't be told, and what to measure next; empty where it can."""
+
+
+class OverAllFields(_Fields):
+    kpi: str
+    series: _Count
+    """That are taken together."""
+    all_series: _Count
+    """That the KPI has."""
+    verdict: Outcome
+    effect: EstimateFields | None
+    """New level / old level - 1."""
+    difference: EstimateFields | None
+    """New level - old level, in the KPI's unit."""
+    since: str | None
+    """The first version on the new level, in words; null where two sides were compared."""
+    is_new: bool
+    """It could not be told before the newest point."""
 
 
 class ReportFields(_Fields):
@@ -203,6 +222,10 @@ class ReportFields(_Fields):
     """How many findings there are on the runs, in words; empty where nobody looked."""
     odd: list[str]
     """Those of them that change this answer, in sentences."""
+    without_a_good_run: list[str]
+    """The versions, in words, that fail it as they have none."""
+    over_all: list[OverAllFields]
+    """KPIs that change over all their series, and in none of them by itself."""
     series: list[SeriesFields]
     not_analysed: list[NotAnalysedFields]
 
@@ -234,6 +257,7 @@ def as_json(analysis: Analysis) -> Document:
         causes=[CauseFields.of(one, alarms=[alarm.id for alarm in one.alarms]) for one in causes(analysis)],
         verdict=analyses.lead(analysis),
         values=analysis.points,
+        over_all=[_over_all(one) for one in analysis.over_all],
         series=[_series(one, is_enough=one.id in suspected) for one in analysis.verdicts],
         not_analysed=[NotAnalysedFields.of(one, labels=_labels(one.labels)) for one in analysis.not_analysed],
     )
@@ -254,6 +278,18 @@ def _series(one: SeriesVerdict, *, is_enough: bool) -> dict[str, object]:
         points=[_point(version, point) for version, point in zip(one.versions, one.points, strict=True)],
         changes=[ChangeFields.of(change) for change in one.changes],
         alarms=[AlarmFields.of(alarm, at=None if alarm.at is None else _time(alarm.at)) for alarm in one.alarms],
+        too_small=None if one.too_small is None else ChangeFields.of(one.too_small),
+    )
+
+
+def _over_all(one: OverAll) -> dict[str, object]:
+    return OverAllFields.of(
+        one,
+        kpi=one.kpi.name,
+        all_series=max(one.of, one.series),
+        verdict=one.outcome,
+        effect=_known(one.effect),
+        difference=_known(one.difference),
     )
 
 

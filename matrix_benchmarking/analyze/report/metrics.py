@@ -78,6 +78,7 @@ def openmetrics(analysis: Analysis) -> str:
     changes = [(labels[one.id], None if one.effect is None else one.effect.value) for one in changed]
     outcomes = [({**own, "outcome": outcome.value}, float(counts[outcome])) for outcome in Outcome]
     lines = [
+        *_family("matbench_failed", "1 where the analysis fails, else 0", [(own, float(analysis.failed))]),
         *_family("matbench_regressions", "Series that are worse and not acknowledged", [(own, len(analysis.failing))]),
         *_family("matbench_improvements", "Series that are newly better", [(own, better)]),
         *_family("matbench_series", "Series by verdict", outcomes),

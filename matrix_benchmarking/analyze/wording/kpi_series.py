@@ -53,8 +53,10 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     dealt_with = sum(bool(one.alarms) and not one.fails for one in worse)
     same = [one for one in told if one.outcome is Outcome.NO_CHANGE]
     yet = [one for one in same if one.reruns]
+    small = sum(one.too_small is not None for one in same if not one.reruns)
     unchanged = [
-        would_show([one for one in same if not one.reruns]),
+        f"{small} changed by less than the minimum effect" if small else "",
+        would_show([one for one in same if not one.reruns and one.too_small is None]),
         f"more versions would tell of {len(yet)}" if yet else "",
     ]
     more = {

@@ -95,7 +95,9 @@ def sentence(verdict: SeriesVerdict) -> str:
     if verdict.rises_all_along:
         count = f"{len(verdict.points)} versions, {verdict.runs_before + verdict.runs_after} runs"
         line = f"{size(verdict)}, {levels(kpi, verdict)} along a line through {count}"
-        return f"{name} is suspected to get worse along the history: {line}; no version shows it by itself."
+        return (
+            f"{name} is suspected to get worse along the history, all along or in steps: {line}; no version shows it."
+        )
     words = {
         Outcome.REGRESSION: ("worse", "last good"),
         Outcome.IMPROVEMENT: ("better", "last before"),

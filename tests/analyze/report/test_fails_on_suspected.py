@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit
 from matrix_benchmarking.analyze.report.json_report import as_json
 from matrix_benchmarking.analyze.report.markdown import markdown
-from matrix_benchmarking.analyze.report.metrics import summary
+from matrix_benchmarking.analyze.report.metrics import openmetrics, summary
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, OverAll
 
 DIFFERENCE = Estimate(-10.0, -12.0, -8.0)
@@ -55,6 +55,10 @@ def test_all_reports_say_that_a_version_was_not_judged(suspicious: Analysis) -> 
     said = "version 1.6.0 has no good run: it was not judged."
     assert (analysis.failed, document["failed"], analysis.failures) == (True, True, 1)
     assert said in document["verdict"]
+    assert document["without_a_good_run"] == ["version 1.6.0"]
+    assert 'matbench_failed{workload="encoder_bench"} 1.0' in openmetrics(analysis)
+    (over_all,) = document["over_all"]
+    assert (over_all["kpi"], over_all["verdict"]) == ("p95_latency", "worse")
     (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
     assert failed.attrib["name"] == "no good run: version 1.6.0"
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "1")

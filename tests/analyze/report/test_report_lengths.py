@@ -42,7 +42,7 @@ REPORTS: dict[str, tuple[Callable[[Analysis], str], list[int]]] = {
     "annotations": (lambda analysis: "".join(error_lines(analysis)), [60, 60, 1000, 64]),
     "code quality": (code_quality, [1000, 1000]),
     "summary": (lambda analysis: str(summary(analysis)["message"]), [1467]),
-    "OpenMetrics": (openmetrics, [200] * 7 + [200, 200, 200, 200, 5000] * 9 + [200]),
+    "OpenMetrics": (openmetrics, [200] * 8 + [200, 200, 200, 200, 5000] * 9 + [200]),
 }
 
 

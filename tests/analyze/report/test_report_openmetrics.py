@@ -13,6 +13,7 @@ from matrix_benchmarking.analyze.report.metrics import openmetrics
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
 FAMILIES = {
+    "matbench_failed",
     "matbench_regressions",
     "matbench_improvements",
     "matbench_series",
@@ -31,6 +32,7 @@ def test_it_is_openmetrics_of_the_same_families_each_time(any_analysis: Analysis
     found = samples(any_analysis)
     assert set(found) == FAMILIES
     assert found["matbench_regressions"][0].value == len(any_analysis.failing)
+    assert found["matbench_failed"][0].value == any_analysis.failed
     for family in found.values():
         assert len({tuple(sorted(sample.labels.items())) for sample in family}) == len(family)
 

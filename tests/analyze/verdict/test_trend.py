@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 import toy_runs
 
+from matrix_benchmarking.analyze.report.json_report import as_json
+from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.trend import FEWEST, LEAST, _scores
-from matrix_benchmarking.analyze.wording import analyses, verdicts
+from matrix_benchmarking.analyze.wording import analyses, kpi_series, verdicts
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -55,7 +57,7 @@ def test_a_series_that_gets_worse_all_along_is_suspected() -> None:
     assert "cost of all runs gets worse along the history, it seems (+" in said
     assert "would tell" not in said
     assert verdicts.verdict_text(verdict).startswith("suspected: worse along the history")
-    assert "suspected to get worse along the history: +" in verdicts.sentence(verdict)
+    assert "suspected to get worse along the history, all along or in steps: +" in verdicts.sentence(verdict)
 
 
 def test_what_drifts_so_much_that_no_step_would_show_is_suspected_too() -> None:
@@ -124,6 +126,12 @@ def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
     assert "rate of all runs changed by less than the minimum effect (−0.9 % since 1.30): no alarm" in said
     assert "No difference shown" not in said
     assert verdicts.verdict_text(verdict) == "less than the minimum effect: −0.9 % since 1.30"
+    (one,) = as_json(analysis)["series"]
+    assert (one["too_small"]["first"], one["too_small"]["is_worse"]) == (30, True)
+    found = KPISeries(verdict.kpi, "version", (), {}, (), {})
+    with_series = dataclasses.replace(found, series=(Series(verdict.id, verdict.kpi, {}, "", (), (), ()),))
+    (counted, *_) = kpi_series.conclusions(with_series, kpi_series.judged_series(with_series, analysis))
+    assert counted == "rate: 1 of 1 series shows no difference (1 changed by less than the minimum effect)."
     assert the(analysed(values[:30], kpi="rate")).too_small is None
     counts = analysed(values, kpi="rate", minimum=MinimumEffect(0.005))
     assert (the(counts).outcome, the(counts).too_small) == (Outcome.REGRESSION, None)
