@@ -244,22 +244,21 @@ def rows(
     """
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
-            first = stream.readline()
-            lines = itertools.chain([first], stream)
+            head = list(itertools.islice(stream, _MOST_ABOVE))
+            skipped = next((at for at, line in enumerate(head) if _begins(line, head[at + 1 : at + 2])), 0)
+            lines, first = itertools.chain(head[skipped:], stream), "".join(head[skipped : skipped + 1])
             if first.lstrip().startswith("{"):
-                for number, line in enumerate(lines, start=1):
+                for number, line in enumerate(lines, start=1 + skipped):
                     if line.strip():
                         yield number, _object(line)
                 return
-            separator = max(",;\t", key=first.count)
+            named = _SEPARATOR.match(head[0]) if skipped else None
+            separator = named[1] if named else max(_SEPARATORS, key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            names, above = table.fieldnames or [], _RowsAbove() if separator == ";" else None
-            stripped = [name.strip() for name in names]
-            if len({*stripped}) == len(names) and "" not in stripped:
-                table.fieldnames = names = stripped
-            if len(set(names)) < len(names) or "" in names:
-                raise ArtifactError(file, "its first row has not a name for each column, each once")
-            for number, row in numbered(table, settings):
+            above = _RowsAbove() if separator == ";" else None
+            table.fieldnames = _names(table.fieldnames or (), file)
+            for line_number, row in numbered(table, settings):
+                number = line_number + skipped
                 if isinstance(row, str):
                     yield number, row
                 elif None in row or None in row.values():
@@ -273,6 +272,26 @@ def rows(
                     yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+_MOST_ABOVE = 20  # lines above a table
+_SEPARATORS, _SEPARATOR = ",;\t", re.compile(r"sep=([,;\t])\s*", re.IGNORECASE)
+
+
+def _begins(line: str, following: Sequence[str]) -> bool:
+    """Whether a table begins with *line*, which is no title above it, nor a remark behind ``#``."""
+    separator = max(_SEPARATORS, key=line.count)
+    is_remark = line.startswith("#") and any(one.count(separator) != line.count(separator) for one in following)
+    return line.lstrip().startswith("{") or not (is_remark or _SEPARATOR.match(line) or separator not in line)
+
+
+def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:
+    """The columns' names without blanks around them; one without a name, as pandas writes its index, has its number."""
+    stripped = [name.strip() or f"column {number}" for number, name in enumerate(found, start=1)]
+    names = stripped if len({*stripped}) == len(stripped) else [*found]
+    if twice := [name for name, count in collections.Counter(names).items() if count > 1]:
+        raise ArtifactError(file, f"its first row has the name '{twice[0]}' twice")
+    return names
 
 
 def _object(line: str) -> dict[str, Scalar] | str:

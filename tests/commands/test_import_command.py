@@ -174,7 +174,7 @@ def test_what_is_not_in_the_table_is_a_sentence(capsys: Capture, arguments: list
         ("none.csv", None, "'none.csv' is no file"),
         ("runs.xlsx", "PK", "save it as CSV"),
         ("empty.csv", "", "holds no row"),
-        ("odd.csv", "a,a\n1,2\n", "has not a name for each column"),
+        ("odd.csv", "a,a\n1,2\n", "its first row has the name 'a' twice"),
     ],
 )
 def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str | None, sentence: str) -> None:

@@ -50,6 +50,36 @@ def test_a_semicolon_comes_with_decimal_commas(tmp_path: Path) -> None:
     assert (entry.settings["image"], entry.kpis["rate"]) == ("a,b", 1.25)
 
 
+@pytest.mark.parametrize(
+    ("above", "lines"),
+    [
+        ("", 0),
+        ("sep=,\n", 1),
+        ("Runs of Monday\n\n", 2),
+        ("# measured on Monday, by ann, and\r\n# by bob\r\n", 2),
+        ("# a remark\n", 1),
+    ],
+)
+@pytest.mark.parametrize("table", ["image,batch,rate\na,1,2\na,1,3\n", '{"image":"a","batch":1,"rate":2}\n' * 2])
+def test_what_stands_above_a_table_is_none_of_it(tmp_path: Path, above: str, lines: int, table: str) -> None:
+    found = parse(tmp_path, above + table)
+    first = lines + (2 if table.startswith("image") else 1)
+    assert [entry.name for entry in found] == [f"runs.csv#row {first}", f"runs.csv#row {first + 1}"]
+    assert found.entries[0].kpis == {"rate": 2}
+
+
+def test_the_separator_that_a_table_names_is_its(tmp_path: Path) -> None:
+    [entry] = parse(tmp_path, "sep=;\nimage;batch,x,y;rate\na;1;2,5\n", settings=["image", "batch,x,y"])
+    assert entry.settings == {"image": "a", "batch,x,y": 1}
+    assert entry.kpis == {"rate": 2.5}
+
+
+def test_a_column_without_a_name_is_called_by_its_number(tmp_path: Path) -> None:
+    [entry] = parse(tmp_path, ",image,batch,rate,\n7,a,1,2,\n")
+    assert (entry.settings, entry.kpis) == ({"image": "a", "batch": 1}, {"rate": 2})
+    assert entry.results.row == {"column 1": 7, "column 5": None}
+
+
 @pytest.mark.parametrize(("first", "odd", "usual"), [("1234,5", "1.310", "commas"), ("1234.5", "1310,5", "points")])
 def test_a_column_with_both_decimal_signs_is_read_by_its_first(
     tmp_path: Path, first: str, odd: str, usual: str
@@ -271,7 +301,7 @@ def test_times_of_which_some_name_no_zone_are_a_problem_of_the_file(tmp_path: Pa
     [
         ("image,batch,rate\na,1,1\na,1\n", 1, "row 3 has not as many cells as the first row"),
         ("image,batch,rate\na,1,1,2\n", 0, "row 2 has not as many cells as the first row"),
-        ("image,image,rate\na,1,1\n", 0, "its first row has not a name for each column"),
+        ("image,image,rate\na,1,1\n", 0, "its first row has the name 'image' twice"),
         ("image,rate\na,1\n", 0, "row 2 has no column 'batch'; it has image, rate"),
         (b"image,batch,rate\na,1,\xff\n", 0, "is no table: 'utf-8' codec can't decode"),
         ('image,batch,rate\na,1,"1\n', 0, "is no table: unexpected end of data"),
