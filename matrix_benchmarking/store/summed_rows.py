@@ -14,6 +14,7 @@ _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
 _MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
 _SUMS = ("total", "totals", "subtotal", "sum", "summe")
 _SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
+_REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", "sample", "attempt", "round")
 _REMARK = "# "
 _FEWEST_SUMMED = 2
 
@@ -21,11 +22,12 @@ _FEWEST_SUMMED = 2
 def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
 
-    They are the last ones, each alone by its first cell, and those of groups: ``onnx Total`` below rows of onnx, or
-    without what another column has above.
+    They are the last ones, each alone by its first cell, those of groups: ``onnx Total`` below rows of onnx, or without
+    what another column has above, and those called ``mean`` where the rows above number their repeats.
     """
     names = table.fieldnames or ()
     first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
+    repeats = [name for name in names if name.lower() in _REPEATS]
     spans: dict[str, tuple[float, float]] = {}
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
@@ -39,6 +41,10 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         )
         is_remark = word == _REMARK and count > len(held)
         is_statistic = "time_unit" in names and _is_statistic(row.get(first), above.get(first))
+        summed = next((name for name in repeats if _summary(row.get(name)) and (above.get(name) or "").isdigit()), None)
+        if summed is not None:
+            yield table.line_num, said.format(row[summed].strip())
+            continue
         if is_statistic or _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
             yield table.line_num, said.format(row[cell].strip())
             continue

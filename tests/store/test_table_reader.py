@@ -143,6 +143,17 @@ def test_rows_that_sum_up_groups_are_no_runs_wherever_they_are(tmp_path: Path, s
     assert len(parse(tmp_path, "image,batch,rate\nonnx,1,30\nonnx Total,1,20\nx Total,2,20\n").entries) == 2
 
 
+@pytest.mark.parametrize("settings", [["image"], ["image", "run"]])
+def test_rows_that_sum_up_numbered_repeats_are_no_runs(tmp_path: Path, settings: list[str]) -> None:
+    rows = "".join(f"{run},{image},{rate}\n" for image in "ab" for run, rate in ((1, 10), (2, 12), ("mean", 11)))
+    matrix = parse(tmp_path, f"run,image,rate\n{rows}", settings=settings)
+    assert [entry.kpis["rate"] for entry in matrix] == [10, 12] * 2
+    (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
+    assert "row 4 says 'mean' and is taken for no run" in problem
+    named = parse(tmp_path, "run,image,rate\nmean,a,10\nmax,a,12\nmin,b,7\n", settings=settings)
+    assert len(named.entries) == 3
+
+
 def test_functions_that_are_called_like_summaries_are_runs(tmp_path: Path) -> None:
     pooling = "m1,conv,3,10\nm1,attention,8,11\nm1,mean,,4\nm1,max,,4.2\nm2,conv,3,12\nm2,mean,,3\n"
     named = ["model", "pooling", "window"]
