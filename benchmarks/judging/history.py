@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import Change, Kind
+from matrix_benchmarking.analyze.detect.evidence import RATE
 from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
-from matrix_benchmarking.analyze.verdict.analyse import told_of, told_over_all
+from matrix_benchmarking.analyze.verdict.analyse import told_of, told_over_all, with_trends
 from matrix_benchmarking.analyze.verdict.beginnings import begun_together
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
@@ -37,6 +38,7 @@ NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 NEVER = 10**6
 DAY = 30
 """So many versions are measured in a day."""
+FEW = 20
 MORE = 5
 """So many times the series where alarms are rare."""
 
@@ -93,6 +95,7 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     yield _repaired(random, kpi, replications)
     yield _cause(random, kpi, max(replications // SERIES, 2))
     yield from _together(np.random.default_rng([seed, SERIES]), kpi, max(replications // 5, 2))
+    yield from _few_versions(np.random.default_rng([seed, FEW]), kpi, replications)
     for repeats in (3, 5):
         yield _weekends(np.random.default_rng([seed, repeats]), kpi, replications, repeats)
 
@@ -291,6 +294,22 @@ def _together(random: np.random.Generator, kpi: KPIDefinition, projects: int) ->
         case += " (and moods of one noise)" if mood else ""
         figure = f"{_with_error(found)}, each alone {alone:.3f}"
         yield _row(f"{case}: seen over all", figure, float(np.mean(found)), "", most)
+
+
+def _few_versions(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
+    """How often a step of a tenth (3.3 noises) of a history of few versions is worse, or suspected, at its end."""
+    for before, after in ((FEW, 0), (8, 8), (12, 4), (12, 8), (12, 15), (20, 5), (20, 10)):
+        runs = lognormal(random, (count, before + after, 1))
+        runs[:, before:] *= 1.1
+        blocks = [[(place, None)] for place in range(before + after)]
+        series = [judged(kpi, one[None], blocks)[0] for one in runs]
+        told = [with_trends(told_of([one], {}, NOW, RATE), [one], lambda _, of=blocks: of, RATE)[0] for one in series]
+        worse_ones, suspected = (
+            np.mean([one.outcome is outcome for one in told]) for outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)
+        )
+        what = f"+10 %, {before} versions before and {after} since" if after else f"{before} versions without a step"
+        figure = f"{worse_ones:.3f} and {suspected:.3f}"
+        yield _row(f"{what}, one run each: worse and suspected", figure, float(suspected), "", None if after else 0.02)
 
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
-from .. import special
 from ..blocks import blocks_of
 from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
@@ -27,7 +26,7 @@ from .beginnings import begun_together
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import Known, known_alarms
-from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
+from .model import OF_FEW, Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
 from .trend import Trend, trends
 
 ONE_BLOCK = (
@@ -81,7 +80,7 @@ def analyse(
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     blocks = _blocks(judgeable)
     series = begun_together(judged_together(judgeable, minima, blocks), known)
-    told = _with_trends(told_of(series, known, now, rate), series, blocks, rate)
+    told = with_trends(told_of(series, known, now, rate), series, blocks, rate)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
@@ -116,29 +115,44 @@ def told_of(
     return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
 
 
-def _with_trends(
+def with_trends(
     told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
 ) -> list[SeriesVerdict]:
-    """The verdicts, in which those series are suspected that show no change and get worse all along."""
+    """The verdicts, in which those series are suspected that show no change and are worse by all their versions."""
     same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
-    asked = [at for at, one in same if one.outcome is Outcome.NO_CHANGE or one.why == NOT_EVEN_A_DOUBLING]
+    asked = [
+        at
+        for at, one in same
+        if one.outcome is Outcome.NO_CHANGE or (one.outcome is Outcome.CANT_TELL and one.why != ONE_BLOCK)
+    ]
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
     known = [(told[at], at, trend) for at, trend in zip(asked, found, strict=True) if trend is not None]
-    p_values = [float(one) for one in special.ndtr([-trend.worse(one.kpi) for one, _, trend in known])]
+    p_values = [trend.p_value(one.kpi) for one, _, trend in known]
     verdicts = list(told)
     for (one, at, trend), p_value, q_value in zip(known, p_values, q_values(p_values), strict=True):
         minimum = series[at].minimum
-        if trend.counts(one.kpi, minimum) and q_value is not None and q_value <= rate:
+        is_sure = trend.counts(one.kpi, minimum) and q_value is not None and q_value <= rate
+        if is_sure and not _at_known_level(series[at].series, trend):
             is_new = trend.before is None or not trend.before.counts(one.kpi, minimum)
-            rising = _rising(one, trend)
-            verdicts[at] = dataclasses.replace(rising, p_value=p_value, q_value=q_value, is_new=is_new)
+            by_trend = _by_trend(one, trend)
+            verdicts[at] = dataclasses.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
     return verdicts
 
 
-def _rising(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
-    """Suspected to be worse along all its versions."""
-    last, runs = (trend.last, trend.low, trend.high), [one.count for one in verdict.points]
+def _at_known_level(series: Series, trend: Trend) -> bool:
+    """Whether it is a step to one of two levels that the machine has."""
+    if trend.since is None:
+        return False
+    change = Change(trend.since, trend.since - 1, len(series.points) - 1, trend.first, trend.last, is_worse=True)
+    return bool(levels_known([change], series.values))
+
+
+def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
+    """Suspected to be worse by all its versions: along them, or since one of them."""
+    last, runs, since = (trend.last, trend.low, trend.high), [one.count for one in verdict.points], trend.since
     of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 else None
+    new = len(runs) - 1 if since is None else since
+    is_line = since is None and of_first is not None
     return dataclasses.replace(
         verdict,
         outcome=Outcome.SUSPECTED,
@@ -146,14 +160,16 @@ def _rising(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
         difference=Estimate(*[one - trend.first for one in last]),
         old_level=trend.first,
         new_level=trend.last,
-        runs_before=sum(runs[:-1]),
-        runs_after=runs[-1],
+        first_bad=since,
+        last_good=None if since is None else since - 1,
+        runs_before=sum(runs[:new]),
+        runs_after=sum(runs[new:]),
         reruns=None,
         would_show=None,
         would_show_in=0,
-        drift=None if of_first is None else of_first.value / (len(verdict.points) - 1),
-        rises_all_along=True,
-        why="",
+        drift=of_first.value / (len(verdict.points) - 1) if is_line and of_first is not None else None,
+        rises_all_along=since is None,
+        why="" if since is None else OF_FEW,
     )
 
 

@@ -105,7 +105,7 @@ def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.CANT_TELL:
         return verdict.why
     if verdict.outcome is Outcome.SUSPECTED and verdict.first_bad_version == first_bad:
-        return f"suspected: {ALONE}"
+        return f"suspected: {verdict.why or ALONE}"
     return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])
 
 

@@ -15,6 +15,7 @@ from ..select.labelled import Labels
 from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
+OF_FEW = "of so few versions nobody knows whether the machine has moods that last for several"
 ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
 
 
@@ -104,7 +105,7 @@ class SeriesVerdict:
     # *effect* is one, else in the KPI's unit; in a history so many versions after it, 0 where two sides were compared.
     would_show: float | None = None
     would_show_in: int = 0
-    why: str = ""  # why it can't be told, and what to measure next
+    why: str = ""  # why it can't be told, and what to measure next; or why all of few versions make it suspected
 
     @classmethod
     def of(cls, series: Series, minimum: MinimumEffect) -> SeriesVerdict:
@@ -217,8 +218,8 @@ class Analysis:
 
     @property
     def also_failing(self) -> list[SeriesVerdict]:
-        """The other series that may be worse, where that is enough to fail; what rises all along just once."""
-        suspected = [one for one in self.suspected if one.is_new or not one.rises_all_along]
+        """The other series that may be worse, where that is enough to fail; what all versions say just once."""
+        suspected = [one for one in self.suspected if one.is_new or not (one.rises_all_along or one.why)]
         return [one for one in suspected if self.fails_on_suspected and not one.fails]
 
     @property

@@ -1,18 +1,18 @@
-"""Series that get worse all along, so slowly that no version shows it: whether the later campaigns lie higher."""
+"""Series that are worse in a way that no version shows by itself: all along, or since one of few versions."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
-from ..detect.changes import slope
-from ..detect.evidence import Floats, Integers, normal_score
+from .. import special
+from ..detect.changes import level, slope
+from ..detect.evidence import Floats, normal_score
 from ..detect.series import Blocks, held, scale_of
 from ..select.series import Series
 from .levels import middle_of_each
@@ -22,6 +22,12 @@ FEWEST = 21
 """Campaigns that say whether there is a trend."""
 LEAST = 3.0
 """Standard deviations of a normal distribution that a trend has to be worth."""
+FEWEST_OF_A_STEP, MOST_OF_A_STEP = 8, 40
+"""Campaigns that are asked for a step: among more, neighbours show whether they are alike, and a change is seen."""
+LEAST_OF_A_STEP = 3.2
+FEWEST_ON_A_SIDE = 3
+_WAYS = 4.0  # of noise the best of all steps is by so much likelier beyond a score than one step is
+_LEAST_SHARE = 1e-9  # of all squares, what rounding leaves
 _MOST_ALIKE = 0.95
 _WIDTH = 1.96
 _LARGEST = 709.0  # a logarithm
@@ -29,93 +35,157 @@ _LARGEST = 709.0  # a logarithm
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trend:
-    """A line through all of a series, in the KPI's unit; of its logarithms where all values are above 0."""
+    """A line, or a step, through all of a series, in the KPI's unit; of its logarithms where all values are above 0."""
 
     first: float  # its ends
     last: float
     score: float  # how surely it is no chance, in standard deviations of a normal distribution; negative where it falls
     low: float  # between which its last end lies, with 95 %, as seen from the first
     high: float
+    since: int | None = None  # the point with which a step begins
     before: Trend | None = None  # that without the newest campaign
 
     def worse(self, kpi: KPIDefinition) -> float:
-        """The score of a line for the worse."""
+        """The score of one for the worse."""
         return self.score if kpi.lower_better else -self.score
+
+    def p_value(self, kpi: KPIDefinition) -> float:
+        ways = 1.0 if self.since is None else _WAYS
+        return min(1.0, ways * float(special.ndtr(-self.worse(kpi))))
 
     def counts(self, kpi: KPIDefinition, minimum: MinimumEffect) -> bool:
         """Whether it is for the worse, as surely as is asked, and reaches the *minimum*."""
-        return self.worse(kpi) >= LEAST and abs(self.last - self.first) >= amount(minimum, self.first)
+        least = LEAST if self.since is None else LEAST_OF_A_STEP
+        return self.worse(kpi) >= least and abs(self.last - self.first) >= amount(minimum, self.first)
 
 
 def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
-    """Of each of *series* its line; None where it is of fewer than :data:`FEWEST` campaigns.
+    """Of each of *series* its line, or step, whichever is surer; None where it is of too few campaigns for either.
 
-    The ranks of the campaigns' means are asked, so that no single one decides, and the variance of their slope is
-    widened by as much as neighbours are alike beside it.
+    The ranks of the campaigns' means are asked, so that no single one decides, and the variance is widened by as much
+    as neighbours are alike beside it.
     """
-    points = [_of_campaigns(*each) for each in zip(series, blocks, strict=True)]
+    campaigns = [_of_campaigns(*each) for each in zip(series, blocks, strict=True)]
     found: list[Trend | None] = [None] * len(series)
     by_length: dict[int, list[int]] = {}
-    for place, one in enumerate(points):
-        if len(one) >= FEWEST:
-            by_length.setdefault(len(one), []).append(place)
-    for places in by_length.values():
-        together = np.array([points[place] for place in places])
-        for place, now, before in zip(places, _scores(together), _scores(together[:, :-1]), strict=True):
-            line = _line(points[place], float(now))
-            if abs(now) >= LEAST:
-                line = dataclasses.replace(line, before=_line(points[place][:-1], float(before)))
-            found[place] = line
+    for place, (points, _) in enumerate(campaigns):
+        by_length.setdefault(len(points), []).append(place)
+    for length, places in by_length.items():
+        if length < FEWEST_OF_A_STEP:
+            continue
+        together = np.array([campaigns[place][0] for place in places])
+        now, before = _shapes(together), _shapes(together[:, :-1])
+        for row, place in enumerate(places):
+            points, starts = campaigns[place]
+            one = _trend(points, starts, *now[row])
+            if one is not None and before:
+                one = dataclasses.replace(one, before=_trend(points[:-1], starts, *before[row]))
+            found[place] = one
     return found
 
 
-def _of_campaigns(series: Series, blocks: Blocks) -> Floats:
-    """The mean of each campaign's versions: those that it measured in turn share its mood."""
+def _shapes(points: Floats) -> list[tuple[float, int | None]]:
+    """Of each of the series, one a row, the score of a line, or of a step and the place of it, whichever is surer."""
+    count, none, ranks = points.shape[1], np.zeros(len(points)), _ranks(points)
+    lines = _lines(ranks) if count >= FEWEST else none
+    steps = places = none
+    if FEWEST_OF_A_STEP <= count <= MOST_OF_A_STEP:  # of few, ranks say little; of more, they mind no odd value
+        (steps, places), (by_rank, of_ranks) = _steps(_even(points)), _steps(ranks)
+        is_surer = np.abs(by_rank) > np.abs(steps)
+        steps, places = np.where(is_surer, by_rank, steps), np.where(is_surer, of_ranks, places)
+    is_step = np.abs(steps) - LEAST_OF_A_STEP > np.abs(lines) - LEAST
+    each = zip(is_step.tolist(), lines.tolist(), steps.tolist(), places.tolist(), strict=True)
+    return [(step, int(place)) if is_one else (line, None) for is_one, line, step, place in each]
+
+
+def _of_campaigns(series: Series, blocks: Blocks) -> tuple[Floats, list[int]]:
+    """The mean of each campaign's versions, which share its mood if it measured them in turn, and its first version."""
     middles = middle_of_each(series)
     campaigns = [of[0][0] if of else -1 for of in blocks]
+    starts = [at for at, one in enumerate(campaigns) if not at or one != campaigns[at - 1]]
     if len(set(campaigns)) == len(campaigns):
-        return np.array(middles)
-    together = itertools.groupby(zip(campaigns, middles, strict=True), key=lambda each: each[0])
-    return np.array([float(np.mean([middle for _, middle in of])) for _, of in together])
+        return np.array(middles), starts
+    ends = [*starts[1:], len(campaigns)]
+    return np.array([float(np.mean(middles[start:end])) for start, end in zip(starts, ends, strict=True)]), starts
 
 
-def _scores(points: Floats) -> Iterator[float]:
-    """How surely each of the series, one a row, rises: Student's ratio of the slope of its ranks, as a normal score."""
-    count = points.shape[1]
-    ranks = (_ranks(points) + _ranks(points[:, ::-1])[:, ::-1] - (count - 1)) / 2.0  # of equal ones the mean
+def _lines(ranks: Floats) -> Floats:
+    """How surely series rise, of which each row is the *ranks*: Student's ratio of their slope, as a normal score."""
+    count = ranks.shape[1]
     places = np.arange(count) - (count - 1) / 2.0
     steps = ranks @ places / (places @ places)
     beside = ranks - steps[:, None] * places
-    squares = np.maximum((beside * beside).sum(axis=1), 1e-9)
-    # Neighbours beside a line seem less alike than they are; rounded up by a standard error.
-    alike = (count * (beside[:, 1:] * beside[:, :-1]).sum(axis=1) / squares + 2.0) / (count - 4.0) + count**-0.5
-    alike = np.clip(alike, 0.0, _MOST_ALIKE)
-    widened = (1.0 + alike) / (1.0 - alike)
+    squares, widened = _beside(beside, np.ones(len(ranks)), 2.0)
     ratio = steps / np.sqrt(squares / (count - 2.0) * widened / (places @ places))
     degrees = np.maximum(count / widened - 2.0, 1.0)
-    yield from np.sign(ratio) * normal_score(np.abs(ratio), degrees)
+    return np.asarray(np.sign(ratio) * normal_score(np.abs(ratio), degrees))
 
 
-def _ranks(points: Floats) -> Integers:
-    """Of equal ones the first has the lowest."""
-    return points.argsort(axis=1, kind="stable").argsort(axis=1)
+def _steps(points: Floats) -> tuple[Floats, Floats]:
+    """How surely each of the series, one a row about 0, is higher from some place on, and that place: as `_lines`.
+
+    That of the best fit: the cumulative sum (of ranks: Pettitt 1979, Appl. Statist. 28, 126–135), over its own error.
+    """
+    count = points.shape[1]
+    old = np.arange(FEWEST_ON_A_SIDE, count - FEWEST_ON_A_SIDE + 1)
+    sums = points.cumsum(axis=1)[:, old - 1]
+    place = (sums * sums / (old * (count - old))).argmax(axis=1)
+    rows, before = np.arange(len(points)), old[place]
+    after, sums = count - before, sums[rows, place]
+    levels = np.where(np.arange(count) < before[:, None], (sums / before)[:, None], (-sums / after)[:, None])
+    beside = points - levels
+    squares, widened = _beside(beside, (points * points).sum(axis=1), 3.0)
+    step = -sums * (1.0 / before + 1.0 / after)
+    ratio = step / np.sqrt(squares / (count - 2.0) * widened * (1.0 / before + 1.0 / after))
+    degrees = np.maximum((count - 2.0) / np.sqrt(widened), 1.0)
+    return np.asarray(np.sign(ratio) * normal_score(np.abs(ratio), degrees)), before.astype(np.float64)
 
 
-def _line(points: Floats, score: float) -> Trend:
+def _beside(beside: Floats, whole: Floats, fitted: float) -> tuple[Floats, Floats]:
+    """The squares of what lies *beside* a line or a step, and by how much neighbours that are alike widen their mean's.
+
+    They seem less alike than they are, by as many numbers as were *fitted*; rounded up by a standard error.
+    """
+    count = beside.shape[1]
+    squares = np.maximum((beside * beside).sum(axis=1), _LEAST_SHARE * whole + 1e-300)
+    alike = (count * (beside[:, 1:] * beside[:, :-1]).sum(axis=1) / squares + fitted) / (count - 4.0) + count**-0.5
+    alike = np.clip(alike, 0.0, _MOST_ALIKE)
+    return squares, (1.0 + alike) / (1.0 - alike)
+
+
+def _even(points: Floats) -> Floats:
+    """The logarithms of each row, or where it has some that aren't above 0 itself in a unit of its own, about 0."""
+    rows = [np.log(row) if row.min() > 0.0 else held(row, scale_of(row)) for row in points]
+    return np.array([row - row.mean() for row in rows])
+
+
+def _ranks(points: Floats) -> Floats:
+    """The ranks of each row about their middle; of equal ones the mean."""
+    first, last = (one.argsort(axis=1, kind="stable").argsort(axis=1) for one in (points, points[:, ::-1]))
+    return np.asarray((first + last[:, ::-1] - (points.shape[1] - 1)) / 2.0)
+
+
+def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None) -> Trend | None:
+    """A line, or the step at *place*; None without a score."""
+    if not score:
+        return None
     if points.min() > 0.0:
-        first, last, low, high = (_power(one) for one in _ends(np.log(points), score))
+        first, last, low, high = (_power(one) for one in _ends(np.log(points), score, place))
     else:
         unit = scale_of(points)
-        first, last, low, high = (one * unit for one in _ends(held(points, unit), score))
-    return Trend(first, last, score, low, high)
+        first, last, low, high = (one * unit for one in _ends(held(points, unit), score, place))
+    return Trend(first, last, score, low, high, None if place is None else starts[place])
 
 
 def _power(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 
-def _ends(points: Floats, score: float) -> tuple[float, float, float, float]:
-    """The ends of a line through *points*, and between which the last one lies as seen from the first."""
+def _ends(points: Floats, score: float, place: int | None) -> tuple[float, float, float, float]:
+    """The ends of a line or step through *points*, and between which the last one lies as seen from the first."""
     far, middle = slope(points) * (len(points) - 1) / 2.0, float(points.mean())
-    wide = _WIDTH * abs(2.0 * far / score) if score else math.inf
-    return middle - far, middle + far, middle + far - wide, middle + far + wide
+    first, last = middle - far, middle + far
+    if place is not None:
+        first, last = level(points[:place]), level(points[place:])
+    wide = _WIDTH * abs((last - first) / score)
+    return first, last, last - wide, last + wide

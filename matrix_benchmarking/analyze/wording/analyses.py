@@ -12,7 +12,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import ALONE, OF_FEW, Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..words import count_of, is_or_are, named, plural, series_label
 from .verdicts import looks, over_all, short_size, too_small, why_untold, would_show
 
@@ -83,7 +83,7 @@ def lead(analysis: Analysis) -> list[str]:
     said += _drifting(analysis)
     said += map(over_all, analysis.over_all)
     said += _suspected(analysis)
-    said += _rising(analysis)
+    said += _of_all_versions(analysis)
     said += at_known_levels(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -183,7 +183,9 @@ def cause_text(cause: Cause) -> str:
 
 def _suspected(analysis: Analysis) -> list[str]:
     """How many are, why, and what would tell; a comparison of two sides says why series by series."""
-    suspected = [one for one in analysis.having(Outcome.SUSPECTED) if not one.rises_all_along]
+    suspected = [
+        one for one in analysis.having(Outcome.SUSPECTED) if one.stands_on or not (one.rises_all_along or one.why)
+    ]
     counts = collections.Counter(looks(one) for one in suspected)
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
     if any(one.stands_on for one in suspected):  # of two sides
@@ -204,15 +206,23 @@ def _first_of(several: Sequence[SeriesVerdict]) -> str:
     return f"{series_label(several[0].kpi.name, several[0].name)}{f' and {more} more' if more else ''}"
 
 
-def _rising(analysis: Analysis) -> list[str]:
-    """Which series get worse all along, so slowly that no version shows it."""
-    rising = [one for one in analysis.suspected if one.rises_all_along]
-    if not rising:
-        return []
-    worst = rising[0]
-    verb = "gets" if len(rising) == 1 else "get"
-    along = f"{short_size(worst)} along {len(worst.points)} versions, by a line"
-    return [f"{_first_of(rising)} {verb} worse along the history, it seems ({along}): no version shows it by itself."]
+def _of_all_versions(analysis: Analysis) -> list[str]:
+    """Which series all their versions call worse: all along, so slowly that none shows it, or since one of few."""
+    suspected = [one for one in analysis.suspected if not one.stands_on]
+    rising, of_few = ([one for one in suspected if one.rises_all_along], [one for one in suspected if one.why])
+    said = []
+    if of_few:
+        since = f"{short_size(of_few[0])} since {of_few[0].first_bad_version}"
+        said.append(
+            f"{_first_of(of_few)} {is_or_are(len(of_few))} suspected to be worse ({since}): {OF_FEW}; more would tell."
+        )
+    if rising:
+        verb = "gets" if len(rising) == 1 else "get"
+        along = f"{short_size(rising[0])} along {len(rising[0].points)} versions, by a line"
+        said.append(
+            f"{_first_of(rising)} {verb} worse along the history, it seems ({along}): no version shows it by itself."
+        )
+    return said
 
 
 def _too_small(analysis: Analysis) -> list[str]:

@@ -111,7 +111,7 @@ def sentence(verdict: SeriesVerdict) -> str:
         "; a line fits as well as a step, so that it may drift, and since when is a guess" if verdict.may_drift else ""
     )
     if verdict.outcome is Outcome.SUSPECTED:
-        more = f"; {ALONE}"
+        more = f"; {verdict.why or ALONE}"
     elif measure is not None and measure.low <= 0.0 <= measure.high:
         more += "; that interval holds 0, since what came later is less sure: measuring once more would tell"
     return f"{name} is {what}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{more}."

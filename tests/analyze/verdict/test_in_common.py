@@ -80,7 +80,7 @@ def test_it_fails_once_and_only_where_suspicion_is_enough() -> None:
     newly = next(found for until in range(AT + 1, VERSIONS) if (found := analysed(until=until)).over_all)
     assert newly.failures == len(newly.failing)
     assert dataclasses.replace(newly, fails_on_suspected=True).failures > newly.failures
-    assert not dataclasses.replace(analysed(), fails_on_suspected=True).failed
+    assert not dataclasses.replace(analysed(), fails_on_suspected=True).failing_together
 
 
 def test_most_series_have_to_be_there_and_an_order_of_versions() -> None:

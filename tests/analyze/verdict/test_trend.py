@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import random
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,8 +15,17 @@ import toy_runs
 from matrix_benchmarking.analyze.report.json_report import as_json
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, SeriesVerdict
-from matrix_benchmarking.analyze.verdict.trend import FEWEST, LEAST, _scores
+from matrix_benchmarking.analyze.verdict.model import OF_FEW, Analysis, Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.trend import (
+    FEWEST,
+    FEWEST_OF_A_STEP,
+    LEAST,
+    LEAST_OF_A_STEP,
+    MOST_OF_A_STEP,
+    _lines,
+    _ranks,
+    _shapes,
+)
 from matrix_benchmarking.analyze.wording import analyses, kpi_series, verdicts
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -111,8 +121,70 @@ def test_noise_is_no_trend(noise: str) -> None:
         "constant": np.ones(shape),
         "weeks": points + 3.0 * (np.arange(shape[1]) % 7 >= 5),
     }
-    scores = np.array(list(_scores(others.get(noise, points))))
+    scores = _lines(_ranks(others.get(noise, points)))
     assert np.mean(np.abs(scores) >= LEAST) <= 0.015
+
+
+def stepped(old: int, new: int, step: float, seed: int = 0) -> list[float]:
+    draw = random.Random(seed)
+    return [100.0 + draw.gauss(0.0, 3.0) + (step if place >= old else 0.0) for place in range(old + new)]
+
+
+def test_a_step_that_all_of_few_versions_show_is_suspected() -> None:
+    found = [the(analysed(stepped(12, 8, 10.0, seed))) for seed in range(40)]
+    told = [one for one in found if one.outcome in (Outcome.SUSPECTED, Outcome.REGRESSION)]
+    assert len(told) >= 30
+    assert sum(one.outcome is Outcome.REGRESSION for one in found) < 20
+    suspected = [one for one in told if one.outcome is Outcome.SUSPECTED]
+    assert all(one.why == OF_FEW and not one.rises_all_along for one in suspected)
+    firsts = [one.first_bad for one in suspected if one.first_bad is not None]
+    assert sum(abs(first - 12) <= 1 for first in firsts) >= 0.9 * len(suspected)
+    assert all(one.last_good == first - 1 for one, first in zip(suspected, firsts, strict=True))
+    assert all(one.runs_before + one.runs_after == 20 and one.drift is None for one in suspected)
+
+
+def test_what_is_said_of_a_step_that_is_suspected() -> None:
+    analysis = next(
+        one for seed in range(40) if (one := analysed(stepped(12, 10, 10.0, seed))) and one.having(Outcome.SUSPECTED)
+    )
+    verdict = the(analysis)
+    since = f"since {verdict.first_bad_version}"
+    assert f"is suspected to be worse {since} (last good {verdict.last_good_version}): +" in verdicts.sentence(verdict)
+    assert verdicts.sentence(verdict).endswith(f"; {OF_FEW}.")
+    said = " ".join(analyses.lead(analysis))
+    assert re.search(rf"cost of all runs is suspected to be worse \(\+\S+ % {since}\): {OF_FEW}; more would tell", said)
+    assert "blocks of runs alone" not in said
+    assert not analysis.failed
+    assert [one["why"] for one in as_json(analysis)["series"]] == [OF_FEW]
+
+
+def test_a_step_of_few_versions_fails_once_where_suspicion_is_enough() -> None:
+    values = stepped(12, 16, 8.0, 2)
+    found = [dataclasses.replace(analysed(values[:count]), fails_on_suspected=True) for count in range(13, 29)]
+    of_few = [one.failed for one in found if the(one).why == OF_FEW]
+    assert of_few[0]
+    assert sum(of_few) < len(of_few) / 2
+
+
+def test_few_versions_of_a_machine_with_two_levels_or_of_better_values_are_not_suspected() -> None:
+    draw = random.Random(3)
+    levels = [100.0] * 6 + [110.0] * 4 + [100.0] * 5 + [110.0] * 4 + [100.0] * 6 + [110.0] * 8
+    assert the(analysed([one + draw.gauss(0.0, 1.0) for one in levels])).why != OF_FEW
+    for seed in range(10):
+        assert the(analysed(stepped(12, 10, -10.0, seed))).outcome is not Outcome.SUSPECTED
+        assert the(analysed(stepped(12, 10, 10.0, seed), minimum=MinimumEffect(0.3))).outcome is not Outcome.SUSPECTED
+
+
+@pytest.mark.parametrize(("correlation", "most"), [(0.0, 0.01), (0.3, 0.015), (0.6, 0.03), (0.8, 0.05)])
+def test_noise_of_few_versions_is_no_step(correlation: float, most: float) -> None:
+    draw = np.random.default_rng(20261129)
+    points = draw.normal(size=(4000, MOST_OF_A_STEP))
+    for place in range(1, MOST_OF_A_STEP):
+        points[:, place] = correlation * points[:, place - 1] + (1.0 - correlation**2) ** 0.5 * points[:, place]
+    for count in (FEWEST_OF_A_STEP, 16, 25, MOST_OF_A_STEP):
+        for values in (points, np.round(points), np.exp(points)):
+            steps = [score for score, place in _shapes(values[:, :count]) if place is not None]
+            assert sum(score >= LEAST_OF_A_STEP for score in steps) / len(points) <= most
 
 
 def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
