@@ -26,6 +26,7 @@ IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbenc
 NOT_IN_TURN = f"nothing says that they were measured in turn: a difference may be the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
+_FEW_COUNTS = 30.0
 _FOUR_OF_FIVE = 0.8416 / 1.96  # of what a difference is within, as 95 % lie there
 BEYOND_MOODS = math.log(1.5)
 
@@ -124,8 +125,19 @@ class Judged:
         least, further = amount(minimum, old), _FOUR_OF_FIVE * float(self.told.reach)
         if self.runs.scale is Scale.RATIO:
             return max(ratio(seen), ratio(math.log1p(least / old) + further))
-        size = max(seen * self.runs.unit, least + further * self.runs.unit)
+        size = self._of_counts(max(seen, least / self.runs.unit + further)) * self.runs.unit
         return size if self.effect is None else size / old
+
+    def _of_counts(self, size: float) -> float:
+        """A difference of *size*, or a larger one where values are few counts, whose variance rises with their mean.
+
+        With a variance v of each side s² is c · 2v, and with counts of the mean m it takes d² = c · (2v + d · v / m).
+        """
+        values, step = self.runs.values[self.runs.sides < OTHER], self.runs.step
+        if not step or values.min() < 0.0 or values.mean() > _FEW_COUNTS * step:
+            return size
+        half = size * size / (4.0 * max(float(values.mean()), step / len(values)))
+        return half + math.hypot(half, size)
 
     @property
     def p_value(self) -> float | None:

@@ -11,6 +11,7 @@ import pytest
 from report_support.analyses import LATENCY
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze import pair
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
@@ -269,3 +270,25 @@ def test_without_a_ratio_a_difference_is_in_the_unit_and_an_interval_can_be_unkn
     assert interval_label(judged(Scale.RATIO, 1.0, 0.5, p_value=None), LATENCY) == "unknown"
     exactly = judged(Scale.DIFFERENCE, 0.25, 2.5)
     assert difference_label(exactly, LATENCY) == "+1,000 %"
+
+
+@pytest.mark.parametrize("mean", [0.5, 2.0])
+def test_what_would_show_of_few_counts_does_in_four_of_five_cases(mean: float) -> None:
+    """Errors of a run, of which a version with more of them also has more scatter."""
+
+    def compared(draw: np.random.Generator, factor: float) -> Judged:
+        old, new = (draw.poisson(mean * one, 10).astype(float) for one in (1.0, factor))
+        placed = [OLD, NEW] * 10
+        rounds = np.repeat(np.arange(10), 2)
+        values = np.stack([old, new], axis=1).ravel().tolist()
+        runs = pair.runs_of(values, np.array(placed), np.zeros(20, dtype=int), rounds)
+        return sides.judged(runs, pair.lend([pair.evidence(runs)])[0])
+
+    seen = list[bool]()
+    for seed in range(150):
+        size = compared(np.random.default_rng(seed), 1.0).would_show(NOTHING)
+        if size is not None:
+            found = compared(np.random.default_rng(1000 + seed), 1.0 + size)
+            seen.append(found.p_value is not None and found.p_value <= pair.SIGNIFICANT and found.measure.value > 0.0)
+    assert len(seen) > 120
+    assert 0.7 < sum(seen) / len(seen) < 0.95
