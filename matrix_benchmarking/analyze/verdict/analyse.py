@@ -26,7 +26,7 @@ from .beginnings import begun_together
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import Known, known_alarms
-from .model import OF_FEW, Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
+from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
 from .trend import Trend, trends
 
 ONE_BLOCK = (
@@ -118,7 +118,7 @@ def told_of(
 def with_trends(
     told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
 ) -> list[SeriesVerdict]:
-    """The verdicts, in which those series are suspected that show no change and are worse by all their versions."""
+    """The verdicts, in which series are suspected that show no change, and are worse in a way that tells less."""
     same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
     asked = [
         at
@@ -140,7 +140,7 @@ def with_trends(
 
 
 def _at_known_level(series: Series, trend: Trend) -> bool:
-    """Whether it is a step to one of two levels that the machine has."""
+    """Whether it leads to one of two levels that the machine has."""
     if trend.since is None:
         return False
     change = Change(trend.since, trend.since - 1, len(series.points) - 1, trend.first, trend.last, is_worse=True)
@@ -148,7 +148,7 @@ def _at_known_level(series: Series, trend: Trend) -> bool:
 
 
 def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
-    """Suspected to be worse by all its versions: along them, or since one of them."""
+    """Suspected to be worse: along its versions, or since one of them."""
     last, runs, since = (trend.last, trend.low, trend.high), [one.count for one in verdict.points], trend.since
     of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 else None
     new = len(runs) - 1 if since is None else since
@@ -169,7 +169,7 @@ def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
         would_show_in=0,
         drift=of_first.value / (len(verdict.points) - 1) if is_line and of_first is not None else None,
         rises_all_along=since is None,
-        why="" if since is None else OF_FEW,
+        why=trend.shape.why,
     )
 
 

@@ -16,6 +16,7 @@ from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
 OF_FEW = "of so few versions nobody knows whether the machine has moods that last for several"
+FARTHEST = "none of the versions before lies half as far from those just before it"
 ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
 
 
@@ -105,7 +106,7 @@ class SeriesVerdict:
     # *effect* is one, else in the KPI's unit; in a history so many versions after it, 0 where two sides were compared.
     would_show: float | None = None
     would_show_in: int = 0
-    why: str = ""  # why it can't be told, and what to measure next; or why all of few versions make it suspected
+    why: str = ""  # why it can't be told, and what to measure next; or why it is suspected though nothing shows
 
     @classmethod
     def of(cls, series: Series, minimum: MinimumEffect) -> SeriesVerdict:

@@ -1,4 +1,4 @@
-"""Series that are worse in a way that no version shows by itself: all along, or since one of few versions."""
+"""Series that are worse in a way that the detector doesn't tell: all along, since one of few versions, or by a jump."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ..detect.changes import level, slope
 from ..detect.evidence import Floats, normal_score
 from ..detect.series import Blocks, held, scale_of
 from ..select.series import Series
+from .jump import jump, may_jump
 from .levels import middle_of_each
-from .model import amount
+from .model import FARTHEST, OF_FEW, amount
 
 FEWEST = 21
 """Campaigns that say whether there is a trend."""
@@ -26,7 +27,6 @@ FEWEST_OF_A_STEP, MOST_OF_A_STEP = 8, 40
 """Campaigns that are asked for a step: among more, neighbours show whether they are alike, and a change is seen."""
 LEAST_OF_A_STEP = 3.2
 FEWEST_ON_A_SIDE = 3
-_WAYS = 4.0  # of noise the best of all steps is by so much likelier beyond a score than one step is
 _LEAST_SHARE = 1e-9  # of all squares, what rounding leaves
 _MOST_ALIKE = 0.95
 _WIDTH = 1.96
@@ -34,15 +34,30 @@ _LARGEST = 709.0  # a logarithm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Trend:
-    """A line, or a step, through all of a series, in the KPI's unit; of its logarithms where all values are above 0."""
+class Shape:
+    """How a series moves, how surely it has to be so, and why it is suspected, no more, of what moves so."""
 
+    least: float  # standard deviations of a normal distribution
+    ways: float  # by so much chance is likelier beyond a score than one normal deviate, as the best of several is taken
+    why: str
+
+
+LINE = Shape(LEAST, 1.0, "")
+STEP = Shape(LEAST_OF_A_STEP, 4.0, OF_FEW)
+JUMP = Shape(2.4, 1.0, FARTHEST)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Trend:
+    """A line, a step or a jump of a series, in the KPI's unit; of its logarithms where all values are above 0."""
+
+    shape: Shape
     first: float  # its ends
     last: float
     score: float  # how surely it is no chance, in standard deviations of a normal distribution; negative where it falls
     low: float  # between which its last end lies, with 95 %, as seen from the first
     high: float
-    since: int | None = None  # the point with which a step begins
+    since: int | None = None  # the point with which a step or jump begins
     before: Trend | None = None  # that without the newest campaign
 
     def worse(self, kpi: KPIDefinition) -> float:
@@ -50,20 +65,19 @@ class Trend:
         return self.score if kpi.lower_better else -self.score
 
     def p_value(self, kpi: KPIDefinition) -> float:
-        ways = 1.0 if self.since is None else _WAYS
-        return min(1.0, ways * float(special.ndtr(-self.worse(kpi))))
+        return min(1.0, self.shape.ways * float(special.ndtr(-self.worse(kpi))))
 
     def counts(self, kpi: KPIDefinition, minimum: MinimumEffect) -> bool:
         """Whether it is for the worse, as surely as is asked, and reaches the *minimum*."""
-        least = LEAST if self.since is None else LEAST_OF_A_STEP
-        return self.worse(kpi) >= least and abs(self.last - self.first) >= amount(minimum, self.first)
+        far = abs(self.last - self.first)
+        return self.worse(kpi) >= self.shape.least and far >= amount(minimum, self.first)
 
 
 def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
-    """Of each of *series* its line, or step, whichever is surer; None where it is of too few campaigns for either.
+    """Of each of *series* its line or step, whichever is surer, or else its jump; None of too few campaigns for any.
 
-    The ranks of the campaigns' means are asked, so that no single one decides, and the variance is widened by as much
-    as neighbours are alike beside it.
+    Of lines and steps the variance is widened by as much as neighbours are alike beside them; ranks are asked, too, so
+    that no single campaign decides.
     """
     campaigns = [_of_campaigns(*each) for each in zip(series, blocks, strict=True)]
     found: list[Trend | None] = [None] * len(series)
@@ -75,11 +89,13 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
             continue
         together = np.array([campaigns[place][0] for place in places])
         now, before = _shapes(together), _shapes(together[:, :-1])
+        jumps = may_jump(_even(together))
         for row, place in enumerate(places):
             points, starts = campaigns[place]
-            one = _trend(points, starts, *now[row])
-            if one is not None and before:
-                one = dataclasses.replace(one, before=_trend(points[:-1], starts, *before[row]))
+            one = _trend(points, starts, *now[row], may_jump=jumps[row])
+            if one is not None and abs(one.score) >= one.shape.least:
+                earlier = _trend(points[:-1], starts, *before[row], may_jump=jumps[row])
+                one = dataclasses.replace(one, before=earlier)
             found[place] = one
     return found
 
@@ -165,27 +181,44 @@ def _ranks(points: Floats) -> Floats:
     return np.asarray((first + last[:, ::-1] - (points.shape[1] - 1)) / 2.0)
 
 
-def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None) -> Trend | None:
-    """A line, or the step at *place*; None without a score."""
-    if not score:
-        return None
-    if points.min() > 0.0:
-        first, last, low, high = (_power(one) for one in _ends(np.log(points), score, place))
+def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None, *, may_jump: bool) -> Trend | None:
+    """A line, or the step at *place*, or else a jump; None without any."""
+    shape = LINE if place is None else STEP
+    is_sure = abs(score) >= shape.least
+    if not is_sure and not may_jump:  # of what says little nothing but that is asked
+        return Trend(shape, math.nan, math.nan, score, math.nan, math.nan) if score else None
+    has_logarithms, unit = points.min() > 0.0, scale_of(points)
+    even = np.log(points) if has_logarithms else held(points, unit)
+    jumped = None if is_sure else _jump(even)
+    if jumped is not None:
+        shape, (place, score, *ends) = JUMP, jumped
+    elif score:
+        ends = _ends(even, score, place)
     else:
-        unit = scale_of(points)
-        first, last, low, high = (one * unit for one in _ends(held(points, unit), score, place))
-    return Trend(first, last, score, low, high, None if place is None else starts[place])
+        return None
+    first, last, low, high = (_power(one) if has_logarithms else one * unit for one in ends)
+    return Trend(shape, first, last, score, low, high, None if place is None else starts[place])
+
+
+def _jump(points: Floats) -> tuple[int, float, float, float, float, float] | None:
+    """The place of a jump up or down, its score, and both its ends with what the last lies between."""
+    found = [(one, way) for way in (1.0, -1.0) if (one := jump(way * points)) is not None]
+    if not found:
+        return None
+    one, way = min(found, key=lambda each: each[0].chance)
+    score, wide = -way * float(special.ndtri(max(one.chance, 1e-300))), _WIDTH * one.error
+    return one.place, score, way * one.old, way * one.new, way * one.new - wide, way * one.new + wide
 
 
 def _power(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 
-def _ends(points: Floats, score: float, place: int | None) -> tuple[float, float, float, float]:
+def _ends(points: Floats, score: float, place: int | None) -> list[float]:
     """The ends of a line or step through *points*, and between which the last one lies as seen from the first."""
     far, middle = slope(points) * (len(points) - 1) / 2.0, float(points.mean())
     first, last = middle - far, middle + far
     if place is not None:
         first, last = level(points[:place]), level(points[place:])
     wide = _WIDTH * abs((last - first) / score)
-    return first, last, last - wide, last + wide
+    return [first, last, last - wide, last + wide]

@@ -12,7 +12,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import ALONE, OF_FEW, Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..words import count_of, is_or_are, named, plural, series_label
 from .verdicts import looks, over_all, short_size, too_small, why_untold, would_show
 
@@ -83,7 +83,7 @@ def lead(analysis: Analysis) -> list[str]:
     said += _drifting(analysis)
     said += map(over_all, analysis.over_all)
     said += _suspected(analysis)
-    said += _of_all_versions(analysis)
+    said += _by_trend(analysis)
     said += at_known_levels(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -206,16 +206,16 @@ def _first_of(several: Sequence[SeriesVerdict]) -> str:
     return f"{series_label(several[0].kpi.name, several[0].name)}{f' and {more} more' if more else ''}"
 
 
-def _of_all_versions(analysis: Analysis) -> list[str]:
-    """Which series all their versions call worse: all along, so slowly that none shows it, or since one of few."""
+def _by_trend(analysis: Analysis) -> list[str]:
+    """Which series may be worse all along, so slowly that no version shows it, since one of few, or by a jump."""
     suspected = [one for one in analysis.suspected if not one.stands_on]
-    rising, of_few = ([one for one in suspected if one.rises_all_along], [one for one in suspected if one.why])
+    rising = [one for one in suspected if one.rises_all_along]
     said = []
-    if of_few:
-        since = f"{short_size(of_few[0])} since {of_few[0].first_bad_version}"
-        said.append(
-            f"{_first_of(of_few)} {is_or_are(len(of_few))} suspected to be worse ({since}): {OF_FEW}; more would tell."
-        )
+    for why in dict.fromkeys(one.why for one in suspected if one.why):
+        several = [one for one in suspected if one.why == why]
+        since = f"{short_size(several[0])} since {several[0].first_bad_version}"
+        are = is_or_are(len(several))
+        said.append(f"{_first_of(several)} {are} suspected to be worse ({since}): {why}; more would tell.")
     if rising:
         verb = "gets" if len(rising) == 1 else "get"
         along = f"{short_size(rising[0])} along {len(rising[0].points)} versions, by a line"
