@@ -20,10 +20,12 @@ from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
-from matrix_benchmarking.analyze.verdict.analyse import told_of, told_over_all, with_trends
+from matrix_benchmarking.analyze.verdict.analyse import told_over_all
 from matrix_benchmarking.analyze.verdict.beginnings import begun_together
+from matrix_benchmarking.analyze.verdict.beyond import with_trends
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
+from matrix_benchmarking.analyze.verdict.told import told_of
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.workload import MinimumEffect
 

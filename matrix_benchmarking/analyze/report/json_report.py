@@ -174,7 +174,7 @@ class SeriesFields(_Fields):
     too_small: ChangeFields | None
     """Without a difference, a change that is less than the minimum effect."""
     why: str
-    """Why it can't be told, and what to measure next, or why it is suspected without a change; else empty."""
+    """Why it can't be told, and what to measure next, or why no more than this is said; else empty."""
 
 
 class OverAllFields(_Fields):

@@ -17,6 +17,7 @@ from ..words import percent
 
 OF_FEW = "of so few versions nobody knows whether the machine has moods that last for several"
 FARTHEST = "none of the versions before lies half as far from those just before it"
+OF_NEWEST = "by its newest 20 versions alone, as those before move too much"
 ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
 
 
@@ -106,7 +107,7 @@ class SeriesVerdict:
     # *effect* is one, else in the KPI's unit; in a history so many versions after it, 0 where two sides were compared.
     would_show: float | None = None
     would_show_in: int = 0
-    why: str = ""  # why it can't be told, and what to measure next; or why it is suspected though nothing shows
+    why: str = ""  # why it can't be told, and what to measure next; or why no more than this is said
 
     @classmethod
     def of(cls, series: Series, minimum: MinimumEffect) -> SeriesVerdict:

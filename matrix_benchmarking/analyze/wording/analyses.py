@@ -12,7 +12,7 @@ from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
 from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
-from ..verdict.model import ALONE, Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.model import ALONE, OF_NEWEST, Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..words import count_of, is_or_are, named, plural, series_label
 from .verdicts import looks, over_all, short_size, too_small, why_untold, would_show
 
@@ -254,6 +254,8 @@ def _unchanged(analysis: Analysis) -> list[str]:
     yet = len(unchanged) - len(same)
     seen = would_show(same)
     said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
+    of_newest = sum(one.why == OF_NEWEST for one in unchanged)
+    said += [f"Of {of_newest} this is so {OF_NEWEST.replace(' its ', ' their ')}."] if of_newest else []
     return [*said, *([f"No difference shown yet in {yet}: more versions like the newest would tell."] if yet else [])]
 
 

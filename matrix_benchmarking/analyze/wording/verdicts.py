@@ -171,7 +171,7 @@ def nothing(verdict: SeriesVerdict) -> str:
         return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}"
     if verdict.too_small is not None:
         return f"less than the minimum effect: {too_small(verdict, verdict.too_small)}"
-    return f"no difference shown{shown(verdict)}"
+    return f"no difference shown{shown(verdict)}{f'; {verdict.why}' if verdict.why else ''}"
 
 
 def too_small(verdict: SeriesVerdict, change: Change) -> str:

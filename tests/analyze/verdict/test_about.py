@@ -15,7 +15,8 @@ from matrix_benchmarking.analyze.detect import Change, Estimate, Judgement, Kind
 from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.select.series import Series
-from matrix_benchmarking.analyze.verdict import analyse as of
+from matrix_benchmarking.analyze.verdict import analyse
+from matrix_benchmarking.analyze.verdict import told as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged
 from matrix_benchmarking.analyze.verdict.model import Outcome
@@ -131,12 +132,12 @@ def test_the_step_that_would_have_been_seen_is_a_share_of_the_level_that_holds()
 
 def test_an_analysis_is_made_now_unless_it_is_told_when_and_names_what_was_asked() -> None:
     before, runs = dt.datetime.now(dt.UTC), [entry({"version": f"1.{n}", "cost": 1.0, "day": n}, n) for n in range(8)]
-    found = of.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"])
+    found = analyse.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"])
     assert before <= found.made_at <= dt.datetime.now(dt.UTC)
     assert found.question == "1.7 against its history"
     told = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
-    assert of.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"], now=told).made_at == told
-    nothing = of.analyse_runs([], workload(), data="a test", now=told)
+    assert analyse.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"], now=told).made_at == told
+    nothing = analyse.analyse_runs([], workload(), data="a test", now=told)
     assert (nothing.newest, nothing.question) == (None, "the newest runs against their history")
 
 
@@ -144,7 +145,7 @@ def test_a_kpi_that_can_not_be_better_is_shown_at_its_newest_two_points() -> Non
     kinds = {**workload().kpis, "cost": dataclasses.replace(workload().kpis["cost"], lower_better=None)}
     unjudged = dataclasses.replace(workload(), store=dataclasses.replace(workload().store, models_kpis=kinds))
     runs = [entry({"version": f"1.{n}", "cost": float(100 + 10 * n), "day": n}, n) for n in range(4)]
-    found = of.analyse_runs(
+    found = analyse.analyse_runs(
         runs, unjudged, data="a test", kpi_filter=["cost"], now=dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
     )
     (said,) = found.not_analysed
@@ -160,7 +161,7 @@ def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[i
         time = None if minute is None else int(minute * 60e6) + 10**12
         made.append(dataclasses.replace(one, span_us=(time, time), **more))
     series = select(made, workload(), kpi_filter=["cost"]).series[0]
-    return [list(point) for point in of._blocks([series])(series)]
+    return [list(point) for point in analyse._blocks([series])(series)]
 
 
 def test_versions_of_unknown_time_are_measured_by_themselves() -> None:

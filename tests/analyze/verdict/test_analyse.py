@@ -17,9 +17,10 @@ from matrix_benchmarking.analyze.handling import chosen
 from matrix_benchmarking.analyze.handling import events as events_of
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
-from matrix_benchmarking.analyze.verdict.analyse import NOT_EVEN_A_DOUBLING, analyse_runs
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
+from matrix_benchmarking.analyze.verdict.told import NOT_EVEN_A_DOUBLING
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject

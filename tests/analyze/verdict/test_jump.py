@@ -13,7 +13,7 @@ import toy_runs
 
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.jump import FEWEST, jump, may_jump
-from matrix_benchmarking.analyze.verdict.model import FARTHEST, Analysis, Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.model import FARTHEST, OF_NEWEST, Analysis, Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -71,6 +71,32 @@ def test_neither_what_is_better_nor_what_came_before_nor_a_short_history() -> No
     assert jump(np.array([])) is None
     assert jump(np.array([5.0] * 40 + [6.0])) is None
     assert not may_jump(np.ones((3, 2))).any()
+
+
+def wild(seed: int, quiet: int = 22) -> list[float]:
+    """Thirty versions whose level moves by factors, then *quiet* ones."""
+    draw = random.Random(seed)
+    levels = [draw.uniform(20.0, 400.0) for _ in range(10)]
+    return [levels[place // 3] if place < 30 else 200.0 * draw.gauss(1.0, 0.02) for place in range(30 + quiet)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_series_that_moves_too_much_is_told_by_its_newest_versions(seed: int) -> None:
+    values = wild(seed)
+    analysis = analysed(values)
+    verdict = the(analysis)
+    assert (verdict.outcome, verdict.why, verdict.changes) == (Outcome.NO_CHANGE, OF_NEWEST, ())
+    assert verdict.would_show is not None
+    assert verdict.would_show < 0.2
+    assert (len(verdict.points), len(verdict.versions)) == (52, 52)
+    assert f"would have shown within 5 versions; {OF_NEWEST}." in verdicts.sentence(verdict)
+    assert "Of 1 this is so by their newest 20 versions alone" in " ".join(analyses.lead(analysis))
+    worse = analysed([*values[:-4], *(one * 1.25 for one in values[-4:])])
+    found = the(worse)
+    assert (found.outcome, found.first_bad_version, found.why) == (Outcome.SUSPECTED, "1.48", OF_NEWEST)
+    assert (found.alarms, worse.failed, found.last_good) == ((), False, 47)
+    better = the(analysed([*values[:-4], *(one / 1.25 for one in values[-4:])]))
+    assert better.outcome is Outcome.CANT_TELL
 
 
 @pytest.mark.parametrize("noise", ["normal", "t3", "whole numbers", "rare", "walk", "weeks"])

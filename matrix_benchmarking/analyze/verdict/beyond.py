@@ -1,0 +1,120 @@
+"""What is said of series of which the detector tells nothing: by all their versions, or by the newest alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+from ..detect import Change, Estimate, q_values
+from ..detect.series import Blocks
+from ..select.series import Series
+from .alarms import levels_known
+from .levels import JudgedSeries, judged_together
+from .model import OF_NEWEST, Outcome, SeriesVerdict
+from .told import NOT_EVEN_A_DOUBLING, ONE_BLOCK, told_of
+from .trend import Trend, trends
+
+NEWEST = 20
+"""So many versions tell where more move too much."""
+
+
+def with_trends(
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
+) -> list[SeriesVerdict]:
+    """The verdicts, in which series are suspected that show no change, and are worse in a way that tells less."""
+    same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
+    asked = [
+        at
+        for at, one in same
+        if one.outcome is Outcome.NO_CHANGE or (one.outcome is Outcome.CANT_TELL and one.why != ONE_BLOCK)
+    ]
+    found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
+    known = [(told[at], at, trend) for at, trend in zip(asked, found, strict=True) if trend is not None]
+    p_values = [trend.p_value(one.kpi) for one, _, trend in known]
+    verdicts = list(told)
+    for (one, at, trend), p_value, q_value in zip(known, p_values, q_values(p_values), strict=True):
+        minimum = series[at].minimum
+        is_sure = trend.counts(one.kpi, minimum) and q_value is not None and q_value <= rate
+        if is_sure and not _at_known_level(series[at].series, trend):
+            is_new = trend.before is None or not trend.before.counts(one.kpi, minimum)
+            by_trend = _by_trend(one, trend)
+            verdicts[at] = dataclasses.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
+    return verdicts
+
+
+def _at_known_level(series: Series, trend: Trend) -> bool:
+    """Whether it leads to one of two levels that the machine has."""
+    if trend.since is None:
+        return False
+    change = Change(trend.since, trend.since - 1, len(series.points) - 1, trend.first, trend.last, is_worse=True)
+    return bool(levels_known([change], series.values))
+
+
+def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
+    """Suspected to be worse: along its versions, or since one of them."""
+    last, runs, since = (trend.last, trend.low, trend.high), [one.count for one in verdict.points], trend.since
+    of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 else None
+    new = len(runs) - 1 if since is None else since
+    is_line = since is None and of_first is not None
+    return dataclasses.replace(
+        verdict,
+        outcome=Outcome.SUSPECTED,
+        effect=of_first,
+        difference=Estimate(*[one - trend.first for one in last]),
+        old_level=trend.first,
+        new_level=trend.last,
+        first_bad=since,
+        last_good=None if since is None else since - 1,
+        runs_before=sum(runs[:new]),
+        runs_after=sum(runs[new:]),
+        reruns=None,
+        would_show=None,
+        would_show_in=0,
+        drift=of_first.value / (len(verdict.points) - 1) if is_line and of_first is not None else None,
+        rises_all_along=since is None,
+        why=trend.shape.why,
+    )
+
+
+def with_newest(
+    told: Sequence[SeriesVerdict],
+    judged: Sequence[JudgedSeries],
+    blocks: Callable[[Series], Blocks],
+    now: dt.datetime,
+    rate: float,
+) -> list[SeriesVerdict]:
+    """The verdicts, in which long series that move too much for any are told by their newest versions alone."""
+    asked = [at for at, one in enumerate(told) if one.why == NOT_EVEN_A_DOUBLING and len(one.points) >= 2 * NEWEST]
+    series = [_newest(judged[at].series) for at in asked]
+    of_newest = {id(one): blocks(judged[at].series)[-NEWEST:] for one, at in zip(series, asked, strict=True)}
+    again = judged_together(series, [judged[at].minimum for at in asked], lambda one: of_newest[id(one)])
+    verdicts = list(told)
+    for at, one in zip(asked, told_of(again, {}, now, rate), strict=True):
+        is_worse = one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)
+        if is_worse or (one.outcome is Outcome.NO_CHANGE and one.would_show is not None):
+            verdicts[at] = _told_by_newest(one, told[at], is_worse=is_worse)
+    return verdicts
+
+
+def _newest(one: Series) -> Series:
+    parts = {name: getattr(one, name)[-NEWEST:] for name in ("points", "versions", "keys")}
+    return dataclasses.replace(one, **parts)
+
+
+def _told_by_newest(newest: SeriesVerdict, whole: SeriesVerdict, *, is_worse: bool) -> SeriesVerdict:
+    """What is said of the *newest* points, of the *whole* series: at most suspected, as those before say nothing."""
+    earlier = len(whole.points) - NEWEST
+    return dataclasses.replace(
+        newest,
+        outcome=Outcome.SUSPECTED if is_worse else newest.outcome,
+        points=whole.points,
+        versions=whole.versions,
+        first_bad=None if newest.first_bad is None else newest.first_bad + earlier,
+        last_good=None if newest.last_good is None else newest.last_good + earlier,
+        changes=(),
+        alarms=(),
+        notes=whole.notes,
+        too_small=None,
+        why=OF_NEWEST,
+    )

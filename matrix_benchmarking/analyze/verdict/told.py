@@ -1,0 +1,175 @@
+"""The verdict on each series of a history, as the detector sees it: what changed, whether it holds, its alarms."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+from ..detect import Change, Judgement, Kind, compare_levels, q_values
+from ..detect.changes import is_drift, slope
+from ..detect.series import OF_THE_PRIOR
+from ..select.series import Series, point_word
+from ..words import plural
+from .alarms import Raised, alarms_of, levels_known
+from .levels import JudgedSeries, middles
+from .lifecycle import Known
+from .model import Outcome, SeriesVerdict
+
+ONE_BLOCK = (
+    "measured in one block, one version after the other, a difference may be the machine's mood; "
+    "measure the newest version once more"
+)
+
+BLIND = 1.25  # what would have shown, as a share of the level, from which on nothing is said to be no worse
+NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
+
+
+def told_of(
+    series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.datetime, rate: float
+) -> list[SeriesVerdict]:
+    """The verdict on each of *series*, which are a family over which false discoveries are counted."""
+    q = q_values([one.judgement.p_value for one in series])
+    largest = _largest_accepted(series, q, rate)
+    raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
+    return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
+
+
+def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
+    """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
+    p_values = [one.judgement.p_value for one in series]
+    accepted = [
+        p for p, value in zip(p_values, q, strict=True) if p is not None and value is not None and value <= rate
+    ]
+    return max([*accepted, rate / max(sum(value is not None for value in q), 1)])
+
+
+def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
+    """Of each change whether it passes; a drift does as a whole, since none of its steps says much by itself."""
+    passes = [p_value <= largest for p_value in one.p_values]
+    drifts = {change.drifts_from for change, is_in in zip(one.changes, passes, strict=True) if is_in} - {None}
+    return [
+        is_in or change.first in drifts or change.drifts_from in drifts
+        for change, is_in in zip(one.changes, passes, strict=True)
+    ]
+
+
+def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
+    """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
+    series, judgement = one.series, one.judgement
+    base = dataclasses.replace(
+        SeriesVerdict.of(series, one.minimum),
+        p_value=judgement.p_value,
+        q_value=q_value,
+        changes=raised.changes,
+        alarms=raised.alarms,
+        notes=(*series.notes, *raised.notes),
+    )
+    if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
+        return dataclasses.replace(
+            base,
+            outcome=Outcome.CANT_TELL,
+            old_level=judgement.old_level,
+            runs_before=judgement.runs_before,
+            reruns=judgement.reruns,
+            why=_too_short(series, judgement.reruns or 0),
+        )
+    if raised.worst is not None:
+        return _about(base, one, raised.worst, Outcome.REGRESSION)
+    seen = judgement.suspicion
+    if seen is not None and _is_suspected(seen, one.series):
+        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen)
+        return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
+    if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
+        return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
+    if raised.changes:  # on an old level
+        base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
+        is_at_known_level = raised.changes[-1].is_worse
+        return dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement)
+    base = dataclasses.replace(_measured(base, judgement), too_small=one.too_small)
+    if judgement.is_one_block:
+        return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
+    return _sized(base, judgement)
+
+
+def _too_short(series: Series, missing: int) -> str:
+    what = point_word(series.points)
+    fewer = ", fewer with repeats" if len(series.points) < OF_THE_PRIOR else ""
+    return f"the history is too short; measure {missing} more {plural(missing, what)}{fewer}"
+
+
+def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
+    if judgement.would_show is None:
+        return verdict
+    step, versions = judgement.would_show
+    level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
+    size = step if verdict.effect is None else step / abs(level) if level else None
+    if verdict.effect is not None and size is not None:
+        no_fall = size >= 1.0 and not verdict.kpi.lower_better  # not even one to nothing
+        if (no_fall or size > BLIND) and not verdict.reruns and not verdict.changes:
+            return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=NOT_EVEN_A_DOUBLING)
+        if no_fall:
+            return verdict
+    return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
+
+
+def _is_suspected(seen: Judgement, series: Series) -> bool:
+    """Whether it is for the worse, and not one of two levels that the machine has."""
+    if seen.kind is not Kind.REGRESSION or seen.first_bad is None or seen.old_level is None or seen.new_level is None:
+        return False
+    change = Change(seen.first_bad, seen.first_bad - 1, seen.first_bad, seen.old_level, seen.new_level, is_worse=True)
+    return not levels_known([change], series.values)
+
+
+def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
+    return dataclasses.replace(
+        base,
+        effect=of.effect,
+        difference=of.difference,
+        old_level=of.old_level,
+        new_level=of.new_level,
+        runs_before=of.runs_before,
+        runs_after=of.runs_after,
+        reruns=of.reruns,
+    )
+
+
+def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome) -> SeriesVerdict:
+    """The verdict about the change at *place*: its old level against that of the newest points."""
+    changes, values = base.changes, one.series.values
+    change, last = changes[place], changes[-1]
+    starts = [one.first for one in changes if one.first < change.first]
+    begin = max(starts, default=0) if change.takes_back is None else change.takes_back
+    old, new = (begin, change.first), (last.first, len(values))
+    if change.takes_back is None and change.first == one.judged:
+        effect, difference = one.judgement.effect, one.judgement.difference
+        runs_before = one.judgement.runs_before
+    else:
+        effect, difference = compare_levels(values, old, new)
+        runs_before = sum(map(len, values[slice(*old)]))
+    drift = _drift(change, changes, values)
+    is_step = outcome is not Outcome.NO_CHANGE and change is last and drift is None
+    may_drift = is_step and is_drift(middles(values, begin, len(values))[0], [change.first - begin])
+    return dataclasses.replace(
+        base,
+        outcome=outcome,
+        effect=effect,
+        difference=difference,
+        old_level=change.old_level,
+        new_level=last.new_level,
+        first_bad=change.first,
+        last_good=change.last_before,
+        runs_before=runs_before,
+        runs_after=sum(map(len, values[slice(*new)])),
+        is_new=change.seen == len(values) - 1,
+        drift=drift,
+        may_drift=may_drift,
+    )
+
+
+def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[float]]) -> float | None:
+    """By how much of its old level the series goes on changing since *change*; None for a step."""
+    if all(one.drifts_from != change.first for one in changes) or change.old_level <= 0.0:
+        return None
+    points, _ = middles(values, max(change.last_before, 0), len(values))
+    return slope(points) / float(points[0]) if points[0] > 0.0 else None
