@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..named_cluster import NamedCluster
 
 WORSE, SUSPECTED = "worse", "suspected"
+PLOTS_FILE, EVERYTHING = Path("data/plots.yaml"), ""  # and what stands for all that it lists
 Locate = Callable[[], Location]
 """Gives the location of the history; warnings about it go to stderr."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ConfigError
-from ..plotting.plots_file import DEFAULT_FILE, EVERYTHING
 from . import run
 from .options import DIR, FILE, Command, configuration, flag, option
 from .shared_options import (
+    EVERYTHING,
+    PLOTS_FILE,
     Read,
     against,
     headline_option,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from .shared_options import Locate, RunOptions
 
 FORMATS = ("html", "png", "svg", "pdf")
-
 
 REPORT_NAME = Read("report", str.strip)
 
@@ -73,7 +73,7 @@ def size(text: str) -> tuple[int, int]:
     "--plots-file",
     config_key="config_file",
     **FILE,
-    help=f"YAML file that lists the reports; {DEFAULT_FILE} if it is there, else every report.",
+    help=f"YAML file that lists the reports; {PLOTS_FILE} if it is there, else every report.",
 )
 @option(
     "--report-dest", **DIR, default="report", show_default=True, help="The directory that the pages are written to."
@@ -161,7 +161,7 @@ def command(
     if figure_size and not drawn:
         raise ConfigError("`figure-size` needs --format=png, svg or pdf")
     if generate or generate_id or single_file or drawn:
-        from .pages_written import listed, write_pages
+        from .pages import listed, write_pages
 
         write_pages(
             functools.partial(run.start, selection, locate),
@@ -178,7 +178,7 @@ def command(
         raise ConfigError("--cfg is for pages that are written (--generate); in the application it is in the address")
     if (user_header or proxy) and not allow_writing:
         raise ConfigError("--user-header and --proxy say who may write, which nobody may without --allow-writing")
-    from .pages_served import serve, writing_by
+    from .pages import serve, writing_by
 
     opening = run.opened(configuration(), selection, locate)
     serve(opening, report_dest, host, port, writing_by(host, user_header, proxy) if allow_writing else None)

@@ -8,7 +8,7 @@ import pytest
 
 from matrix_benchmarking import config
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.plotting import plots_file
+from matrix_benchmarking.commands import pages
 
 BLOCK = """
 matbench:
@@ -43,15 +43,15 @@ def test_the_block_is_read_as_it_stands(tmp_path: Path, capsys: pytest.CaptureFi
 def test_the_plots_file_is_looked_up_in_data_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     named, own = Path("plots.yaml"), tmp_path / "tune" / "visualizations" / "tuning" / "data" / "plots.yaml"
-    assert plots_file.found(named, None) == named
+    assert pages.find_plots_file(named, None) == named
     own.parent.mkdir(parents=True)
     own.write_text("visualize: []")
-    assert plots_file.found(named, tmp_path / "tune") == own
+    assert pages.find_plots_file(named, tmp_path / "tune") == own
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "plots.yaml").write_text("visualize: []")
-    assert plots_file.found(named, tmp_path / "tune") == Path("data/plots.yaml")
+    assert pages.find_plots_file(named, tmp_path / "tune") == Path("data/plots.yaml")
 
 
 def test_reports_in_the_form_of_an_address_are_names() -> None:
     asked = "stats=report: A&stats=report: B"
-    assert plots_file.names([asked], [], None, "any") == ["report: A", "report: B"]
+    assert pages.names_to_write([asked], [], None, "any") == ["report: A", "report: B"]

@@ -312,7 +312,7 @@ def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) ->
 
 
 def test_the_report_is_there_for_every_workload_and_in_the_plots_file(repository: Path) -> None:
-    from matrix_benchmarking.plotting import plots_file
+    from matrix_benchmarking.commands import pages
 
     assert "report: Regression analysis" in catalogue_of(Study(Matrix([]), toy_workload())).reports
-    assert "report: Regression analysis" in plots_file.read(repository / "data" / "plots.yaml", "toy", ())
+    assert "report: Regression analysis" in pages.read_plots_file(repository / "data" / "plots.yaml", "toy", ())

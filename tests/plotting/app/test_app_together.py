@@ -14,7 +14,7 @@ import pytest
 from plotting_support.app_support import texts
 
 from matrix_benchmarking import config, views
-from matrix_benchmarking.commands import pages_served
+from matrix_benchmarking.commands import pages
 from matrix_benchmarking.history import SQLiteLocation, open_history
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
@@ -37,7 +37,7 @@ def releases(repository: Path, tmp_path: Path) -> SQLiteLocation:
 
 def opened(place: SQLiteLocation, directory: Path) -> Pages:
     opening = Opening("encoder_bench", history=lambda: place)
-    deal = functools.partial(pages_served._deal, lambda: place)
+    deal = functools.partial(pages._deal, lambda: place)
     source = Source(
         opening.workload, opening.place, [], opening.read, past=opening.read_past, given=opening.given, deal=deal
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from matrix_benchmarking.commands import pages
 from matrix_benchmarking.errors import ConfigError
-from matrix_benchmarking.plotting import plots_file
 
 GOOD = """
 visualize:
@@ -25,21 +25,21 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 def test_without_ids_all_are_listed_each_once(tmp_path: Path) -> None:
-    assert plots_file.read(write(tmp_path, GOOD), "any") == ["report: A", "report: B", "report: C"]
+    assert pages.read_plots_file(write(tmp_path, GOOD), "any") == ["report: A", "report: B", "report: C"]
 
 
 def test_ids_choose(tmp_path: Path) -> None:
-    assert plots_file.read(write(tmp_path, GOOD), "any", ["few"]) == ["report: B", "report: C"]
+    assert pages.read_plots_file(write(tmp_path, GOOD), "any", ["few"]) == ["report: B", "report: C"]
 
 
 def test_the_committed_file_lists_reports_of_every_workload_and_those_of_its_own(repository: Path) -> None:
     path = repository / "data" / "plots.yaml"
     names = ("Best configuration", "Check", "Compare", "KPI overview", "Error report", "Regression analysis")
     built_in = [f"report: {name}" for name in (*names, "KPI history", "Explore")]
-    assert plots_file.read(path, "any") == built_in
+    assert pages.read_plots_file(path, "any") == built_in
     own = ["report: Cost analysis", "report: Sanity checks", "report: Runs"]
-    assert plots_file.read(path, "encoder_bench") == [built_in[0], *own, *built_in[1:]]
-    assert plots_file.read(path, "any", ["encoder_bench"]) == own
+    assert pages.read_plots_file(path, "encoder_bench") == [built_in[0], *own, *built_in[1:]]
+    assert pages.read_plots_file(path, "any", ["encoder_bench"]) == own
 
 
 @pytest.mark.parametrize(
@@ -58,15 +58,15 @@ def test_the_committed_file_lists_reports_of_every_workload_and_those_of_its_own
 )
 def test_a_file_of_another_form_is_explained(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=r"plots\.yaml") as caught:
-        plots_file.read(write(tmp_path, text), "any")
+        pages.read_plots_file(write(tmp_path, text), "any")
     assert said in str(caught.value)
 
 
 def test_an_unknown_id_names_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="did you mean 'all'"):
-        plots_file.read(write(tmp_path, GOOD), "any", ["alll"])
+        pages.read_plots_file(write(tmp_path, GOOD), "any", ["alll"])
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
-        plots_file.read(tmp_path / "plots.yaml", "any")
+        pages.read_plots_file(tmp_path / "plots.yaml", "any")
