@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ..history import Location
     from ..history.alarms import AlarmEvent
     from ..matrix import Matrix
+    from ..plotting.app.access import Network, Writing
     from ..plotting.app.data import Progress
-    from ..plotting.app.writing import Network, Writing
     from ..plotting.site import Written
     from ..runs.opening import Opening
     from ..workload import Workload
@@ -237,7 +237,7 @@ def _deal(
 
 def writing_by(host: str, user_header: str | None, proxies: Sequence[Network]) -> Writing:
     """Who may write: the system's user on loopback, else whom the *proxies* name in *user_header*."""
-    from ..plotting.app.writing import Writing
+    from ..plotting.app.access import Writing
 
     if user_header is None and not is_loopback(host):
         raise ConfigError(

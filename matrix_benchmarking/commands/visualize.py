@@ -29,7 +29,7 @@ from .shared_options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..plotting.app.writing import Network
+    from ..plotting.app.access import Network
     from .shared_options import Locate, RunOptions
 
 FORMATS = ("html", "png", "svg", "pdf")

@@ -164,18 +164,20 @@ class Pages:
         except MatbenchError as error:
             return None, problems.box(*str(error).splitlines())
 
-    def runs(self, query: str) -> Matrix:
-        """The runs that the filters of an address leave."""
+    def known(self) -> Snapshot:
+        """What is read, as soon as something is; raises MatbenchError where that takes long."""
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             raise MatbenchError("nothing is read yet")
-        return snapshot.catalogue(view.read(query).filters, ()).study.matrix
+        return snapshot
+
+    def runs(self, query: str) -> Matrix:
+        """The runs that the filters of an address leave."""
+        return self.known().catalogue(view.read(query).filters, ()).study.matrix
 
     def table(self, query: str) -> Table:
         """The table of the page of an address, at what it says of the page's controls."""
-        snapshot, current = self.data.wait(FIRST_ANSWER_S), view.read(query)
-        if snapshot is None:
-            raise MatbenchError("nothing is read yet")
+        snapshot, current = self.known(), view.read(query)
         catalogue = snapshot.catalogue(current.filters, current.order)
         report = catalogue.report(snapshot.slugs.get(current.show, current.show))
         if not isinstance(report, ExploreReport) or not report.controls():

@@ -1,10 +1,10 @@
-"""The application as a server on this machine: made, secured, bound to a free port, and served until it is ended."""
+"""The application as a server on this machine: made, bound to a free port, and served until it is ended."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import ipaddress
+import io
 import logging
 import os
 import resource
@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MatbenchError, os_reason
+from ...lts.exports import check_table_file, write_frame, write_table
+from ..controls import find_run
 from ..page import style
 from ..static_html import escape
 from ..tables import Node, dcc, html
-from . import files, view
+from . import artifacts, view
+from .access import EVERYWHERE, Writing, is_local, secure
 from .answers import Opened, Pages, nobody
 from .data import Data, Source
-from .markup import folded
+from .elements import folded
 from .run_page import ARTIFACT_ROUTE
-from .writing import Writing, is_local
 
 if TYPE_CHECKING:
     import dash
@@ -41,8 +43,6 @@ _GARBAGE = 100_000, 50, 100
 _THREADS = 32  # most of those of many requests at once wait for the page that one of them makes
 _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 READING_MS, IDLE_MS = 700, 4000
 """How often a page asks for what is new, while data are being read and else."""
 
@@ -73,9 +73,8 @@ def make_app(
     app.layout = layout(source.place, source.workload.name, writing.token if writing is not None else "")
     answers = Pages(data, report_dest, may_write=writing is not None)
     register(app, answers, writing)
-    files.serve_artifacts(app.server, data)
-    files.serve_tables(app.server, answers)
-    _secure(app, hosts)
+    _serve_files(app.server, answers)
+    secure(app, hosts)
     _refuse(app)
     _wait_for(data, app.server)
     data.start()
@@ -101,7 +100,7 @@ def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
 
 def address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    if host in _EVERYWHERE:
+    if host in EVERYWHERE:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -121,7 +120,7 @@ def serve(app: dash.Dash, listener: socket.socket) -> None:
         channel_timeout=_IDLE_S,
         cleanup_interval=1,
         max_request_body_size=MOST_BYTES,
-        clear_untrusted_proxy_headers=False,  # `writing.is_local` refuses who sends one
+        clear_untrusted_proxy_headers=False,  # `access.is_local` refuses who sends one
     ).run()
 
 
@@ -148,39 +147,11 @@ def _wait_for(data: Data, server: flask.Flask) -> None:
     server.before_request(wait)
 
 
-def _secure(app: dash.Dash, hosts: frozenset[str]) -> None:
-    """Only pages of this server may ask it, and a page loads and runs nothing but its own."""
-    import flask
-
-    scripts = " ".join(app.csp_hashes())
-    policy = (
-        f"default-src 'self'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-
-    def only_from_here() -> flask.Response | None:
-        request = flask.request
-        origin = request.headers.get("Origin")
-        if not _is_own_name(_host(request.host), hosts) or (
-            origin is not None and origin.partition("://")[2] != request.host
-        ):
-            return flask.Response("this server answers only under its own address\n", status=403, mimetype="text/plain")
-        return None
-
-    def with_headers(response: flask.Response) -> flask.Response:
-        is_artifact = flask.request.path.startswith(f"{ARTIFACT_ROUTE}/")
-        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox" if is_artifact else policy
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "same-origin"
-        return response
-
-    app.server.before_request(only_from_here)
-    app.server.after_request(with_headers)
-
-
 def _refuse(app: dash.Dash) -> None:
-    """Answer what no page of ours asks for with a line: Dash takes a body for granted, and a component's path."""
+    """Answer what no page of ours asks for, or no file is there for, with a line.
+
+    Dash takes a body for granted, and a component's path.
+    """
     import flask
     from werkzeug.exceptions import HTTPException
 
@@ -188,7 +159,9 @@ def _refuse(app: dash.Dash) -> None:
         if isinstance(error, HTTPException):
             return error
         status, said = 400, "the body is none that a page of this application sends"
-        if flask.request.path.startswith(COMPONENTS):  # Dash registers some source maps that it doesn't bring
+        if flask.request.endpoint in ("artifact", "table") and isinstance(error, (MatbenchError, OSError)):
+            status, said = 404, str(error)
+        elif flask.request.path.startswith(COMPONENTS):  # Dash registers some source maps that it doesn't bring
             status, said = 404, "there is no such component"
         elif flask.request.path != CALLBACK:
             raise error
@@ -200,26 +173,31 @@ def _refuse(app: dash.Dash) -> None:
     app.server.register_error_handler(Exception, refused)
 
 
-def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
-    """True for a name of this machine (none that DNS rebinding leads here), and for those that it was told to have.
+def _serve_files(server: flask.Flask, answers: Pages) -> None:
+    """Hand out artifacts of runs, and tables as CSV and Parquet."""
+    import flask
 
-    One that listens everywhere answers to any address in numbers, which needs no name.
-    """
-    if name in _LOOPBACK or name in {host.lower() for host in hosts}:
-        return True
-    if not hosts & _EVERYWHERE:
-        return False
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return name in {socket.gethostname().lower(), socket.getfqdn().lower()}
-    return True
+    def artifact(identity: str, name: str) -> flask.Response:
+        path = artifacts.locate(find_run(answers.known().study.runs, identity), name, answers.data.source.roots)
+        kind = artifacts.content_type(path)
+        is_shown = kind.startswith("text/")
+        return flask.send_file(path, mimetype=kind, as_attachment=not is_shown, download_name=path.name, max_age=0)
 
+    def table(name: str, ending: str) -> flask.Response:
+        import pandas
 
-def _host(header: str) -> str:
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0].lower()
+        path, stream = Path(f"{name}.{ending}"), io.BytesIO()
+        query = flask.request.query_string.decode("utf-8", "replace")
+        check_table_file(path)
+        if name == "runs":
+            write_table(answers.runs(query), stream, path)
+        else:
+            write_frame(pandas.DataFrame(answers.table(query).values()), stream, path)
+        stream.seek(0)
+        return flask.send_file(stream, as_attachment=True, download_name=path.name, max_age=0)
+
+    server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", view_func=artifact)
+    server.add_url_rule("/<any(runs, table):name>.<ending>", view_func=table)
 
 
 def layout(source_name: str, workload: str, token: str = "") -> Component:
@@ -363,18 +341,13 @@ def _of_the_script(app: Any) -> None:
         State({"type": "field", "name": ALL, "shown": ALL}, "id"),
         prevent_initial_call=True,
     )
-    app.clientside_callback(
-        ClientsideFunction("matbench", "clicked"),
-        Output("event", "data", allow_duplicate=True),
-        Input({"type": "figure", "index": ALL}, "clickData"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("matbench", "dragged"),
-        Output("event", "data", allow_duplicate=True),
-        Input({"type": "figure", "index": ALL}, "relayoutData"),
-        prevent_initial_call=True,
-    )
+    for name, data in (("clicked", "clickData"), ("dragged", "relayoutData")):
+        app.clientside_callback(
+            ClientsideFunction("matbench", name),
+            Output("event", "data", allow_duplicate=True),
+            Input({"type": "figure", "index": ALL}, data),
+            prevent_initial_call=True,
+        )
     app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
 
 

@@ -23,7 +23,7 @@ from builders import speed_workload
 
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.app import data, server
+from matrix_benchmarking.plotting.app import access, data, server
 from matrix_benchmarking.plotting.app.data import Source
 from matrix_benchmarking.workload import Workload
 
@@ -82,10 +82,10 @@ class TestWhoMayAsk:
 
     def test_one_that_listens_everywhere_answers_to_numbers_and_its_own_name(self) -> None:
         everywhere = frozenset({"0.0.0.0"})
-        assert server._is_own_name("192.0.2.2", everywhere)
-        assert server._is_own_name(socket.gethostname().lower(), everywhere)
-        assert not server._is_own_name("evil.example", everywhere)
-        assert not server._is_own_name("192.0.2.2", frozenset({"127.0.0.1"}))
+        assert access._is_own_name("192.0.2.2", everywhere)
+        assert access._is_own_name(socket.gethostname().lower(), everywhere)
+        assert not access._is_own_name("evil.example", everywhere)
+        assert not access._is_own_name("192.0.2.2", frozenset({"127.0.0.1"}))
 
     def test_a_request_from_another_page_is_not(self, client: Any) -> None:
         for origin in ("http://evil.example", "http://127.0.0.1:9999", "null"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from dash import dcc, html
 
-from matrix_benchmarking.plotting.app.markup import folded
+from matrix_benchmarking.plotting.app.elements import folded
 
 
 def markup(*trees: Any) -> dict[str, Any]:

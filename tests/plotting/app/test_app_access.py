@@ -14,9 +14,9 @@ from matrix_benchmarking import config, views
 from matrix_benchmarking.analyze.study import Given
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.app.access import Writing
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
-from matrix_benchmarking.plotting.app.writing import Writing
 from matrix_benchmarking.workload import Workload
 
 HOST = "127.0.0.1:8050"
