@@ -1,7 +1,12 @@
-"""The figures of the pages as files, drawn by kaleido in a Chromium of the machine; nothing is fetched."""
+"""The figures of the pages as files, drawn by kaleido in a Chromium of the machine; nothing is fetched.
+
+As a program it draws in a process of its own, since kaleido may wait without end for a browser that died: the orders
+are a file with a JSON list, each answer is a line of JSON at the standard output.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import dataclasses
@@ -132,7 +137,7 @@ def titled(figure: Any, name: str, size: tuple[int, int] | None = None) -> dict[
 
 
 def _order(figure: Figure, kind: str, size: tuple[int, int] | None) -> dict[str, Any]:
-    """What is drawn, as :mod:`.drawer` takes it."""
+    """What is drawn, as :func:`_draw_orders` takes it."""
     plain = titled(figure.figure, figure.name, size)
     scale = (SCALE if kind == "png" else 1) * (size[0] / plain["layout"]["width"] if size else 1)
     return {"figure": plain, "options": {"format": kind, "scale": scale}}
@@ -154,14 +159,7 @@ def _answers(orders: Sequence[tuple[str, str, str, dict[str, Any]]], wanted: Pic
     with tempfile.TemporaryDirectory(prefix="matbench-pictures-", ignore_cleanup_errors=True) as directory:
         file = Path(directory) / "orders.json"
         file.write_text(json.dumps([order for *_, order in orders]), encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "matrix_benchmarking.plotting.drawer",
-            str(file),
-            wanted.browser,
-            f"{FIGURE_S}",
-        ]
+        command = [sys.executable, "-m", "matrix_benchmarking.plotting.pictures", str(file), wanted.browser]
         environment = {**os.environ, "TMPDIR": directory}
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment) as drawer:
             for line in itertools.islice(_lines(drawer), len(orders)):
@@ -187,3 +185,26 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         if not line:
             return
         yield line
+
+
+async def _draw_orders(orders: list[dict[str, Any]], browser: str) -> None:
+    """Answers each of *orders*, a figure as plotly's JSON with kaleido's options: a picture, or why there is none."""
+    import kaleido
+
+    # No MathJax, which kaleido would fetch; nothing of matbench's figures needs it.
+    async with kaleido.Kaleido(path=browser, mathjax=False, timeout=FIGURE_S) as drawing:
+        for order in orders:
+            try:
+                picture = await drawing.calc_fig(order["figure"], opts=order["options"])
+                answer = {"picture": base64.b64encode(picture).decode()}
+            except Exception as error:  # noqa: BLE001  a figure may fail in any way; the others can be drawn
+                answer = {"failure": f"{type(error).__name__}: {str(error)[:300]}"}
+            print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    file, browser = sys.argv[1:]
+    try:
+        asyncio.run(_draw_orders(json.loads(Path(file).read_text(encoding="utf-8")), browser))
+    except (RuntimeError, OSError, ValueError, TimeoutError) as error:
+        print(json.dumps({"end": f"{type(error).__name__}: {error}"}), flush=True)

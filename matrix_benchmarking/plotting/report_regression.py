@@ -13,7 +13,7 @@ from ..analyze.wording import analyses
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, plural
 from ..filters import show
-from . import deal, series_chart
+from . import series_chart
 from .base import Report, View
 from .compare_sides import NEW, OLD, SETTING, candidates, judged
 from .plot_history import why_nothing
@@ -25,6 +25,8 @@ from .series_tables import (
     changed_table,
     chart_id,
     fixed_table,
+    for_alarm_of,
+    for_causes,
     name_of,
     not_analysed_table,
     outcome_text,
@@ -78,7 +80,7 @@ class RegressionReport(Report):
         instead = CompareReport(self.catalogue).instead()
         parts: list[Node] = [verdict_box(analysis, self.study.headline_name, instead)]
         parts += self._next(analysis)
-        parts += deal.of_causes(analysis, self.catalogue)
+        parts += for_causes(analysis, self.catalogue)
         headline, worse = self.study.headline_name, Outcome.REGRESSION
         shown = sorted(changed(analysis), key=lambda one: not (one.outcome is worse and one.kpi.name == headline))
         if shown:
@@ -134,7 +136,7 @@ class RegressionReport(Report):
         body.append(Part(f"The chart of {verdict.name}", lambda: _chart(verdict), series_chart.HEIGHT_PX))
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
-        body += deal.of_series(verdict, self.catalogue)
+        body += for_alarm_of(verdict, self.catalogue)
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
 
     def _runs(self, verdict: SeriesVerdict) -> list[Node]:

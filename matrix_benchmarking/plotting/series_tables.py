@@ -1,22 +1,39 @@
-"""Tables of the series of an analysis: what changed, the others, what was not analysed; and their alarms."""
+"""The series of an analysis as tables; their alarms, and what a person can do to these: by fields, or by commands."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..analyze.select.series import NotAnalysed
+from ..analyze.verdict.alarms import causes
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
-from .tables import Cell, Column, Columns, Node, Row, count_cell, html, kpi_cell, table
+from .tables import Cell, Column, Columns, Node, Row, command, count_cell, dcc, html, kpi_cell, table
 from .template import short
+
+if TYPE_CHECKING:
+    from .base import Catalogue
 
 RUNS_LINKED = 10
 LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
 SIGNS = {WORSE: "✕\u00a0", BETTER: "★\u00a0", DOUBTFUL: "◆\u00a0", OTHER: ""}
 """The same signs as in the charts, so that colour isn't all that tells."""
+MOST_CAUSES = 3
+DEALINGS = (
+    (
+        *("acknowledged", "Acknowledge", "ack"),
+        "it is known, and fails no analysis any more (--until VERSION or DATE: up to then)",
+    ),
+    ("resolved", "Resolve", "resolve", "it is over, by a fix or because the new level is wanted"),
+    ("reopened", "Reopen", "reopen", "it fails analyses again"),
+    ("commented", "Comment", "comment", "it stays what it is"),
+)
+"""What can be done to an alarm: the action, its button, its command, what it means."""
 
 Link = Callable[[Entry, str], Node]
 
@@ -197,3 +214,67 @@ def run_links(entries: Sequence[Entry], link: Link) -> list[Node]:
         parts += [link(entry, str(number)), " "]
     more = len(entries) - RUNS_LINKED
     return [*parts, *([f"and {more} more"] if more > 0 else [])]
+
+
+def for_causes(analysis: Analysis, catalogue: Catalogue) -> list[Node]:
+    """A box for each cause of several alarms that nobody dealt with."""
+    if catalogue.study.past is None:
+        return []
+    several = [cause for cause in causes(analysis) if len(cause.alarms) > 1]
+    return [
+        _box(
+            f"Deal with all {len(cause.alarms)} since {cause.first_bad}",
+            [alarm.id for alarm in cause.alarms],  # and not what somebody has dealt with of the same cause
+            Status.OPEN,
+            catalogue,
+        )
+        for cause in several[:MOST_CAUSES]
+    ]
+
+
+def for_alarm_of(verdict: SeriesVerdict, catalogue: Catalogue) -> list[Node]:
+    """A box for the newest alarm of a series that isn't fixed, with what was said of it."""
+    alarms = [alarm for alarm in verdict.alarms if alarm.id and alarm.status is not Status.FIXED]
+    if not alarms or catalogue.study.past is None:
+        return []
+    last = alarms[-1]
+    return [*_said(last), _box("Deal with this alarm", [last.id], last.status, catalogue)]
+
+
+def _said(alarm: Alarm) -> list[Node]:
+    said = [f"{alarm.comment}."] if alarm.comment else []
+    if alarm.author is not None:
+        when = "" if alarm.at is None else f" on {alarm.at:%Y-%m-%d}"
+        until = f" until {alarm.until}" if alarm.until else ""
+        done = "reopened" if alarm.status is Status.OPEN and not alarm.note else alarm.status.value
+        reason = f": {alarm.reason}" if alarm.reason else ""
+        said.insert(0, f"{done.capitalize()} by {alarm.author}{when}{until}{reason}.")
+    return list(map(html.P, said))
+
+
+def _box(title: str, ids: Sequence[str], status: Status, catalogue: Catalogue) -> Node:
+    offered = [
+        one for one in DEALINGS if one[0] == "commented" or (one[0] == "reopened") == (status is not Status.OPEN)
+    ]
+    if not catalogue.may_write:
+        study = catalogue.study
+        place = f" --history={shlex.quote(study.given.history)}" if study.given.history else ""
+        # Who only looked hasn't kept the alarm, which the others can't deal with before.
+        analyse = f"matbench analyze_lts --workload={shlex.quote(study.workload.spec or study.workload.name)}{place}"
+        if study.given.history and study.given.place != study.given.history:  # results beside it
+            analyse += f" --results-dirname={shlex.quote(study.given.place)}"
+        shown: list[Node] = [html.P("Keep what is seen here in the history, if no analysis has yet:"), command(analyse)]
+        for action, label, name, meaning in offered:
+            why, reason = ("", "") if action == "reopened" else ("; write why for the …", " --reason '…'")
+            shown.append(html.P(f"{label}: {meaning}{why}."))
+            shown.append(command(f"matbench alarms {name} {shlex.join(ids)}{place}{reason}"))
+        return html.Details([html.Summary(title), *shown])
+    fields = [
+        html.Label([f"{label} ", dcc.Input(type="text", className="field", autoComplete="off", name=name)])
+        for label, name in (("Reason", "reason"), ("Until (a version or a date)", "until"))
+    ]
+    buttons = [html.Button(label, className="tool", **{"data-deal": action}) for action, label, *_ in offered]
+    form = html.Div(
+        [*fields, html.Div(buttons, className="figure-tools")], className="deal", **{"data-ids": ",".join(ids)}
+    )
+    return html.Details([html.Summary(title), form])
