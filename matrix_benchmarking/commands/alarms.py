@@ -132,7 +132,7 @@ def _deal(
 ) -> None:
     """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
     from ..analyze.handling import about, standing
-    from ..runs.dealing import deal
+    from ..runs.judging import deal
 
     if not (reason or "").strip() and action is not Action.REOPENED:
         raise ConfigError("no reason given: use --reason TEXT, so that others know why")

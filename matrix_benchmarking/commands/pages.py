@@ -22,7 +22,7 @@ from ..plotting.report_best import limited
 from ..plotting.report_compare import CompareReport
 from ..plotting.site import check_choices, write_site
 from ..runs.answers import BestAnswer
-from ..runs.dealing import deal
+from ..runs.judging import deal
 from ..runs.opening import names_of
 from ..validation import mismatches
 from .options import configuration

@@ -1,4 +1,4 @@
-"""What changed in a history, and whether one side is worse than another: from studies to analyses."""
+"""What changed in a history, whether one side is worse than another, and what a person does to alarms about it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..analyze.handling import about_unjudged, about_unseen
+from ..analyze import handling
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
-from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kpis, retirements, unseen
+from ..analyze.verdict.lifecycle import Known, known_alarms, new_events, of_unjudged_kpis, retirements, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
     Build,
@@ -30,9 +30,12 @@ from ..analyze.verdict.sides import Pair, Question
 from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
-from ..history import Location, open_history
+from ..history import Location, Query, open_history
+from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
 from ..matrix import NOT_SET
 from ..workload import Workload
+
+LONGEST_REASON = 2000
 
 
 def judge(
@@ -63,8 +66,8 @@ def judge(
     added = [*new_events(analysis, known), *retirements(closed, now)]
     hidden = unseen(analysis, known) if since_us is None else []
     notes = [
-        *([about_unjudged(closed, workload.kpis)] if closed else []),
-        *([about_unseen(hidden, workload.kpis)] if hidden else []),
+        *([handling.about_unjudged(closed, workload.kpis)] if closed else []),
+        *([handling.about_unseen(hidden, workload.kpis)] if hidden else []),
     ]
     if keep_in is not None and added:
         try:
@@ -170,3 +173,56 @@ def _question(study: Study, data: str, pairs_of: Callable[[Study], Sequence[Pair
     lenders = () if study.whole is study else pairs_of(study.whole)
     events = known_alarms(study.given.events())
     return Question(data, study.blocks, study.minimum_effects, events, lenders=lenders)
+
+
+def deal(
+    location: Location,
+    action: Action,
+    ids: Sequence[str],
+    *,
+    author: str,
+    reason: str | None = None,
+    until: str | None = None,
+    raised: Sequence[AlarmEvent] = (),
+) -> tuple[list[Known], list[str]]:
+    """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none.
+
+    Args:
+        ids: beginnings of ids of alarms or causes, each of at least four characters.
+        raised: what an analysis says that the history may not know yet; of it is kept what *ids* mean.
+
+    Returns:
+        The alarms as they are now, and what is to be known of *until*, as sentences.
+
+    Raises:
+        ConfigError: no reason, an unknown id, a text that is too long, or what can't be done to one of them.
+    """
+    reason = (reason or "").strip() or None
+    if reason is None and action is not Action.REOPENED:
+        raise ConfigError("no reason given: say why, so that others know")
+    if reason is not None and not any(map(str.isalnum, reason)):
+        raise ConfigError(f"'{reason}' is no reason: say why, so that others know")
+    for what, text, longest in (("author", author, LONGEST_AUTHOR), ("reason", reason or "", LONGEST_REASON)):
+        if len(text) > longest:
+            raise ConfigError(f"the {what} has {len(text)} characters; {longest} are possible")
+    now = dt.datetime.now(dt.UTC)
+    until = None if until is None else handling.checked_until(until, now)
+    with open_history(location, writable=False) as history:
+        kept = list(history.alarm_events())
+        known = known_alarms([*kept, *(event for event in raised if event.alarm not in {one.alarm for one in kept})])
+        chosen = handling.chosen(known, ids, action)
+        by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
+        notes = {
+            handling.not_measured_yet(until, handling.versions_of(one, history.runs(Query(workload))))
+            for (workload, _), one in by_kpi.items()
+        }
+    there = {one.alarm for one in kept}
+    wanted = {one.id for one in chosen} - there
+    said = [
+        *(event for event in raised if event.alarm in wanted),
+        *handling.events(chosen, action, author=author, now=now, reason=reason, until=until),
+    ]
+    with open_history(location, writable=True) as history:
+        history.record_alarms(said)
+        known = known_alarms(history.alarm_events())
+    return [known[each.id] for each in chosen], sorted(notes - {""})

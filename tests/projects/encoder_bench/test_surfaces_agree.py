@@ -33,7 +33,7 @@ from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.compare_sides import judged
-from matrix_benchmarking.runs.dealing import deal
+from matrix_benchmarking.runs.judging import deal
 from matrix_benchmarking.workload import Workload, load
 
 Said = dict[str, str]
