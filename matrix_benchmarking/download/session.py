@@ -19,8 +19,7 @@ from .addresses import Address, Place, overlap
 from .archive import ArchiveSource
 from .fetch import Budget, Destination, Means, Outcome, Progress, described, fetch_all, fetch_one
 from .hub import HubSource
-from .s3 import S3Source
-from .source import OWN_DIRECTORY, File, LocalSource, Source, join, shown
+from .source import OWN_DIRECTORY, File, LocalSource, S3Source, Source, join, shown
 from .wanted import OfTests, Wish, walk
 
 VARIABLE = "ARTIFACT_DIR"
@@ -298,7 +297,7 @@ def _remote(address: Address) -> Source:
     if address.scheme == "file":
         return LocalSource(Path(address.location))
     if address.scheme == "s3":
-        return S3Source(address)
+        return S3Source(address.location, is_file=bool(address.archive))
     if address.scheme == "hf":
         return HubSource(address.location)
     from . import http  # requests takes a third of a second

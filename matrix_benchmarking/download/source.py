@@ -1,16 +1,19 @@
-"""What every source of a results tree can do, what a name in it may be, and the source that is a local directory."""
+"""What every source of a results tree can do; the sources that are a local directory and a prefix of an S3 bucket."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime as dt
+import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from .. import bucket
 from ..download_record import Held
 from ..errors import DownloadError, os_reason
 from ..files import unsafe
@@ -25,6 +28,9 @@ OWN_DIRECTORY = ".matbench"
 
 MAX_ENTRIES = 1_000_000
 """So many files and directories a tree, or an archive, may have."""
+
+BLOCK_BYTES = 4 << 20
+_TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -177,3 +183,59 @@ class LocalSource(Source):
 
 def _file(name: str, status: os.stat_result) -> File:
     return File(name, status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+class S3Source(Source):
+    """Reads what is below *location*, or that alone. s3fs itself tries again where a request fails for the moment."""
+
+    def __init__(self, location: str, *, is_file: bool) -> None:
+        how = {"default_block_size": BLOCK_BYTES, "default_cache_type": "readahead"}
+        self._fs = bucket.connect(DownloadError, use_listings_cache=True, **how)
+        self._location, self._is_file, self.errors = location, is_file, (*bucket.errors(), ValueError)
+
+    def list(self, directory: str) -> Directory:
+        path = join(self._location, directory) if directory else self._location
+        content = Directory()
+        for entry in self._fs.ls(path, detail=True, timeout=LISTING_S):
+            if entry["name"] == path and entry["type"] != "directory":
+                raise DownloadError("it is neither a prefix nor an archive (.zip, .tar, .tar.gz, …)")
+            child = entry["name"][len(path) + 1 :]
+            if child:  # else the marker of the prefix itself
+                file = _described(File(join(directory, child)), entry)
+                content.add(file, is_directory=entry["type"] == "directory")
+        return content
+
+    def describe(self, file: File) -> File:
+        if file.etag is not None:
+            return file
+        return _described(file, self._fs.info(self._path(file), timeout=LISTING_S))
+
+    @contextlib.contextmanager
+    def open(self, file: File) -> Iterator[tuple[File, Readable]]:
+        with self._fs.open(self._path(file), "rb") as stream:
+            yield _described(file, stream.details), stream
+
+    def _path(self, file: File) -> str:
+        return self._location if self._is_file else join(self._location, file.name)
+
+    def explain(self, error: Exception) -> Trouble:
+        import botocore.exceptions
+        from fsspec.exceptions import FSTimeoutError
+
+        if isinstance(error, FSTimeoutError):
+            return Trouble(f"its listing was not whole after {LISTING_S} s")
+        is_broken = isinstance(error, (botocore.exceptions.HTTPClientError, TimeoutError))
+        return Trouble(bucket.reason(error), is_broken or getattr(error, "errno", None) in _TRANSIENT_NUMBERS)
+
+    def close(self) -> None:
+        bucket.close(self._fs)
+
+
+def _described(file: File, entry: Mapping[str, Any]) -> File:
+    time = entry.get("LastModified")
+    return dataclasses.replace(
+        file,
+        size=entry.get("size"),
+        etag=entry.get("ETag"),
+        mtime_ns=int(time.timestamp()) * 10**9 if isinstance(time, dt.datetime) else None,
+    )

@@ -104,7 +104,7 @@ def test_what_is_not_there_is_said(address, sentence, s3, download, capsys: Capt
 
 
 def test_a_listing_that_drips_is_given_up(s3, download, monkeypatch, capsys: Capture) -> None:
-    from matrix_benchmarking.download import s3 as source
+    from matrix_benchmarking.download import source
 
     monkeypatch.setattr(source, "LISTING_S", 1)
     with nasty_server({"/results": Answer("<a>" * 1000, pause_s=0.05)}) as nasty:
