@@ -1,17 +1,27 @@
-"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment; and of two side by side."""
+"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment; and of two side by side.
+
+The files of a test directory are listed, shown and served only from inside the results directory.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import os
+import stat
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from ...analyze.study import Study
 from ...analyze.words import is_or_are, percent
 from ...bucket import BucketPath
+from ...errors import MatbenchError, os_reason
+from ...files import read_regular
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
@@ -20,13 +30,20 @@ from .. import problems
 from ..controls import find_run
 from ..environments import circumstances, recorded
 from ..tables import Cell, Column, Node, Row, command, html, kpi_cell, table
-from . import artifacts, view
+from . import view
 from .data import Snapshot
 from .sidebar import typed_field
 from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
 REPEATS_SHOWN = 12
+MOST_FILES = 500
+SHOWN_BYTES = 256 * 1024
+_TEXT = {
+    *(".txt", ".log", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".md", ".ini", ".cfg", ".toml"),
+    *(".xml", ".html", ".htm", ".js", ".py", ".sh", ".prom", ".out", ".err", ".svg"),
+}
+_BINARY_BELOW = set(range(32)) - {9, 10, 12, 13, 27}
 
 
 def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
@@ -136,7 +153,7 @@ def _beside(
 
 
 def _artifacts(current: View, entry: Entry, roots: Sequence[Path]) -> Node:
-    found, is_all = artifacts.listing(entry, roots)
+    found, is_all = listing(entry, roots)
     rows: list[Row] = []
     for name, size in found:
         link: Node = html.A(name, href=view.write(dataclasses.replace(current, artifact=name)))
@@ -144,7 +161,7 @@ def _artifacts(current: View, entry: Entry, roots: Sequence[Path]) -> Node:
         if not name.isprintable():
             link, file = ascii(name)[1:-1], ""
         rows.append([Cell(link), Cell(f"{size:,}", sort=size), Cell(file)])
-    rest = "" if is_all else f"; the first {artifacts.MOST_FILES} are shown"
+    rest = "" if is_all else f"; the first {MOST_FILES} are shown"
     columns = [Column("File"), Column("Size", unit="bytes", numeric=True), Column("As a file")]
     return table(columns, rows, caption=f"{len(found)} files{rest}")
 
@@ -155,12 +172,12 @@ def _file_address(entry: Entry, name: str) -> str:
 
 def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, roots: Sequence[Path]) -> list[Node]:
     back = html.A(f"← {entry.name}", href=addresses(snapshot, current)(entry), className="back")
-    shown = artifacts.show(artifacts.locate(entry, current.artifact, roots))
+    shown = beginning_of(locate(entry, current.artifact, roots))
     download = html.A("Download it", href=_file_address(entry, current.artifact))
     parts: list[Node] = [html.P(back), html.H1(current.artifact)]
     if shown.text is None:
         return [*parts, html.P([f"{shown.size_bytes:,} bytes, not text. ", download])]
-    rest = "" if shown.is_whole else f"The first {artifacts.SHOWN_BYTES:,} of {shown.size_bytes:,} bytes. "
+    rest = "" if shown.is_whole else f"The first {SHOWN_BYTES:,} of {shown.size_bytes:,} bytes. "
     label = {"aria-label": current.artifact}
     text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="group", **label)
     return [*parts, html.P([rest, download]), text]
@@ -259,3 +276,92 @@ def _differences(pairs: Sequence[Pair], caption: str) -> Node:
     for name, one, other, differs in sorted(pairs, key=lambda pair: not pair.differs):
         rows.append([name, Cell(one, mark=differs), Cell(other, mark=differs), "differs" if differs else "same"])
     return table([Column("Name"), Column("A"), Column("B"), Column("")], rows, caption=caption)
+
+
+class NoArtifactError(MatbenchError):
+    """A file that isn't there, or isn't inside the results directory."""
+
+
+class Artifact(NamedTuple):
+    """A file of a test directory: its path there, with ``/``, and its size."""
+
+    name: str
+    size_bytes: int
+
+
+class Shown(NamedTuple):
+    """What a page shows of a file: its beginning, JSON indented (None if it isn't text), and whether that is all."""
+
+    text: str | None
+    is_whole: bool
+    size_bytes: int
+
+
+def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
+    """The files below the entry's test directory, in the order of their names, and whether those are all."""
+    base = _inside(entry.location, roots)
+    if base.is_file():
+        return [Artifact(base.name, base.stat().st_size)], True
+    if not base.is_dir():
+        raise NoArtifactError(f"the test directory {entry.location} is gone")
+    found = list(itertools.islice(_walk(base), MOST_FILES + 1))
+    return sorted(found[:MOST_FILES]), len(found) <= MOST_FILES
+
+
+def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
+    """The path of the entry's file *name*, with all links followed: a regular one inside the test directory."""
+    base = _inside(entry.location, roots)
+    missing = NoArtifactError(f"there is no file '{name}' of this test")
+    if base.is_file():
+        if name != base.name:
+            raise missing
+        return base
+    try:
+        path = Path(os.path.realpath(base / name, strict=True))
+        is_regular = stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        raise missing from None
+    if not is_regular or not path.is_relative_to(base):
+        raise missing
+    return path
+
+
+def beginning_of(path: Path) -> Shown:
+    try:
+        size = path.stat().st_size
+        content = read_regular(path, SHOWN_BYTES)
+    except OSError as error:
+        raise NoArtifactError(f"'{path.name}' can't be read: {os_reason(error)}") from error
+    is_whole = size <= len(content)
+    if any(byte in _BINARY_BELOW for byte in content[:4096]):
+        return Shown(None, is_whole, size)
+    text = content.decode("utf-8", "replace")
+    if is_whole and path.suffix == ".json":
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):  # what is none is shown as it is
+            text = msgspec.json.format(text, indent=2)
+    return Shown(text, is_whole, size)
+
+
+def content_type(path: Path) -> str:
+    """How the file is sent: never as something that a browser runs."""
+    return "text/plain" if path.suffix.lower() in _TEXT else "application/octet-stream"
+
+
+def _inside(location: Path, roots: Sequence[Path]) -> Path:
+    base = Path(os.path.realpath(location))
+    if not any(base.is_relative_to(os.path.realpath(root)) for root in roots):
+        raise NoArtifactError("this run has no files here: it is of a history, of payloads or in a bucket")
+    return base
+
+
+def _walk(base: Path) -> Iterator[Artifact]:
+    for parent, directories, names in os.walk(base):
+        directories.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield Artifact(path.relative_to(base).as_posix(), status.st_size)

@@ -20,12 +20,11 @@ from ..controls import find_run
 from ..page import style
 from ..static_html import escape
 from ..tables import Node, dcc, html
-from . import artifacts, view
+from . import run_page, view
 from .access import EVERYWHERE, Writing, is_local, secure
 from .answers import Opened, Pages, nobody
 from .data import Data, Source
 from .elements import folded
-from .run_page import ARTIFACT_ROUTE
 
 if TYPE_CHECKING:
     import dash
@@ -178,8 +177,8 @@ def _serve_files(server: flask.Flask, answers: Pages) -> None:
     import flask
 
     def artifact(identity: str, name: str) -> flask.Response:
-        path = artifacts.locate(find_run(answers.known().study.runs, identity), name, answers.data.source.roots)
-        kind = artifacts.content_type(path)
+        path = run_page.locate(find_run(answers.known().study.runs, identity), name, answers.data.source.roots)
+        kind = run_page.content_type(path)
         is_shown = kind.startswith("text/")
         return flask.send_file(path, mimetype=kind, as_attachment=not is_shown, download_name=path.name, max_age=0)
 
@@ -196,7 +195,7 @@ def _serve_files(server: flask.Flask, answers: Pages) -> None:
         stream.seek(0)
         return flask.send_file(stream, as_attachment=True, download_name=path.name, max_age=0)
 
-    server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", view_func=artifact)
+    server.add_url_rule(f"{run_page.ARTIFACT_ROUTE}/<identity>/<path:name>", view_func=artifact)
     server.add_url_rule("/<any(runs, table):name>.<ending>", view_func=table)
 
 
