@@ -137,7 +137,9 @@ def _deal(
     if not (reason or "").strip() and action is not Action.REOPENED:
         raise ConfigError("no reason given: use --reason TEXT, so that others know why")
     location = locate()
-    author = _author(author)
+    author = (author or "").strip() or system_user()
+    if not author:
+        raise ConfigError("nobody knows who you are here: use --author NAME or MATBENCH_AUTHOR")
     chosen, notes = deal(location, action, ids, author=author, reason=reason, until=until)
     kpis = kpis_of(chosen)
     for each in chosen:
@@ -145,14 +147,6 @@ def _deal(
         say(f"{each.id} {what}: {standing(each)}")
     for note in notes:
         say(note)
-
-
-def _author(given: str | None) -> str:
-    name = (given or "").strip()
-    name = name or system_user()
-    if not name:
-        raise ConfigError("nobody knows who you are here: use --author NAME or MATBENCH_AUTHOR")
-    return name
 
 
 def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIsByName]:

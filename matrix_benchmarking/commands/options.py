@@ -71,7 +71,13 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, section: str | None = None, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
-        self.params += _of_every_command()
+        config_file = "Configuration file; config.yaml of the current directory if it has a matbench: block."
+        preset = "Apply the values of this preset of the configuration file."
+        self.params += [
+            CommandOption(["--config"], config_key="", metavar="FILE", expose_value=False, help=config_file),
+            CommandOption(["--preset"], config_key="preset", metavar="NAME", expose_value=False, help=preset),
+            CommandOption(["--debug"], config_key="debug", **DEBUG),
+        ]
         self.section = section or str(self.name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -191,16 +197,6 @@ DEBUG: dict[str, Any] = {
     "help": "Show the stack trace of an error.",
 }
 """What ``--debug`` is, before the command and after it."""
-
-
-def _of_every_command() -> list[click.Parameter]:
-    config_file = "Configuration file; config.yaml of the current directory if it has a matbench: block."
-    preset = "Apply the values of this preset of the configuration file."
-    return [
-        CommandOption(["--config"], config_key="", metavar="FILE", expose_value=False, help=config_file),
-        CommandOption(["--preset"], config_key="preset", metavar="NAME", expose_value=False, help=preset),
-        CommandOption(["--debug"], config_key="debug", **DEBUG),
-    ]
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import pydantic
 from .. import views, yaml_file
 from ..analyze.handling import standing
 from ..analyze.wording import analyses
-from ..analyze.words import plural
+from ..analyze.words import count_of
 from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
 from ..history.alarms import Action
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ..matrix import Matrix
     from ..plotting.app.access import Network, Writing
     from ..plotting.app.data import Progress
-    from ..plotting.site import Written
     from ..runs.opening import Opening
     from ..workload import Workload
 
@@ -67,15 +66,11 @@ def write_pages(
         if analyses.is_untold(study.analysis):
             say(CompareReport(catalogue.catalogue_of(study)).summary())
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER
-    say(f"Reports: {first} ({files_label(written)})")
+    counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
+    files = [count_of(count, word) for count, word in counts if count] or ["no picture"]
+    say(f"Reports: {first} ({', '.join(files)}, {written.size_bytes / 1e6:.1f} MB)")
     if written.failures:
         raise VerdictError("\n".join([*written.failures, "All other parts of the reports are there."]))
-
-
-def files_label(written: Written) -> str:
-    counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
-    parts = [f"{count} {plural(count, word)}" for count, word in counts if count]
-    return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])
 
 
 def listed(

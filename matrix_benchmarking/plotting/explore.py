@@ -42,7 +42,6 @@ from .tables import (
 
 X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS = "x", "y", "colour", "panels", "repeats", "logarithmic"
 FILTERS, WORKLOAD = "filters", "workload"
-CHOICES = (X, Y, COLOUR, PANELS, REPEATS, LOGARITHMS)
 INTERVALS, DOTS = "intervals", "dots"
 NONE, KEPT = "none", "this view"
 FEW_PANELS, MOST_PANELS = 6, 12

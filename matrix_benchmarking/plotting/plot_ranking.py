@@ -267,7 +267,8 @@ def limit_text(study: Study, group: Group) -> list[str]:
     first, last = steps[0], steps[-1]
     dearer = next(one.difference for one in group.standings if one.point is first.point)
     price = "" if first is last else f" ({ranking.difference_label(dearer, group.scale, group.kpi)})"
-    tight = f"{group.kpi.show(first.point.value)}{price} at a {kpi.name} {_bound(kpi)} {kpi.show_bound(first.limit)}"
+    bound = "of at most" if kpi.lower_better else "of at least"
+    tight = f"{group.kpi.show(first.point.value)}{price} at a {kpi.name} {bound} {kpi.show_bound(first.limit)}"
     on_line = {id(step.point) for step in steps}
     hidden = sum(id(one.point) not in on_line for one in group.standings[MOST_POINTS:])
     count = len(group.standings)
@@ -363,10 +364,6 @@ def _limit(limit: float | None, values: Sequence[float], kpi: KPIDefinition) -> 
     said = "no limit" if limit is None else f"limit {template.text(f'{at:,.4g} {kpi.display_unit}'.strip())}"
     label = {"text": said, "textposition": "start", "textangle": 0, "xanchor": "right", "yanchor": "bottom"}
     return _upright(at, line=line, label=label)
-
-
-def _bound(kpi: KPIDefinition) -> str:
-    return "of at most" if kpi.lower_better else "of at least"
 
 
 def _of_limit(one: Bounded, kpi: KPIDefinition) -> str:

@@ -25,7 +25,8 @@ class BrokenPlotError(WorkloadError):
 def box(*sentences: str) -> Component:
     from dash import html
 
-    return html.Div([html.P(sentence) for sentence in sentences], className="problem", role="alert")
+    lines = [html.P(line) for sentence in sentences for line in sentence.splitlines()]
+    return html.Div(lines, className="problem", role="alert")
 
 
 def guarded(make: Callable[[], T], what: str) -> T | Component:
@@ -40,7 +41,7 @@ def failed(what: str, error: Exception) -> Component:
     """A box for an *error*; the stack trace of one that isn't the data's fault goes to the log."""
     if isinstance(error, BrokenPlotError) or not isinstance(error, MatbenchError):
         _log.error("%s can't be shown\n%s", what, "".join(traceback.format_exception(error)))
-    return box(*sentence(what, error).splitlines())
+    return box(sentence(what, error))
 
 
 def sentence(what: str, error: Exception) -> str:

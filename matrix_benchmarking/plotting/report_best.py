@@ -14,14 +14,14 @@ from ..analyze.wording import ranking
 from ..analyze.words import count_of, plural, tuning_label
 from ..kpi import KPIDefinition
 from ..matrix import Entry
-from . import tables
 from .base import Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
 from .plot_ranking import limit_picture, pictures
 from .report_errors import left_out
 from .series_tables import run_links
-from .tables import Cell, Column, Columns, Node, Row, html, kpi_cell, setting_cells, setting_columns, table
+from .tables import Cell, Column, Columns, Node, Row, command, html, kpi_cell, setting_cells, setting_columns, table
+from .tables import how_to_read as explained
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
@@ -137,7 +137,7 @@ def verdict_box(
         shown.append(html.P([verdict.claim, html.Span(verdict.behind, className="behind")], className="lead"))
         shown += [html.P(said) for said in [" ".join(filter(None, (verdict.rivals, verdict.edge)))] if said]
         behind += [html.P(verdict.rest)] if verdict.rest else []
-        behind += [html.P("Measure beyond it:"), tables.command(verdict.command)] if verdict.command else []
+        behind += [html.P("Measure beyond it:"), command(verdict.command)] if verdict.command else []
     for said in ranking.of_before(study.better_before, best.newest):
         claim, name, rest = said.rpartition(ranking.COMPARE)
         lines.append(html.P([claim, name if compare is None else html.A(name, href=compare), rest]))
@@ -187,21 +187,19 @@ def variants_table(best: Best, group: Group, href: Href) -> Node:
 
 def alone_tables(best: Best, href: Href) -> list[Node]:
     """A table for each KPI of the groups of one point."""
-    return [_alone_table(best, groups, href) for groups in best.alone_by_kpi]
-
-
-def _alone_table(best: Best, groups: Sequence[Group], href: Href) -> Node:
-    kpi = groups[0].kpi
-    names = list(dict.fromkeys(name for group in groups for name in group.settings))
-    value, interval, *_, runs = value_columns(kpi)
-    rows: list[Row] = []
-    for group in groups:
-        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
-        rows.append(
-            [*setting_cells(group.settings, names), of_value, of_interval, of_runs, _warnings(best, group.best)]
-        )
-    columns: Columns = [*names, value, interval, runs, "Warnings"]
-    return table(columns, rows, caption=f"{kpi.name} of the groups of one point, {kpi.direction}")
+    tables: list[Node] = []
+    for groups in best.alone_by_kpi:
+        kpi = groups[0].kpi
+        names = list(dict.fromkeys(name for group in groups for name in group.settings))
+        value, interval, *_, runs = value_columns(kpi)
+        rows: list[Row] = []
+        for group in groups:
+            of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, href, is_alone=True)
+            settings = setting_cells(group.settings, names)
+            rows.append([*settings, of_value, of_interval, of_runs, _warnings(best, group.best)])
+        columns: Columns = [*names, value, interval, runs, "Warnings"]
+        tables.append(table(columns, rows, caption=f"{kpi.name} of the groups of one point, {kpi.direction}"))
+    return tables
 
 
 def _warnings(best: Best, point: Point) -> str:
@@ -250,7 +248,7 @@ def how_to_read(study: Study) -> Node:
             "A limit is kept by the one-sided 95 % bound of a point's mean, which allows for all the points that keep "
             "it. One run has no bound."
         )
-    return tables.how_to_read(items)
+    return explained(items)
 
 
 def _heading(text: str, group: Group) -> str:

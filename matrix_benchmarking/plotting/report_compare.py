@@ -112,8 +112,7 @@ class CompareReport(Report):
         if self._setting is None and any(map(is_place, texts)):
             return self._beside(view, (texts[0], texts[1]))
         try:
-            found = candidates(self.study, view.cfg)
-            switches = self._switches(found) or self._switches(as_wholes(self.study, found))
+            switches = self._asked_for(view.cfg)
         except ConfigError as error:
             return [html.P(str(error))]
         if not switches and len(self.study.runs) and not self.study.best.groups:
@@ -149,15 +148,13 @@ class CompareReport(Report):
         return [*page.draw(chosen), *([html.P(said, className="note")] if said else [])]
 
     def _lead(self, switch: Switch, *, is_brief: bool = False) -> str:
-        return f"{self._versus(switch)}: {compare_charts.counted(switch.analysis.verdicts, is_brief=is_brief)}"
-
-    def _versus(self, switch: Switch) -> str:
-        """``version 1.3.4 against 1.3.0``; a tree beside the first is one that somebody brought."""
+        """``version 1.3.4 against 1.3.0: 4 worse, …``; a tree beside the first is one that somebody brought."""
         brought = self._unofficial
         if brought is None and switch.setting == TREE:
             brought = frozenset({switch.new, switch.old} - {self.matrix.entries[0].settings.get(TREE)})
         new, old = (" (unofficial)" if side in (brought or ()) else "" for side in (switch.new, switch.old))
-        return f"{_side(switch, switch.new)}{new} against {in_word(switch.old)}{old}{self._at(switch)}"
+        versus = f"{_side(switch, switch.new)}{new} against {in_word(switch.old)}{old}{self._at(switch)}"
+        return f"{versus}: {compare_charts.counted(switch.analysis.verdicts, is_brief=is_brief)}"
 
     def _at(self, switch: Switch) -> str:
         """At which version, where there are several and it isn't about these."""
@@ -232,8 +229,11 @@ class CompareReport(Report):
         return html.P(self.summary()) if first is None else self._verdict(first)
 
     def _usual(self) -> Switch | None:
-        found = candidates(self.study, {})
-        return next(iter(self._switches(found) or self._switches(as_wholes(self.study, found))), None)
+        return next(iter(self._asked_for({})), None)
+
+    def _asked_for(self, cfg: Mapping[str, Any]) -> list[Switch]:
+        found = candidates(self.study, cfg)
+        return self._switches(found) or self._switches(as_wholes(self.study, found))
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, trees and versions first, then the clearest, by the KPI that ranks most of the runs."""
@@ -255,7 +255,10 @@ class CompareReport(Report):
             first = one.effects[0]
             is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
             known = one.setting != TREE, not self.study.places(one.setting), first.kpi.name not in ranking_kpis
-            return *known, not _is_clear(one), not is_suspected, -abs(first.judged.measure.value)
+            is_clear = any(
+                outcome in _CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts))
+            )
+            return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
 
         return sorted(switches, key=place)
 
@@ -292,7 +295,8 @@ class CompareReport(Report):
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         also = self._also.get((switch.setting, switch.old, switch.new))
-        what = f"{_side(switch, switch.new)} instead of {_side(switch, switch.old)}"
+        old, new = _sides(switch)
+        what = f"{new} instead of {old}"
         what += f" (with its {named([*also])})" if also else ""
         apart = wording.apart(effect.verdicts, effect.judged)
         behind = "" if is_brief else f" {mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
@@ -330,16 +334,15 @@ class CompareReport(Report):
 
     def _doubts(self, switch: Switch) -> list[tuple[Node, bool]]:
         """What makes the numbers of its runs doubtful, and on which side; and whether one side has much more of it."""
-        sides = _side(switch, switch.old), _side(switch, switch.new)
-        said = [(wording.doubt(one, sides), one.difference >= ONE_SIDED) for one in switch.analysis.doubts]
+        said = [(wording.doubt(one, _sides(switch)), one.difference >= ONE_SIDED) for one in switch.analysis.doubts]
         return [(html.P(sentence, className="warning"), is_one_sided) for sentence, is_one_sided in said]
 
     def _section(self, switch: Switch) -> list[Node]:
         pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
         verdicts = compare_charts.relevant(switch.analysis.verdicts, self.study.headline_name)
         drawn = compare_charts.drawable(verdicts)
-        old, new = _by_name(pairs.values())
-        sides = _side(switch, switch.old), _side(switch, switch.new)
+        old, new = ([*{run.name: run for one in pairs.values() for run in one.sides[at]}.values()] for at in (0, 1))
+        sides = _sides(switch)
         parts: list[Node] = []
         if drawn:
             figure = compare_charts.forest_figure(drawn, pairs)
@@ -352,9 +355,9 @@ class CompareReport(Report):
             parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})
-        parts += settings_difference(list(old.values()), list(new.values()), also)
-        parts += environment_difference(list(old.values()), list(new.values()), self._environments)
-        parts += repeat_commands(sides, (list(old.values()), list(new.values())), self._environments)
+        parts += settings_difference(old, new, also)
+        parts += environment_difference(old, new, self._environments)
+        parts += repeat_commands(sides, (old, new), self._environments)
         parts.append(_effects_table(switch))
         written = [
             html.Summary("As Markdown, for a pull request"),
@@ -397,17 +400,8 @@ def _side(switch: Switch, value: Scalar) -> str:
     return said if said != show(value) or switch.setting == SIDE else value_label(switch.setting, value)
 
 
-def _by_name(pairs: Iterable[Pair]) -> tuple[dict[str, Entry], dict[str, Entry]]:
-    """The runs of both sides of *pairs*, each once."""
-    old, new = dict[str, Entry](), dict[str, Entry]()
-    for before, after in (one.sides for one in pairs):
-        old |= {run.name: run for run in before}
-        new |= {run.name: run for run in after}
-    return old, new
-
-
-def _is_clear(switch: Switch) -> bool:
-    return switch.effects[0].outcome in _CLEAR or any(one.outcome in _CLEAR for one in switch.analysis.verdicts)
+def _sides(switch: Switch) -> tuple[str, str]:
+    return _side(switch, switch.old), _side(switch, switch.new)
 
 
 def _effects_table(switch: Switch) -> Node:

@@ -60,7 +60,8 @@ class KPIReport(Report):
         for common, points in groups:
             if alone and len(points) == 1:
                 continue
-            said = ", ".join(filter(None, [self._version(points), self._label(common)]))
+            label = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+            said = ", ".join(filter(None, [self._version(points), label]))
             scope = f": {said}" if said else ""
             parts += [html.H2(f"KPIs{scope}"), *self._picture(common), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points, are_groups=False)]
@@ -77,9 +78,6 @@ class KPIReport(Report):
         count = len(self.workload.kpis)
         known = {name for entry in self.matrix for name in entry.kpis}
         return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
-
-    def _label(self, common: Mapping[str, object]) -> str:
-        return tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
 
     def _version(self, points: Points) -> str:
         """The one version of *points*, where there are others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -234,14 +234,29 @@ def series_figure(
     figure, ends, kind = go.Figure(), limits(points, levels), kind_of(verdict)
     outside = beyond(points, ends)
     for change in changes.itertuples():
-        _draw_change(figure, change)
+        is_open = change.kind == GOT_WORSE
+        line = {
+            "color": COLOUR[str(change.kind)],
+            "width": 1.5 if is_open else 1,
+            "dash": "solid" if is_open else "dot",
+        }
+        figure.add_vline(x=change.place, line=line, layer="below")
+        figure.add_trace({**triangle(change.place, 0, change, 9), "yaxis": "y2"})
     _draw_points(figure, points, outside, kind)
     if ends is not None and outside.any():
         _draw_outside(figure, points[outside], ends)
-    for level in levels.itertuples():
-        _draw_level(figure, level, kind)
+    looks: dict[str, dict[str, object]] = {
+        "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
+        "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
+        "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
+    }
+    for start, end, level, role in levels.to_numpy().tolist():
+        figure.add_trace(_line([start - 0.45, end + 0.45], [level] * 2, looks[role]))
     if verdict.rises_all_along:
-        _draw_trend(figure, verdict)
+        trend = [(level or 0.0) / verdict.kpi.divisor for level in (verdict.old_level, verdict.new_level)]
+        figure.add_trace(
+            _line([0, len(verdict.points) - 1], trend, {**looks["new"], "color": LOOKS[DOUBTFUL][0], "dash": "dot"})
+        )
     longest = _label_levels(figure, levels, ends, verdict.kpi)
     figure.update_layout(margin={"l": 10, "r": 12 + 7 * longest, "t": 34, "b": 10})
     _caption(figure, changes, verdict)
@@ -254,8 +269,8 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
     count, inside = len(points), points[~outside]
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
-    line = {"mode": "lines", "line": {"color": COLOURS[0], "width": 1}, "opacity": 0.35 * opacity, "hoverinfo": "skip"}
-    figure.add_trace(go.Scatter(x=inside["x"].tolist(), y=inside["mean"].tolist(), **line))
+    look = {"color": COLOURS[0], "width": 1}
+    figure.add_trace(_line(inside["x"].tolist(), inside["mean"].tolist(), look, 0.35 * opacity))
     for is_new in (False, True):
         group = inside[inside["is_new"] == is_new]
         if group.empty:
@@ -295,29 +310,8 @@ def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float
     )
 
 
-def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
-    looks: dict[str, dict[str, object]] = {
-        "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
-        "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
-        "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
-    }
-    ends = [level.start - 0.45, level.end + 0.45]
-    figure.add_trace(go.Scatter(x=ends, y=[level.level] * 2, mode="lines", line=looks[level.role], hoverinfo="skip"))
-
-
-def _draw_trend(figure: go.Figure, verdict: SeriesVerdict) -> None:
-    assert verdict.old_level is not None
-    assert verdict.new_level is not None
-    ends = [level / verdict.kpi.divisor for level in (verdict.old_level, verdict.new_level)]
-    line = {"color": LOOKS[DOUBTFUL][0], "width": 3, "dash": "dot"}
-    figure.add_trace(go.Scatter(x=[0, len(verdict.points) - 1], y=ends, mode="lines", line=line, hoverinfo="skip"))
-
-
-def _draw_change(figure: go.Figure, change: Any) -> None:
-    is_open = change.kind == GOT_WORSE
-    line = {"color": COLOUR[change.kind], "width": 1.5 if is_open else 1, "dash": "solid" if is_open else "dot"}
-    figure.add_vline(x=change.place, line=line, layer="below")
-    figure.add_trace({**triangle(change.place, 0, change, 9), "yaxis": "y2"})
+def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], opacity: float = 1.0) -> go.Scatter:
+    return go.Scatter(x=x, y=y, mode="lines", line=look, opacity=opacity, hoverinfo="skip")
 
 
 def _label_levels(

@@ -7,7 +7,7 @@ import dataclasses
 import datetime as dt
 import os
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..analyze.check import counted
@@ -77,7 +77,11 @@ def write_site(
     texts = cfg or {}
     catalogue = catalogue_of(limited(study, texts), lambda entry: relative_address(entry, destination))
     addresses: dict[str, str] = {}
-    catalogue = dataclasses.replace(catalogue, texts=texts, address_of=_unless_chosen(addresses))
+
+    def address_of(name: str, chosen: Mapping[str, str]) -> str | None:
+        return None if chosen else addresses.get(name)  # a page that is written has no other choices than its own
+
+    catalogue = dataclasses.replace(catalogue, texts=texts, address_of=address_of)
     reports = _reports(catalogue, names)
     for report, name in zip(reports, slugs(report.name for report in reports), strict=True):
         addresses[report.name] = f"#{name.removesuffix('.html')}" if single_file else name
@@ -90,14 +94,13 @@ def write_site(
     written, check = now or dt.datetime.now(dt.UTC), counted(study.findings)
     provenance = Provenance(study.workload.name, _data(study, selection), written, check, is_odd)
     drawn, undrawn = ({}, []) if drawing is None else pictures.draw(report_pages, drawing)
-    documents = {}
+    documents: dict[str, str] = {}
+    others: dict[str, bytes] = {}
     if html and single_file:
         documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
     elif html:
         documents = {page.file: pages.render(page, site, provenance) for page in site}
-    others = {}
-    if html and not single_file and any(page.figures for page in site):
-        others = {pages.PLOTLY_FILE: plotly_script().encode()}
+        others = {pages.PLOTLY_FILE: plotly_script().encode()} if any(page.figures for page in site) else {}
     backwards = {name: documents[name].encode("utf-8", "replace") for name in reversed(documents)}
     for name, content in {**others, **drawn, **backwards}.items():
         _write(destination / name, content)
@@ -180,11 +183,6 @@ def _data(study: Study, selection: str) -> str:
     return f"{data}."
 
 
-def _unless_chosen(addresses: Mapping[str, str]) -> Callable[[str, Mapping[str, str]], str | None]:
-    """A page that is written has no other choices than its own."""
-    return lambda name, chosen: None if chosen else addresses.get(name)
-
-
 def relative_address(entry: Entry, destination: Path) -> str | None:
     """The entry's test directory, if it has one, as seen from a page in *destination*: both can move together."""
     if entry.kept_in is not None:
@@ -234,10 +232,9 @@ def report_page(report: Report, file: str, view: View) -> Page:
 
     def components() -> Node:
         nonlocal summary
-        source = report.workload.source
         chosen = configured(report, view, report.catalogue.texts)
-        made: Node = problems.called(report.name, source, lambda: report.do_plot(*chosen))
-        summary = problems.called(report.name, source, report.summary)
+        made: Node = problems.called(report.name, report.workload.source, lambda: report.do_plot(*chosen))
+        summary = problems.called(report.name, report.workload.source, report.summary)
         return made
 
     body = renderer.render(Part(report.name, components))

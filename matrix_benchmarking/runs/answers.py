@@ -239,7 +239,10 @@ class _Verdicts(PrintedTable):
         if alarms is None:
             return columns
         # Without its id nobody can acknowledge an alarm.
-        return [_with_ids(each, alarms.cells) if each.title == _VERDICT else each for each in columns]
+        verdicts = next(each for each in columns if each.title == _VERDICT)
+        pairs = zip(verdicts.cells, alarms.cells, strict=True)
+        cells = [one if alarm == _NO_ALARM else f"{one}\n{alarm}" for one, alarm in pairs]
+        return [dataclasses.replace(verdicts, cells=cells) if each is verdicts else each for each in columns]
 
 
 def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[PrintedColumn]:
@@ -261,24 +264,14 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
         _column(_VERDICT, [verdict_wording.verdict_text(one) for one in shown], folds_to=12),
-        PrintedColumn("Change", [_two_lines(size) for size in sizes], is_number=True),
+        # The interval stands below the size: one line of both is too wide for most terminals.
+        PrintedColumn("Change", [one_line(size, 2 * _WORD).replace(" (", "\n(") for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
         *(dated if any(since) or not all(one.stands_on for one in shown) else []),
         _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
         _column("q", [probability(one.q_value) for one in shown], drop=5, is_number=True),
         *([_column(_ALARM, alarms, drop=2)] if set(alarms) - {_NO_ALARM} else []),
     ]
-
-
-def _with_ids(verdicts: PrintedColumn, alarms: Sequence[str]) -> PrintedColumn:
-    pairs = zip(verdicts.cells, alarms, strict=True)
-    cells = [one if alarm == _NO_ALARM else f"{one}\n{alarm}" for one, alarm in pairs]
-    return dataclasses.replace(verdicts, cells=cells)
-
-
-def _two_lines(size: str) -> str:
-    """The interval below the size: one line of both is too wide for most terminals."""
-    return one_line(size, 2 * _WORD).replace(" (", "\n(")
 
 
 def _column(

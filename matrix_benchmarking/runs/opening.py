@@ -349,21 +349,16 @@ def _beside(trees: Mapping[str, Matrix]) -> Matrix:
 
 def _like(default: Any, value: Any, name: str) -> Any:
     """*value*, which may be the text of a flag, as what its *default* is."""
+    wanted: Any = type(default)
+    if is_number(default) and default >= 0:  # an amount: finite, and not below 0
+        wanted = Annotated[wanted, pydantic.Field(ge=0, allow_inf_nan=None if wanted is int else False)]
     try:
-        return _type_like(default).validate_python(value, strict=not isinstance(value, str))
+        return pydantic.TypeAdapter(wanted).validate_python(value, strict=not isinstance(value, str))
     except pydantic.ValidationError as error:
         (wrong,) = mismatches(error, value)
         raise ConfigError(
             f"the workload's option {name}: {wrong.reason}; its default is {filtering.show(default)}"
         ) from error
-
-
-def _type_like(default: Any) -> pydantic.TypeAdapter[Any]:
-    """Numbers are amounts: finite, and not below 0 unless the default is."""
-    wanted: Any = type(default)
-    if is_number(default) and default >= 0:
-        wanted = Annotated[wanted, pydantic.Field(ge=0, allow_inf_nan=None if wanted is int else False)]
-    return pydantic.TypeAdapter(wanted)
 
 
 def located(history: str) -> Location:

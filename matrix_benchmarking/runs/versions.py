@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from ..analyze.select.order_sources import Explicit
@@ -49,7 +49,8 @@ def of_git(directory: Path) -> Explicit:
     lines = _git(directory, "log", "--first-parent", "--decorate-refs=refs/tags", "--format=%H%x00%D").splitlines()
     commits = [line.partition("\0") for line in reversed(lines)]
     hashes = [commit for commit, _, _ in commits]
-    tags = {tag: place for place, (_, _, refs) in enumerate(commits) for tag in _tags(refs)}
+    named = ((place, ref) for place, (_, _, refs) in enumerate(commits) for ref in refs.split(", "))
+    tags = {ref.removeprefix(_TAG): place for place, ref in named if ref.startswith(_TAG)}
     advice = "check out the branch that they are on"
     if _git(directory, "rev-parse", "--is-shallow-repository").strip() == "true":
         advice = f"the checkout is shallow: fetch the rest with 'git -C {directory} fetch --unshallow --tags'"
@@ -72,10 +73,6 @@ def _finder(hashes: list[str], tags: dict[str, int]) -> Callable[[str], int | No
         return places[0] if len(places) == 1 else None
 
     return find
-
-
-def _tags(refs: str) -> Iterator[str]:
-    return (ref.removeprefix(_TAG) for ref in refs.split(", ") if ref.startswith(_TAG))
 
 
 def _git(directory: Path, *arguments: str) -> str:

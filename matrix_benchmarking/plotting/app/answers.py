@@ -100,7 +100,7 @@ class Pages:
         if snapshot is None:
             problem = self.data.progress.problem
             waiting = html.P("Reading the tests …", className="lead")
-            return [], waiting if problem is None else problems.box(*problem.splitlines()), []
+            return [], waiting if problem is None else problems.box(problem), []
         try:
             current = view.read(query)
         except MatbenchError:
@@ -110,7 +110,7 @@ class Pages:
         try:
             said = headline(snapshot, _catalogue(snapshot, current), current)
             if snapshot.problem:
-                said = [problems.box(*snapshot.problem.splitlines()), said]
+                said = [problems.box(snapshot.problem), said]
         except MatbenchError:  # the page says what is wrong
             selected = dataclasses.replace(current, filters={})
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
@@ -127,7 +127,7 @@ class Pages:
             current = view.read(query)
             page = self._content(snapshot, current, wanted, is_local)
         except MatbenchError as error:
-            return [html.H1(NO_PAGE), problems.box(*str(error).splitlines())], [], ""
+            return [html.H1(NO_PAGE), problems.box(str(error))], [], ""
         return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int, *, is_local: bool = True) -> Node:
@@ -140,7 +140,7 @@ class Pages:
                     return problems.box("The results have been read again since: reload the page.")
                 deferred = self._content(snapshot, current, [], is_local).deferred
             except MatbenchError as error:
-                return problems.box(*str(error).splitlines())
+                return problems.box(str(error))
         return deferred.make(number)
 
     def act(self, event: object, query: str, author: Author = nobody) -> tuple[str | None, Node]:
@@ -153,7 +153,7 @@ class Pages:
                 try:
                     return None, html.P(self._wrote(event, author), className="note")
                 except MatbenchError as error:
-                    return None, problems.box(*str(error).splitlines())
+                    return None, problems.box(str(error))
             case {"do": "read"}:
                 self.data.start(is_asked=True)
                 return None, ""
@@ -162,7 +162,7 @@ class Pages:
         try:
             return view.write(self._changed(event, view.read(query))), ""
         except MatbenchError as error:
-            return None, problems.box(*str(error).splitlines())
+            return None, problems.box(str(error))
 
     def known(self) -> Snapshot:
         """What is read, as soon as something is; raises MatbenchError where that takes long."""

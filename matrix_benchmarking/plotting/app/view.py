@@ -29,9 +29,9 @@ class View:
     def on_page(self, show: str) -> View:
         return dataclasses.replace(self.with_run(""), show=show)
 
-    def with_run(self, run: str, beside: str = "", artifact: str = "") -> View:
+    def with_run(self, run: str) -> View:
         """The same page with *run* open; an empty one closes what is open."""
-        return dataclasses.replace(self, run=run, beside=beside, artifact=artifact)
+        return dataclasses.replace(self, run=run, beside="", artifact="")
 
     def with_cfg(self, name: str, value: str | None) -> View:
         """Another value of the configuration; None for its default."""
