@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +20,6 @@ from .run import load_workload
 from .shared_options import Locate, place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from ..analyze.handling import KPIsByName
     from ..analyze.verdict.lifecycle import Known
 

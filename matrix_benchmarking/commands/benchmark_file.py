@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
@@ -18,18 +18,16 @@ from .. import filters, lts
 from ..analyze.words import count_of
 from ..benchmark import campaign
 from ..benchmark import file as files
+from ..benchmark.campaign import Report
+from ..benchmark.file import BenchmarkFile
 from ..benchmark.plan import Plan, describe_point, price_of
 from ..benchmark.run_directory import place_of
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
+from ..workload import Workload
 from .benchmark_shown import listening, print_plan, print_shares
 from .options import BY_ENVIRONMENT, PLACE, configuration, is_typed, once, strength
 from .printing import warn, write
 from .run import load_workload
-
-if TYPE_CHECKING:
-    from ..benchmark.campaign import Report
-    from ..benchmark.file import BenchmarkFile
-    from ..workload import Workload
 
 
 def carry_out(

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ..benchmark.campaign import Listener
+from ..benchmark.plan import Group, Plan
+from ..benchmark.run_directory import Outcome
+from ..named_cluster import NamedCluster
 from .printing import answer_console, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-    from ..benchmark.plan import Group, Plan
-    from ..benchmark.run_directory import Outcome
-    from ..named_cluster import NamedCluster
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:

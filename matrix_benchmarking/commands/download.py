@@ -5,21 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from .. import download, store
 from ..analyze.words import plural
+from ..config import DownloadMode
+from ..download import Outcome, Place, Wish
 from ..errors import ConfigError, DownloadError
 from .options import DIR, FILE, Command, flag, not_given, option, strength
 from .printing import first, progress_bar, warn
 from .run import load_workload, no_results
 from .shared_options import workload_option
-
-if TYPE_CHECKING:
-    from ..config import DownloadMode
-    from ..download import Outcome, Place, Wish
 
 MODES = ("cache_only", "prefer_cache", "important", "all")
 MOST_NAMED = 1000
@@ -107,7 +104,7 @@ def _places(url: str | None, url_file: Path | None) -> list[Place]:
         return download.read_list(url_file)
     if not url:
         raise ConfigError(not_given("address", "--url ADDRESS", "download.url"))
-    return [download.Place(download.parse(url))]
+    return [Place(download.parse(url))]
 
 
 def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
@@ -118,7 +115,7 @@ def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
         given = not_given("workload", "--workload NAME", "workload")
         raise ConfigError(f"{given}; only --mode all does without one")
     workload = load_workload(name)
-    return download.Wish(
+    return Wish(
         mode,
         workload.name,
         layouts=store.layouts_of(workload),

@@ -6,14 +6,26 @@ import collections
 import gzip
 import os
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import click
 
 from .. import bucket, filters, moments
 from ..errors import ConfigError, did_you_mean, needing
-from ..history import OpenSearchLocation, delivery, moment, open_history, transfer
+from ..history import (
+    History,
+    Location,
+    OpenSearchLocation,
+    SeriesSummary,
+    Span,
+    Summary,
+    delivery,
+    moment,
+    open_history,
+    transfer,
+)
 from ..history.delivery import Outbox
 from ..history.parquet import SUFFIX, ParquetLocation, is_export
 from ..runs.text import PrintedColumn, PrintedTable
@@ -22,11 +34,6 @@ from .options import PATH, Command, CommandGroup, configuration, flag, option
 from .printing import answer_console, printable, progress_bar, say, warn, write
 from .run import outboxes, start
 from .shared_options import Locate, RunOptions, located, place, replace_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..history import History, Location, SeriesSummary, Span, Summary
 
 LEAST_FOLDED = 8
 SQLITE_HEADER = b"SQLite format 3\0"

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING
 from ..analyze.check.finding import said_of_twins
 from ..analyze.words import count_of
 from ..errors import VerdictError
-from ..history import delivery
-from ..history.delivery import UndeliveredError
-from ..lts import listed
+from ..history import Location, Pushed, delivery
+from ..history.delivery import Delivered, UndeliveredError
+from ..history.plan import Corrected, Refused
+from ..lts import GoodRuns, listed
 from .printing import as_warnings, first, progress_bar, say
 from .run import outboxes
 
 if TYPE_CHECKING:
     from ..analyze.study import Study
-    from ..history import Location, Pushed
-    from ..history.delivery import Delivered
-    from ..history.plan import Corrected, Refused
-    from ..lts import GoodRuns
 
 SHOWN = 10
 

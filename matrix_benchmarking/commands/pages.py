@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,34 +13,30 @@ import pydantic
 
 from .. import views, yaml_file
 from ..analyze.handling import standing
+from ..analyze.study import Study
 from ..analyze.wording import analyses
 from ..analyze.words import count_of
 from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
-from ..history.alarms import Action
+from ..history import Location
+from ..history.alarms import Action, AlarmEvent
+from ..matrix import Matrix
 from ..plotting import catalogue, explore, pictures
 from ..plotting.report_best import limited
 from ..plotting.report_compare import CompareReport
 from ..plotting.site import check_choices, write_site
 from ..runs.answers import BestAnswer
 from ..runs.judging import deal
-from ..runs.opening import names_of
+from ..runs.opening import Opening, names_of
 from ..validation import mismatches
+from ..workload import Workload
 from .options import configuration
 from .printing import say, warn
 from .shared_options import EVERYTHING, PLOTS_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ..analyze.study import Study
-    from ..history import Location
-    from ..history.alarms import AlarmEvent
-    from ..matrix import Matrix
     from ..plotting.app.access import Network, Writing
     from ..plotting.app.data import Progress
-    from ..runs.opening import Opening
-    from ..workload import Workload
 
 
 def write_pages(

@@ -6,9 +6,10 @@ import dataclasses
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -17,18 +18,14 @@ from .. import lts as long_term_storage
 from ..analyze import check
 from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, VerdictError
-from ..history import delivery
+from ..history import Location, delivery
 from . import outcome, run
 from .options import DIR, FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
 from .shared_options import AnalysisOutput, RunOptions, headline_option, ignored_option, located, lts_results, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import IO
-
     from ..analyze.study import Study
-    from ..history import Location
 
 
 @click.command("parse", cls=Command)

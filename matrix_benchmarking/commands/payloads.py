@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +11,8 @@ from .. import filters as filtering
 from .. import lts, moments
 from ..analyze import check
 from ..errors import ConfigError
-from ..history import Query, delivery, open_history, transfer
+from ..filters import Filters
+from ..history import History, Query, delivery, open_history, transfer
 from . import outcome, run
 from .options import FILE_OR_STDOUT, Command, flag, is_typed, option
 from .printing import say, write
@@ -27,10 +27,6 @@ from .shared_options import (
     since_option,
     workload_option,
 )
-
-if TYPE_CHECKING:
-    from ..filters import Filters
-    from ..history import History
 
 TABLE = "lts.parquet"
 

@@ -22,8 +22,6 @@ from ..runs import text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..runs.text import Printable
-
 MAX_WARNINGS = 10
 WIDTH_WITHOUT_TERMINAL = 160
 REFRESH_S = 0.1
@@ -64,7 +62,7 @@ def printable(sentence: str) -> str:
     return text.printable(with_flags(sentence))
 
 
-def show(answer: Printable) -> None:
+def show(answer: text.Printable) -> None:
     console = answer_console()
     for part in answer.said():
         if isinstance(part, str):

@@ -11,6 +11,7 @@ from ..errors import ConfigError, MissingHistoryError
 from ..history import delivery
 from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, once, strength
 from .printing import progress_bar, warn
+from .shared_options import Locate, RunOptions
 
 if TYPE_CHECKING:
     from ..analyze.study import Study
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from ..matrix import Matrix
     from ..runs.opening import Opening, Progress
     from ..workload import Workload
-    from .shared_options import Locate, RunOptions
 
 
 def start(selection: RunOptions, locate: Locate | None = None) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ from . import run
 from .options import Command, configuration, flag, is_typed, option
 from .printing import answer_console, printable, progress_bar, say, warn
 from .shared_options import (
+    AnalysisOutput,
+    Locate,
+    RunOptions,
     headline_option,
     ignored_option,
     kpi_filter,
@@ -30,12 +34,9 @@ from .shared_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ..analyze.study import Study
     from ..analyze.verdict.model import Analysis
     from ..runs.opening import Opening
-    from .shared_options import AnalysisOutput, Locate, RunOptions
 
 
 @click.command("check", cls=Command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from .options import DIR, FILE, Command, configuration, flag, option
 from .shared_options import (
     EVERYTHING,
     PLOTS_FILE,
+    Locate,
     Read,
+    RunOptions,
     against,
     headline_option,
     ignored_option,
@@ -27,10 +30,7 @@ from .shared_options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..plotting.app.access import Network
-    from .shared_options import Locate, RunOptions
 
 FORMATS = ("html", "png", "svg", "pdf")
 

@@ -6,18 +6,14 @@ A workload's author needs :class:`Plot`, :class:`Report` or :class:`PlotsReport`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .base import Arguments, Plot, PlotsReport, Report, View, set_config
+from .base import Arguments, Drawn, Plot, PlotsReport, Report, View, set_config
 from .controls import Choice, Control, Number, RunChoice
-
-if TYPE_CHECKING:
-    from .base import Drawn as Drawn
 
 __all__ = [
     "Arguments",
     "Choice",
     "Control",
+    "Drawn",
     "Number",
     "Plot",
     "PlotsReport",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..analyze.check import AnswerKind
 from ..analyze.select.series import time_text
@@ -14,7 +14,7 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
 from . import controls, problems
 from .controls import Control
-from .tables import Part, graph, html
+from .tables import Node, Part, graph, html
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
     from ..filters import Scalar
     from ..workload import Workload
-    from .tables import Node
 
-    Drawn = tuple[go.Figure | dict[str, Any] | None, Node]
-
-
+Drawn: TypeAlias = "tuple[go.Figure | dict[str, Any] | None, Node]"
+"""A figure (None: nothing to draw), and text or Dash components about it."""
 Href = Callable[[Entry], str | None]
 """The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
 
 from ..analyze.verdict.model import Outcome, SeriesVerdict, amount
 from ..analyze.verdict.sides import Pair, RunBlocks
@@ -14,9 +15,6 @@ from ..analyze.words import is_or_are, percent, series_label
 from ..workload import MinimumEffect
 from . import clicks, template
 from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 MOST_ROWS, ROW_PX, LINE_PX, ABOVE_PX, BELOW_PX = 36, 40, 15, 110, 20
 LEGEND_PX = 60
@@ -83,8 +81,6 @@ def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
 
 def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair]) -> go.Figure:
     """A row for each of *verdicts*, in their order: the change in per cent with its 95 % interval."""
-    import plotly.graph_objects as go
-
     shown = verdicts[:MOST_ROWS]
     most = 3.0 * max([LEAST_REACH, *(abs(_value(one)) for one in shown)])
     known = [end for one in shown for end in (_value(one), *_ends(one)) if math.isfinite(end)]
@@ -163,8 +159,6 @@ def means_joined(pair: Pair, blocks: RunBlocks) -> list[list[float]]:
 
 def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tuple[str, str]) -> go.Figure:
     """The runs of both *sides* as dots, the means of those of one block joined."""
-    import plotly.graph_objects as go
-
     figure, kpi = go.Figure(), verdict.kpi
     both = pair.sides
     for means in means_joined(pair, blocks):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import filters as filter_language
 from ..analyze.words import count_of
@@ -13,10 +13,8 @@ from ..errors import MatbenchError
 from ..filters import Value, show
 from ..matrix import NOT_SET, Entry
 from ..recorded import Environment
+from .base import Href
 from .tables import Node, Row, command, html, table
-
-if TYPE_CHECKING:
-    from .base import Href
 
 MOST_NAMED = 8
 MOST_READ = 1000

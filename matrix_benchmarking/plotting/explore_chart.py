@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import plotly.graph_objects as go
 
 from ..analyze import intervals
 from ..filters import show
@@ -13,9 +15,6 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, Matrix, order, typed
 from ..plausible import is_number
 from . import clicks, template
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 COLUMNS, PANEL_PX, FIGURE_PX = 3, 300, 460
 MOST_COUNTED = 12

@@ -6,7 +6,9 @@ import dataclasses
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import plotly.graph_objects as go
 
 from ..analyze import intervals
 from ..analyze.best import Group
@@ -14,12 +16,8 @@ from ..analyze.points import values_at
 from ..analyze.words import named
 from ..kpi import KPIDefinition
 from . import clicks, template
+from .base import Drawn
 from .plot_ranking import BEST, LOOKS, OfAGroup
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from .base import Drawn
 
 NEAR = 1.05
 """A KPI of the winner is as good as the best if it is at most so many times worse."""
@@ -77,8 +75,6 @@ def spreads_of(group: Group, kpis: Mapping[str, KPIDefinition]) -> tuple[list[Sp
 
 def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
     """A row a KPI, from its best point to its worst, half of the points in the thick part, and the winner's star."""
-    import plotly.graph_objects as go
-
     figure = go.Figure()
     for name, width, ends in (
         ("all points", 2, [(1.0, one.worst) for one in spreads]),

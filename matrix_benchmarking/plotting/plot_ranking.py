@@ -6,7 +6,9 @@ import abc
 import collections
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import plotly.graph_objects as go
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import better_than, bounded, staircase
@@ -16,15 +18,9 @@ from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
 from ..kpi import KPIDefinition
 from . import clicks, template
-from .base import Plot, View
+from .base import Catalogue, Drawn, Plot, View
 from .controls import Choice, Control
-from .tables import Part, html
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from .base import Catalogue, Drawn
-    from .tables import Node
+from .tables import Node, Part, html
 
 GROUP = "group"
 FEW_ROWS, MOST_ROWS, MOST_POINTS = 6, 14, 100

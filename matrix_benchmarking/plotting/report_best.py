@@ -14,7 +14,7 @@ from ..analyze.wording import ranking
 from ..analyze.words import count_of, plural, tuning_label
 from ..kpi import KPIDefinition
 from ..matrix import Entry
-from .base import Report, View
+from .base import Href, Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
 from .plot_ranking import limit_picture, pictures
@@ -25,8 +25,6 @@ from .tables import how_to_read as explained
 
 if TYPE_CHECKING:
     from dash.development.base_component import Component
-
-    from .base import Href
 
 LIMIT = "limit"
 

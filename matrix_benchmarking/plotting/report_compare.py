@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
@@ -34,7 +34,7 @@ from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..recorded import Environment
 from . import compare_charts
-from .base import Report, View
+from .base import Catalogue, Report, View
 from .compare_sides import (
     NEW,
     OLD,
@@ -67,9 +67,6 @@ from .tables import (
     html,
     table,
 )
-
-if TYPE_CHECKING:
-    from .base import Catalogue
 
 PAIRS_SHOWN, NAMED = 100, 5
 ONE_SIDED = 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..analyze.select.series import NotAnalysed
 from ..analyze.verdict.alarms import causes
@@ -12,12 +11,10 @@ from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
+from .base import Catalogue
 from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Columns, Node, Row, command, count_cell, dcc, html, kpi_cell, table
 from .template import short
-
-if TYPE_CHECKING:
-    from .base import Catalogue
 
 RUNS_LINKED = 10
 LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ..analyze import check
 from ..analyze.best import Best, Group, Standing
+from ..analyze.check import Finding
 from ..analyze.report.markdown import ACCEPT, one_line, worse
+from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import analyses
 from ..analyze.wording import ranking as wording
@@ -19,10 +20,6 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET
 from .text import Printable, PrintedColumn, PrintedTable
-
-if TYPE_CHECKING:
-    from ..analyze.check import Finding
-    from ..analyze.study import Study
 
 ROWS = 20
 REASONS, DOUBTS_SAID = 5, 3

@@ -10,34 +10,30 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pydantic
 
+from .. import config, lts, store
 from .. import filters as filtering
-from .. import lts, store
 from .. import workload as workloads
 from ..analyze.select.labelled import labelled
 from ..analyze.study import Given, Study
 from ..analyze.verdict.pairs import unknown_labels
 from ..bucket import BucketPath
 from ..errors import ClusterError, ConfigError, MatbenchError, did_you_mean, os_reason
-from ..history import SQLiteLocation, location, open_history
+from ..filters import Filters
+from ..history import Location, SQLiteLocation, location, open_history
 from ..history import read as histories
+from ..history.alarms import AlarmEvent
 from ..history.parquet import is_export
 from ..matrix import Matrix, joined
+from ..named_cluster import NamedCluster
 from ..plausible import is_number
 from ..store.settings_from import PATTERN, steps
 from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
 from .versions import read_order
-
-if TYPE_CHECKING:
-    from .. import config
-    from ..filters import Filters
-    from ..history import Location
-    from ..history.alarms import AlarmEvent
-    from ..named_cluster import NamedCluster
 
 Progress = Callable[[int, int], None]
 _ENGINE = str(Path(__file__).parents[1])

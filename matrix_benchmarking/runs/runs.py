@@ -14,7 +14,9 @@ from ..analyze.check import AnswerKind
 from ..analyze.study import Study
 from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError
+from ..filters import Scalar
 from ..history import delivery
+from ..history.delivery import Delivered
 from ..matrix import Entry
 from ..plausible import is_number
 from . import judging
@@ -25,8 +27,6 @@ from .text import Printable, PrintedTable
 if TYPE_CHECKING:
     import pandas
 
-    from ..filters import Scalar
-    from ..history.delivery import Delivered
     from ..plotting.site import Written
 
 
