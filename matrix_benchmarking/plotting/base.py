@@ -12,9 +12,9 @@ from ..analyze.words import variant_label
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
-from . import controls, problems
+from . import controls
 from .controls import Control
-from .tables import Node, Part, graph, html
+from .tables import Node, Part, called, graph, html
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ class Plot(_Named):
                 raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
             return figure, text
 
-        return self.shown(*problems.called(self.name, self.workload.source, drawn))
+        return self.shown(*called(self.name, self.workload.source, drawn))
 
     def shown(self, figure: go.Figure | dict[str, Any] | None, text: Node) -> list[Node]:
         """The conclusion, then the figure, which says it to who can't see it, and the rest of the *text* about it."""
@@ -348,5 +348,5 @@ class Catalogue:
 
 def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:
     """*view* with what *texts* say of the controls, but for what it fixes already."""
-    chosen, _ = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
+    chosen, _ = controls.read(called(shown.name, shown.workload.source, shown.controls), texts)
     return view.choosing(**{**chosen, **view.cfg})

@@ -21,7 +21,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
-from . import pictures, problems
+from . import pictures
 from .base import Catalogue, Plot, Report, View, configured, title_of
 from .catalogue import catalogue_of
 from .controls import read
@@ -33,7 +33,7 @@ from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .report_regression import verdict_box as regression_box
 from .static_html import Slugs, StaticHTML, plotly_script, slug
-from .tables import Node, Part
+from .tables import Node, Part, called
 from .tables import html as tags
 
 
@@ -233,8 +233,8 @@ def report_page(report: Report, file: str, view: View) -> Page:
     def components() -> Node:
         nonlocal summary
         chosen = configured(report, view, report.catalogue.texts)
-        made: Node = problems.called(report.name, report.workload.source, lambda: report.do_plot(*chosen))
-        summary = problems.called(report.name, report.workload.source, report.summary)
+        made: Node = called(report.name, report.workload.source, lambda: report.do_plot(*chosen))
+        summary = called(report.name, report.workload.source, report.summary)
         return made
 
     body = renderer.render(Part(report.name, components))

@@ -15,8 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import WorkloadError
-from . import problems
-from .tables import Part, Table
+from .tables import Part, Table, failure, problem_box
 
 LONGEST = 80
 ONLY_APPLICATION = (
@@ -114,8 +113,8 @@ class StaticHTML:
             return self.render(part.make())
         except Exception as error:  # noqa: BLE001  a plot may fail in any way; the rest of the page must stay
             del self.figures[figures:]
-            self.failures.append(problems.sentence(f"'{part.name}'", error))
-            return self.render(problems.box(self.failures[-1]))
+            self.failures.append(failure(f"'{part.name}'", error))
+            return self.render(problem_box(self.failures[-1]))
 
     def _component(self, namespace: str, kind: str, properties: Mapping[str, Any]) -> str:
         if namespace == "dash_core_components" and kind == "Graph":

@@ -1,4 +1,4 @@
-"""What pages are made of: Dash's elements, text, parts that may fail, and tables."""
+"""What pages are made of: Dash's elements, text, tables, and parts that may fail: a sentence stands in their place."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import dataclasses
 import functools
 import importlib
 import json
+import logging
+import os
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from ..errors import MatbenchError, WorkloadError
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET
@@ -19,6 +24,9 @@ if TYPE_CHECKING:
 
 Node: TypeAlias = "Component | Part | Table | str | Sequence[Node] | None"
 """Elements, our own tables and parts among them, and text."""
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 class _Elements:
@@ -42,6 +50,59 @@ class Part:
     name: str
     make: Callable[[], Node]
     height_px: int = 0
+
+
+class BrokenPlotError(WorkloadError):
+    """A plot or report that raises."""
+
+
+def problem_box(*sentences: str) -> Component:
+    lines = [html.P(line) for sentence in sentences for line in sentence.splitlines()]
+    return html.Div(lines, className="problem", role="alert")
+
+
+def guarded(make: Callable[[], T], what: str) -> T | Component:
+    """What *make* gives, or a box that says why *what* can't be shown."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001  a report may fail in any way; the others must stay usable
+        return failure_box(what, error)
+
+
+def failure_box(what: str, error: Exception) -> Component:
+    """A box for an *error*; the stack trace of one that isn't the data's fault goes to the log."""
+    if isinstance(error, BrokenPlotError) or not isinstance(error, MatbenchError):
+        _log.error("%s can't be shown\n%s", what, "".join(traceback.format_exception(error)))
+    return problem_box(failure(what, error))
+
+
+def failure(what: str, error: Exception) -> str:
+    if isinstance(error, MatbenchError):
+        is_named = isinstance(error, BrokenPlotError) or not isinstance(error, WorkloadError)
+        return str(error) if is_named else f"{what}: {error}"
+    return f"{what} can't be shown ({type(error).__name__}: {str(error)[:300]})."
+
+
+def called(name: str, source: Path | None, call: Callable[[], T]) -> T:
+    """What *call* gives, a function of the plot or report *name* of the workload whose code is in *source*."""
+    try:
+        return call()
+    except (MatbenchError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # sys.exit() in a plot ends the plot
+        reason = f"{type(error).__name__}: {str(error)[:300]}{_place(error, source)}"
+        raise BrokenPlotError(f"'{name}' can't be shown ({reason}).") from error
+
+
+def _place(error: BaseException, source: Path | None) -> str:
+    """The last line of the workload's own code that *error* went through; nothing where it went through none."""
+    own = Path(__file__).parents[1]
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        path = Path(frame.filename)
+        if path.is_relative_to(source) if source is not None else not path.is_relative_to(own):
+            return f" in {os.path.relpath(path) if path.is_relative_to(Path.cwd()) else path}, line {frame.lineno}"
+    return ""
 
 
 def graph(figure: object, label: str, **options: object) -> Node:

@@ -20,14 +20,14 @@ from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ...filters import Filters
 from ...matrix import Matrix
-from .. import problems, site
+from .. import site
 from ..base import Catalogue, Plot, Report, title_of
 from ..controls import Control, find_run, read
 from ..explore import ExploreReport
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_compare import CompareReport
 from ..report_errors import CheckReport, check_line
-from ..tables import Node, Table, html
+from ..tables import BrokenPlotError, Node, Table, called, failure_box, guarded, html, problem_box
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
@@ -100,7 +100,7 @@ class Pages:
         if snapshot is None:
             problem = self.data.progress.problem
             waiting = html.P("Reading the tests …", className="lead")
-            return [], waiting if problem is None else problems.box(problem), []
+            return [], waiting if problem is None else problem_box(problem), []
         try:
             current = view.read(query)
         except MatbenchError:
@@ -110,11 +110,11 @@ class Pages:
         try:
             said = headline(snapshot, _catalogue(snapshot, current), current)
             if snapshot.problem:
-                said = [problems.box(snapshot.problem), said]
+                said = [problem_box(snapshot.problem), said]
         except MatbenchError:  # the page says what is wrong
             selected = dataclasses.replace(current, filters={})
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
-            said = problems.failed("The verdict", error)
+            said = failure_box("The verdict", error)
         number = html.Span(hidden=True, **{"data-version": str(snapshot.number)})
         return sidebar.selectors(snapshot.facets, selected, current), said, [*tabs(snapshot, current), number]
 
@@ -127,7 +127,7 @@ class Pages:
             current = view.read(query)
             page = self._content(snapshot, current, wanted, is_local)
         except MatbenchError as error:
-            return [html.H1(NO_PAGE), problems.box(str(error))], [], ""
+            return [html.H1(NO_PAGE), problem_box(str(error))], [], ""
         return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int, *, is_local: bool = True) -> Node:
@@ -137,10 +137,10 @@ class Pages:
             try:
                 snapshot, current = self.data.snapshot, view.read(query)
                 if snapshot is None or key_of(snapshot, current) != key:
-                    return problems.box("The results have been read again since: reload the page.")
+                    return problem_box("The results have been read again since: reload the page.")
                 deferred = self._content(snapshot, current, [], is_local).deferred
             except MatbenchError as error:
-                return problems.box(str(error))
+                return problem_box(str(error))
         return deferred.make(number)
 
     def act(self, event: object, query: str, author: Author = nobody) -> tuple[str | None, Node]:
@@ -153,16 +153,16 @@ class Pages:
                 try:
                     return None, html.P(self._wrote(event, author), className="note")
                 except MatbenchError as error:
-                    return None, problems.box(str(error))
+                    return None, problem_box(str(error))
             case {"do": "read"}:
                 self.data.start(is_asked=True)
                 return None, ""
             case {"do": "write"}:
-                return None, problems.guarded(lambda: self._write(query), "The static report")
+                return None, guarded(lambda: self._write(query), "The static report")
         try:
             return view.write(self._changed(event, view.read(query))), ""
         except MatbenchError as error:
-            return None, problems.box(str(error))
+            return None, problem_box(str(error))
 
     def known(self) -> Snapshot:
         """What is read, as soon as something is; raises MatbenchError where that takes long."""
@@ -227,9 +227,9 @@ class Pages:
             catalogue = dataclasses.replace(catalogue, is_live=True, may_write=self.may_write, may_open=is_local)
             page = content(snapshot, catalogue, current, wanted, self.data)
         except Exception as error:
-            if isinstance(error, MatbenchError) and not isinstance(error, problems.BrokenPlotError):
+            if isinstance(error, MatbenchError) and not isinstance(error, BrokenPlotError):
                 raise
-            return Content("", problems.failed("This page", error), Deferred(), ())
+            return Content("", failure_box("This page", error), Deferred(), ())
         with self._lock:
             self._deferred[page.deferred.key] = page.deferred
             if len(self._deferred) > _KEPT_PAGES:
@@ -267,12 +267,12 @@ class Pages:
         self.data.wait_for_pandas()
         snapshot, current = self.data.snapshot, view.read(query)
         if snapshot is None:
-            return problems.box("There is nothing to write yet.")
+            return problem_box("There is nothing to write yet.")
         shown = snapshot.catalogue(current.filters, current.order).study
         if not len(shown.matrix) and not shown.matrix.unfinished:
-            return problems.box("No run is left by these filters, so nothing was written.")
+            return problem_box("No run is left by these filters, so nothing was written.")
         if not self._writing.acquire(blocking=False):
-            return problems.box("Another static report is being written: try again when it is there.")
+            return problem_box("Another static report is being written: try again when it is there.")
         try:
             selection = filter_language.written(current.filters)
             written = site.write_site(
@@ -282,7 +282,7 @@ class Pages:
             self._writing.release()
         size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
         said = html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
-        return [said, problems.box(*written.failures)] if written.failures else said
+        return [said, problem_box(*written.failures)] if written.failures else said
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -327,7 +327,7 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     is_about_it = name == BestReport.name
     compare = catalogue.address_of(CompareReport.name, {})
     box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, compare=compare)
-    return problems.guarded(box, "The verdict")
+    return guarded(box, "The verdict")
 
 
 def tabs(snapshot: Snapshot, current: View) -> list[Node]:
@@ -384,7 +384,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     if isinstance(page, Report):
         cfg, complaints = read([*limit, *page.controls()], current.cfg)
         draw = functools.partial(page.do_plot, *shown.arguments(cfg, current.order))
-        elements = convert(problems.called(page.name, page.workload.source, draw), deferred)
+        elements = convert(called(page.name, page.workload.source, draw), deferred)
         plots = [control for plot in page.drawn for control in plot.offered()]
         complaints += read(plots, current.cfg)[1]
         heading = [html.H1(title_of(name))]
@@ -396,7 +396,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         heading, found = [html.H1(name)], [*limit, *page.offered()]
         complaints = read(found, current.cfg)[1]
     said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]
-    boxes = map(problems.box, [*said, *_unknown(shown, found, current)])
+    boxes = map(problem_box, [*said, *_unknown(shown, found, current)])
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 
 

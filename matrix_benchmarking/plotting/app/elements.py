@@ -16,9 +16,9 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 
 from ...errors import WorkloadError
 from ...plausible import is_number
-from .. import problems, template
+from .. import template
 from ..static_html import TAGS, figure_json, safe_address
-from ..tables import Cell, Column, Node, Part, Row, Table, dcc, html
+from ..tables import Cell, Column, Node, Part, Row, Table, dcc, guarded, html
 
 dash_ag_grid._js_dist[0]["dynamic"] = True  # 1.3 MB, which the page's script asks for when a grid is to be shown
 FIGURE_HEIGHT_PX = 440
@@ -80,7 +80,7 @@ class Deferred:
         """The part with this number; a sentence where it can't be made, nothing where there is none."""
         if not isinstance(number, int) or not 0 <= number < len(self._makers):
             return []
-        part: Node = problems.guarded(lambda: convert(self._makers[number](), None, f"part-{number}"), "This part")
+        part: Node = guarded(lambda: convert(self._makers[number](), None, f"part-{number}"), "This part")
         return part
 
 
@@ -103,13 +103,13 @@ def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
             return deferred.place(node.make, node.height_px)
         is_first = is_first and not isinstance(node, Part)
         if isinstance(node, Part):
-            return problems.guarded(lambda: converted(node.make()), f"'{node.name}'")
+            return guarded(lambda: converted(node.make()), f"'{node.name}'")
         if node is None or isinstance(node, (str, int, float)):
             return node
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         if node._type == "Graph":
-            return problems.guarded(lambda: _graph(node, f"{prefix}-figure-{next(numbers)}"), "This figure")
+            return guarded(lambda: _graph(node, f"{prefix}-figure-{next(numbers)}"), "This figure")
         if getattr(node, "children", None) is not None:
             node.children = converted(node.children)
         return node

@@ -26,10 +26,9 @@ from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
 from ...recorded import Environment
-from .. import problems
 from ..controls import find_run
 from ..environments import circumstances, recorded
-from ..tables import Cell, Column, Node, Row, command, html, kpi_cell, table
+from ..tables import Cell, Column, Node, Row, command, guarded, html, kpi_cell, table
 from . import view
 from .data import Snapshot
 from .sidebar import typed_field
@@ -92,7 +91,7 @@ def elements(
     parts += [html.H2("Environment"), html.P(measured)]
     if environment.command:
         parts += [html.H2("Repeat it"), command(environment.command)]
-    parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, roots), "The artifacts")]
+    parts += [html.H2("Artifacts"), guarded(lambda: _artifacts(current, entry, roots), "The artifacts")]
     return title, parts
 
 
