@@ -8,10 +8,13 @@ from pathlib import Path
 
 import click
 
-from .. import download, store
+from .. import store
 from ..analyze.words import plural
 from ..config import DownloadMode
-from ..download import Outcome, Place, Wish
+from ..download import session
+from ..download.addresses import Place, parse, read_list
+from ..download.fetch import Outcome
+from ..download.wanted import Wish
 from ..errors import ConfigError, DownloadError
 from .options import DIR, FILE, Command, flag, not_given, option, strength
 from .printing import first, progress_bar, warn
@@ -79,16 +82,16 @@ def command(
     if results_dirname is None:
         raise ConfigError(no_results())
     places = _places(url, url_file)
-    artifacts = download.artifacts_directory(os.environ) if save_to_artifacts else None
+    artifacts = session.artifacts_directory(os.environ) if save_to_artifacts else None
     wish = _wish(mode, workload)
     with progress_bar("fetching") as progress:
-        outcomes = download.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
+        outcomes = session.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
     warn([note for outcome in outcomes for note in outcome.notes], MOST_NAMED)
     problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
     if not problems or any(outcome.fetched or outcome.held for outcome in outcomes):
         click.echo(_summary(outcomes, results_dirname))
     if artifacts is not None:
-        copy = download.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
+        copy = session.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
         click.echo(f"Copied to {copy}")
     if problems:
         raise DownloadError("\n".join(first(problems, MOST_NAMED)))
@@ -101,10 +104,10 @@ def _places(url: str | None, url_file: Path | None) -> list[Place]:
             raise ConfigError("both --url and --url-file are given: leave one out")
         url, url_file = (url, None) if of_url > of_file else (None, url_file)
     if url_file:
-        return download.read_list(url_file)
+        return read_list(url_file)
     if not url:
         raise ConfigError(not_given("address", "--url ADDRESS", "download.url"))
-    return [Place(download.parse(url))]
+    return [Place(parse(url))]
 
 
 def _wish(mode: DownloadMode, name: str | None) -> Wish | None:

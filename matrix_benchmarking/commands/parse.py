@@ -13,10 +13,11 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from .. import download, store
 from .. import lts as long_term_storage
+from .. import store
 from ..analyze import check
 from ..analyze.words import count_of
+from ..download_record import is_downloaded
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..history import Location, delivery
 from . import outcome, run
@@ -106,7 +107,7 @@ def _unattended(study: Study, selection: RunOptions) -> None:
     export, analysis = block.opensearch.export, block.analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
-    is_replot = selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
+    is_replot = selection.lts_results_dirname is not None or is_downloaded(run.require_results(selection))
     errors: list[MatbenchError] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
         with _noting(errors), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
@@ -137,9 +138,7 @@ def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
 
     location = _location("regression_analyses")
     with as_warnings(MatbenchError, "the regression analysis failed: ", unless=fails):
-        opening = dataclasses.replace(
-            run.opened(configuration(), selection), of=study.workload, history=lambda: location
-        )
+        opening = dataclasses.replace(run.opened(selection), of=study.workload, history=lambda: location)
         past = opening.read_past(study.matrix)
         known = Study.of(study.matrix, study.workload, filters=opening.parsed_filters, past=past, given=opening.given)
         analysis = judging.judge(known, keep_in=location, warn=warn)

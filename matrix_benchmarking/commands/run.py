@@ -15,14 +15,13 @@ from .shared_options import Locate, RunOptions
 
 if TYPE_CHECKING:
     from ..analyze.study import Study
-    from ..config import Config
     from ..matrix import Matrix
     from ..runs.opening import Opening, Progress
     from ..workload import Workload
 
 
 def start(selection: RunOptions, locate: Locate | None = None) -> Study:
-    return read(opened(configuration(), selection, locate))
+    return read(opened(selection, locate))
 
 
 def read(opening: Opening) -> Study:
@@ -44,7 +43,6 @@ def studied(opening: Opening, progress: Progress | None) -> Study:
 
 
 def opened(
-    config: Config,
     selection: RunOptions,
     locate: Locate | None = None,
     *,
@@ -56,10 +54,11 @@ def opened(
 
     if not selection.workload:
         raise ConfigError(not_given("workload", "--workload NAME", "workload"))
+    config = configuration()
     payloads, results = selection.lts_results_dirname, selection.results_dirname
     history, is_all, is_required = None, False, True
     if locate is not None and not payloads_are_past:
-        history, is_all, is_required = _history(config, locate, is_last=needs_some and payloads is results is None)
+        history, is_all, is_required = _history(locate, is_last=needs_some and payloads is results is None)
     is_payloads = payloads is not None and not payloads_are_past
     if is_all and selection.against:
         raise ConfigError("--against takes directories, and the tests come from a history")
@@ -94,7 +93,7 @@ def opened(
     )
 
 
-def _history(config: Config, locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
+def _history(locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
     """What locates the history that is read, if any; whether all tests come from it; if it has to be there.
 
     They do where it is named by a flag and no directory is, or by the environment and no directory is known at all, or
@@ -102,7 +101,7 @@ def _history(config: Config, locate: Locate, *, is_last: bool) -> tuple[Locate |
     """
     named = max(strength("history"), strength("opensearch_host"))
     directory = max(strength("results_dirname"), strength("lts_results_dirname"))
-    if named or config.lts.opensearch.instance is not None:
+    if named or configuration().lts.opensearch.instance is not None:
         is_all = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
         return locate, is_all, named == BY_FLAG
     return (locate if is_last else None), is_last, True

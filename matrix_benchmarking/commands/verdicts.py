@@ -16,7 +16,7 @@ from ..analyze import check
 from ..errors import ConfigError, VerdictError
 from ..matrix import Matrix
 from . import run
-from .options import Command, configuration, flag, is_typed, option
+from .options import Command, flag, is_typed, option
 from .printing import answer_console, printable, progress_bar, say, warn
 from .shared_options import (
     AnalysisOutput,
@@ -56,7 +56,7 @@ def check_runs(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     from ..runs.answers import CheckAnswer
 
     with progress_bar("parsing") as progress:
-        study = run.studied(run.opened(configuration(), selection, locate, needs_some=True), progress)
+        study = run.studied(run.opened(selection, locate, needs_some=True), progress)
     answer = CheckAnswer(study)
     if as_json:
         findings = [
@@ -127,7 +127,7 @@ def analyze_lts(
         return
     since_us = None if since is None else moments.meant_us(since)
     is_newest_build = selection.lts_results_dirname is not None and is_typed("results_dirname")
-    opening = run.opened(configuration(), selection, locate, needs_some=True, payloads_are_past=is_newest_build)
+    opening = run.opened(selection, locate, needs_some=True, payloads_are_past=is_newest_build)
     study = run.read(opening)
     if not len(study.runs):
         raise ConfigError("no run is selected: there is nothing to analyse")
@@ -180,7 +180,7 @@ def compare(
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
-        study, analysis = _of_trees(run.opened(configuration(), both), asked)
+        study, analysis = _of_trees(run.opened(both), asked)
     elif all(Path(name).exists() for name in (old, new)):
         file = old if not is_directory[0] else new
         raise ConfigError(f"'{file}' is a file; give the results directory that it is in")
@@ -188,7 +188,7 @@ def compare(
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        opening = run.opened(configuration(), selection, locate, needs_some=True)
+        opening = run.opened(selection, locate, needs_some=True)
         study = run.read(opening)
         analysis = judging.compare(study, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)

@@ -12,7 +12,7 @@ import click
 
 from ..errors import ConfigError
 from . import run
-from .options import DIR, FILE, Command, configuration, flag, option
+from .options import DIR, FILE, Command, flag, option
 from .shared_options import (
     EVERYTHING,
     PLOTS_FILE,
@@ -180,5 +180,5 @@ def command(
         raise ConfigError("--user-header and --proxy say who may write, which nobody may without --allow-writing")
     from .pages import serve, writing_by
 
-    opening = run.opened(configuration(), selection, locate)
+    opening = run.opened(selection, locate)
     serve(opening, report_dest, host, port, writing_by(host, user_header, proxy) if allow_writing else None)

@@ -136,7 +136,11 @@ class _Work:
         tree = self._tree
         mode: DownloadMode = "all" if self._wish is None else self._wish.mode
         workload = None if self._wish is None else self._wish.workload
-        tree.complete = tree.complete and (tree.mode, tree.workload) == (mode, workload) and self._all_is_here()
+        tree.complete = tree.complete and (tree.mode, tree.workload) == (mode, workload)
+        tree.complete = tree.complete and all(
+            held.fetched and (held.useless or self._destination.size(name) == held.size)
+            for name, held in tree.files.items()
+        )
         tree.mode, tree.workload = mode, workload
         source = _source(self._address, tree, self._means)
         if source is None:
@@ -146,13 +150,6 @@ class _Work:
             self._run(source)
         if tree.archive is not None and tree.complete:
             self._destination.whole().remove(_archive_file(self._address))
-
-    def _all_is_here(self) -> bool:
-        """True if every file of the record is here in its size."""
-        return all(
-            held.fetched and (held.useless or self._destination.size(name) == held.size)
-            for name, held in self._tree.files.items()
-        )
 
     def _run(self, source: Source) -> None:
         chooser = self._chooser(source)

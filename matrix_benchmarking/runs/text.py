@@ -110,8 +110,7 @@ class Printable:
                 console.print(part)
         return text.getvalue().rstrip("\n")
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         parts = []

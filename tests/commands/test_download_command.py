@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.download import is_downloaded
+from matrix_benchmarking.download_record import is_downloaded
 
 Capture = pytest.CaptureFixture[str]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking import download
+from matrix_benchmarking.download import addresses
 from matrix_benchmarking.errors import ConfigError
 
 
@@ -27,12 +27,12 @@ from matrix_benchmarking.errors import ConfigError
     ],
 )
 def test_an_address_is_understood(text: str, public: str, archive: str, name: str) -> None:
-    address = download.parse(text)
+    address = addresses.parse(text)
     assert (address.public, address.archive, address.name) == (public, archive, name)
 
 
 def test_a_signature_is_opened_but_never_shown() -> None:
-    address = download.parse("https://host/x.zip?X-Amz-Signature=sesame#part")
+    address = addresses.parse("https://host/x.zip?X-Amz-Signature=sesame#part")
     assert address.location == "https://host/x.zip?X-Amz-Signature=sesame"
     assert "sesame" not in repr(address) + address.public + address.name
 
@@ -50,14 +50,14 @@ def test_a_signature_is_opened_but_never_shown() -> None:
 )
 def test_credentials_in_an_address_are_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(ConfigError, match=r"holds a user name or password.*(netrc|AWS_ACCESS_KEY_ID)") as raised:
-        download.parse(text)
+        addresses.parse(text)
     assert "sesame" not in str(raised.value)
     assert "jane" not in str(raised.value)
 
 
 def test_an_at_sign_in_a_path_is_no_credential() -> None:
-    assert download.parse("https://host/a@b/").public == "https://host/a@b/"
-    assert download.parse("s3://bucket/a@b").public == "s3://bucket/a@b"
+    assert addresses.parse("https://host/a@b/").public == "https://host/a@b/"
+    assert addresses.parse("s3://bucket/a@b").public == "s3://bucket/a@b"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_at_sign_in_a_path_is_no_credential() -> None:
 )
 def test_what_is_no_address_is_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        download.parse(text)
+        addresses.parse(text)
     assert sentence in str(raised.value)
     assert "sesame" not in str(raised.value)
 
@@ -89,7 +89,7 @@ def test_a_list_gives_each_address_a_directory_of_its_own(tmp_path: Path) -> Non
         "# the nightly runs\n\nhttps://host/night/12\nhttps://host/night/13  thirteenth\n"
         "  # another\ns3://bucket/x  by/team\t# of the team\n"
     )
-    places = download.read_list(file)
+    places = addresses.read_list(file)
     assert [(place.address.public, place.subdirectory) for place in places] == [
         ("https://host/night/12/", "host_night_12"),
         ("https://host/night/13/", "thirteenth"),
@@ -114,7 +114,7 @@ def test_every_wrong_line_of_a_list_is_named(lines: list[str], sentences: list[s
     file = tmp_path / "urls"
     file.write_text("\n".join(lines))
     with pytest.raises(ConfigError) as raised:
-        download.read_list(file)
+        addresses.read_list(file)
     said = str(raised.value).splitlines()
     assert len(said) == len(sentences)
     assert all(sentence in line for sentence, line in zip(sentences, said, strict=True))
@@ -123,10 +123,10 @@ def test_every_wrong_line_of_a_list_is_named(lines: list[str], sentences: list[s
 
 def test_a_list_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*nowhere: No such file"):
-        download.read_list(tmp_path / "nowhere")
+        addresses.read_list(tmp_path / "nowhere")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="not UTF-8"):
-        download.read_list(tmp_path / "binary")
+        addresses.read_list(tmp_path / "binary")
 
 
 def test_a_list_of_matrixbenchmarking_is_read(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_list_of_matrixbenchmarking_is_read(tmp_path: Path) -> None:
         "download:\n- {url: https://host/night/12, dest_dir: expe/twelve, settings: {}}\n- files: [more.yaml]\n"
     )
     (tmp_path / "more.yaml").write_text("- url: s3://bucket/x\n- url: s3://bucket/y\n  dest_dir: y\n")
-    places = download.read_list(tmp_path / "urls.yaml")
+    places = addresses.read_list(tmp_path / "urls.yaml")
     assert [(place.address.public, place.subdirectory) for place in places] == [
         ("https://host/night/12/", "expe/twelve"),
         ("s3://bucket/x", "bucket_x"),
@@ -162,6 +162,6 @@ def test_what_is_wrong_with_such_a_list_is_a_sentence(text: str, sentence: str, 
     file = tmp_path / "urls.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError) as raised:
-        download.read_list(file)
+        addresses.read_list(file)
     assert sentence in str(raised.value)
     assert "sesame" not in str(raised.value)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking.download import is_downloaded
 from matrix_benchmarking.download.fetch import Destination, Incomplete
 from matrix_benchmarking.download.source import File
+from matrix_benchmarking.download_record import is_downloaded
 from matrix_benchmarking.errors import OutputError
 
 Capture = pytest.CaptureFixture[str]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking import download as library
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.download import addresses, session
 
 CACHE = ".matbench_encoder_bench.cache"
 COMPANIONS = {"settings.yaml", "exit_code", ".uuid", "environment.json"}
@@ -248,9 +248,9 @@ def test_the_settings_files_of_another_layout_come_along_wherever_they_are(mode,
 
 def test_the_progress_goes_up_to_the_number_of_files(tree) -> None:
     seen: list[tuple[int, int]] = []
-    places = [library.Place(library.parse(str(tree)))]
+    places = [addresses.Place(addresses.parse(str(tree)))]
     for _ in range(2):
-        library.download(places, None, Path("here"), max_bytes=10**9, jobs=4, progress=lambda *step: seen.append(step))
+        session.download(places, None, Path("here"), max_bytes=10**9, jobs=4, progress=lambda *step: seen.append(step))
     total = sum(1 for path in tree.rglob("*") if path.is_file())
     assert seen == [(done, total) for done in range(1, total + 1)]
 

@@ -17,7 +17,7 @@ import pytest
 from download_support.web import Answer, links, nasty_server
 from interruptible import interruptible
 
-from matrix_benchmarking.download import is_downloaded
+from matrix_benchmarking.download_record import is_downloaded
 
 Capture = pytest.CaptureFixture[str]
 RECORD = Path("here/.matbench/download.json")

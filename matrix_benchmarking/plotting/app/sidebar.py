@@ -248,7 +248,13 @@ def panel(found: Sequence[Control], current: View) -> list[Node]:
         without = current
         for other in unique.values():  # another choice makes what hangs on it meaningless
             without = without.with_cfg(other.name, None) if needs(other) == control.name else without
-        inputs.append(_control(control, current, without))
+        unit = f" ({control.unit})" if isinstance(control, Number) and control.unit else ""
+        heading: list[Node] = [html.Span(f"{control.label}{unit}", className="facet-name", id=f"cfg-{control.name}")]
+        if control.name in current.cfg:
+            reset = view.write(without.with_cfg(control.name, None))
+            heading.append(html.A("reset", href=reset, className="clear", **{"aria-label": f"Reset {control.label}"}))
+        field = _input(control, current, without)
+        inputs.append(html.Div([html.Div(heading, className="facet-head"), field], className="control"))
     return [html.H2("Configure"), *inputs]
 
 
@@ -257,18 +263,11 @@ def needs(control: Control) -> str:
     return control.needs if isinstance(control, Choice) else ""
 
 
-def _control(control: Control, current: View, without: View) -> Node:
-    """*without* is the view that a choice changes: the current one without what hangs on this control."""
-    unit = f" ({control.unit})" if isinstance(control, Number) and control.unit else ""
-    heading: list[Node] = [html.Span(f"{control.label}{unit}", className="facet-name", id=f"cfg-{control.name}")]
-    if control.name in current.cfg:
-        reset = view.write(without.with_cfg(control.name, None))
-        heading.append(html.A("reset", href=reset, className="clear", **{"aria-label": f"Reset {control.label}"}))
-    return html.Div([html.Div(heading, className="facet-head"), _input(control, current, without)], className="control")
-
-
 def _input(control: Control, current: View, without: View) -> Node:
-    """A row of links where there are few values, else a list that opens, or a field to type in."""
+    """A row of links where there are few values, else a list that opens, or a field to type in.
+
+    *without* is the view that a choice changes: the current one without what hangs on this control.
+    """
     labels: dict[str, str] = {}
     match control:
         case Choice():
