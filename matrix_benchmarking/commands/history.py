@@ -12,7 +12,7 @@ from typing import IO
 
 import click
 
-from .. import bucket, filters, moments
+from .. import bucket, filters, lts, moments
 from ..errors import ConfigError, did_you_mean, needing
 from ..history import (
     History,
@@ -28,6 +28,7 @@ from ..history import (
 )
 from ..history.delivery import Outbox
 from ..history.parquet import SUFFIX, ParquetLocation, is_export
+from ..matrix import Matrix
 from ..runs.text import PrintedColumn, PrintedTable
 from . import outcome
 from .options import PATH, Command, CommandGroup, configuration, flag, option
@@ -166,9 +167,6 @@ def _import_table(file: Path, location: Location, replace: bool) -> transfer.Imp
 
 
 def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:
-    from .. import lts
-    from ..matrix import Matrix
-
     study = start(RunOptions("micro_bench", directory, f"tool={tool}", price=(), workload_option=(), jobs=None))
     good = [entry for entry in study.matrix if not entry.failed]  # what failed long ago is nobody's verdict on today
     past = Matrix(good, unfinished=study.matrix.unfinished)

@@ -8,13 +8,13 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from .. import scaffold
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
+from ..store import ArtifactPath, TestDirectory
 from ..store.tables import (
     STATES,
     UNCLEAR_CODES,
@@ -27,12 +27,10 @@ from ..store.tables import (
     moment_of,
     rows,
 )
+from ..workload import BaseStore
 from .options import DIR, FILE, PATH, Command, flag, option
 from .printing import warn
 from .shared_options import NAMES, Read
-
-if TYPE_CHECKING:
-    from ..store import ArtifactPath
 
 _BETTER = ("higher", "lower", "neither")
 _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|drop|retr).+/(s|sec|second|min|h)"}
@@ -164,9 +162,6 @@ def _named(
 
 
 def _opened(table: Path) -> ArtifactPath:
-    from ..store import TestDirectory
-    from ..workload import BaseStore
-
     if table.suffix.lower() in (".xlsx", ".xls", ".ods"):
         raise ConfigError(f"'{table}' is a spreadsheet's own format: save it as CSV, and import that")
     if not table.is_file():

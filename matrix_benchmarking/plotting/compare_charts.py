@@ -1,4 +1,4 @@
-"""A comparison as pictures: a row a series with its interval, and the runs behind the most important ones."""
+"""A comparison as pictures: a row a series with its interval, the runs behind the first ones; and over all series."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from ..analyze.verdict.model import Outcome, SeriesVerdict, amount
+from ..analyze.verdict.over_all import Effect
 from ..analyze.verdict.sides import Pair, RunBlocks
+from ..analyze.verdict.switch import Switch
 from ..analyze.wording import verdicts as wording
+from ..analyze.wording.verdicts import difference_label, interval_label, verdict_label
 from ..analyze.words import is_or_are, percent, series_label
 from ..workload import MinimumEffect
 from . import clicks, template
 from .series_chart import BETTER, DOUBTFUL, LOOKS, OTHER, WORSE
+from .tables import Cell, Column, Columns, Node, Row, count_cell, table
 
 MOST_ROWS, ROW_PX, LINE_PX, ABOVE_PX, BELOW_PX = 36, 40, 15, 110, 20
 LEGEND_PX = 60
@@ -29,6 +33,7 @@ KINDS = {
 }
 SURE = dict(zip(KINDS, (0, 1, 0, 2, 3), strict=True))
 """The parts of a comparison, of which what is sure comes first, be it worse or better."""
+CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
 GREY = template.COLOURS[6]
 _LOOKS = {**LOOKS, OTHER: (GREY, "circle"), "": (GREY, "circle-open")}
 NEW_COLOUR = template.COLOURS[0]
@@ -229,3 +234,45 @@ def conclusion(verdicts: Sequence[SeriesVerdict]) -> str:
     told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)]
     named = [f"{series_label(one.kpi.name, one.name)} {percent(_value(one))}" for one in drawable(told)[:5]]
     return " ".join([counted(verdicts), *([f"{'; '.join(named)}."] if named else [])])
+
+
+def effects_table(switch: Switch) -> Node:
+    mean = "over the pairs: the geometric mean of ratios, of positive values"
+    columns: Columns = [
+        "KPI",
+        Column("Mean difference", numeric=True, help=mean),
+        Column("95 % interval", numeric=True, help="of the mean, from the blocks in which it was measured"),
+        "Verdict",
+        Column("Pairs", numeric=True),
+        Column("Worse", numeric=True, help="pairs"),
+        Column("Better", numeric=True, help="pairs"),
+        Column("Suspected", numeric=True, help="pairs, to be worse or better"),
+    ]
+    rows: list[Row] = []
+    for effect in switch.effects:
+        judged, kpi = effect.judged, effect.kpi
+        counts = [len(effect.pairs), *map(effect.count, (*CLEAR, Outcome.SUSPECTED))]
+        difference = Cell(difference_label(judged, kpi), sort=judged.measure.value)
+        rows.append([kpi.name, difference, interval_label(judged, kpi), verdict_on(effect), *map(count_cell, counts)])
+    return table(columns, rows, caption="All settings pooled, KPI by KPI")
+
+
+def verdict_on(effect: Effect) -> str:
+    if effect.outcome is None:
+        return "not judged"
+    return verdict_label(effect.judged, effect.outcome, effect.kpi, effect.minimum)
+
+
+HOW_TO_READ = (
+    "A pair is two points that differ in the named setting only; failed runs, and those with values that can't be, "
+    "take no part.",
+    "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best configuration "
+    "has plain means, which are a little larger.",
+    "A campaign is one start of a benchmark on one machine, a round one pass of it over its points; each is a block, "
+    "whose runs share a mood of the machine. Rounds in which both sides were measured are compared one by one, else "
+    "campaigns. At least two are needed.",
+    "The interval of the mean is about the settings that were measured. It does not say that every setting gains; the "
+    "pairs do.",
+    "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be called "
+    "so if they stood alone, or if a second block said the same.",
+)

@@ -34,7 +34,7 @@ class Choice:
     labels: Mapping[Any, str] = dataclasses.field(default_factory=dict)
     needs: str = ""
 
-    def read(self, text: str) -> object:
+    def read(self, text: str) -> Scalar:
         """The option that is written so; raises ConfigError where there is none."""
         for option in self.options:
             if show(option) == text:

@@ -14,7 +14,7 @@ from .. import filters as filter_language
 from ..analyze import intervals
 from ..analyze.points import ExclusionCause, by_point, keys, select, varying
 from ..analyze.words import count_of, named, tuning_label
-from ..errors import ConfigError, did_you_mean
+from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
 from ..plausible import is_number
@@ -85,13 +85,9 @@ class ExploreReport(Report):
         if wanted is None:
             return control
         try:
-            known = next(option for option in control.options if show(option) == wanted)
-        except StopIteration:
-            meant = did_you_mean(wanted, map(show, control.options))
-            raise ConfigError(
-                f"matbench.views: '{title_of(self.name)}': {control.name}: there is no '{wanted}': {meant}"
-            ) from None
-        return dataclasses.replace(control, default=known)
+            return dataclasses.replace(control, default=control.read(wanted))
+        except ConfigError as error:
+            raise ConfigError(f"matbench.views: '{title_of(self.name)}': {error}") from None
 
     def _suggested(self, settings: Sequence[str]) -> tuple[str | None, str, str]:
         """The setting to the right: versions, else the number with most values, else one with few; one of few values as

@@ -14,7 +14,6 @@ from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
-from ..analyze.verdict.over_all import Effect
 from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair, Question
 from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
@@ -26,7 +25,6 @@ from ..analyze.wording.verdicts import (
     interval_label,
     mean_label,
     outcome_label,
-    verdict_label,
 )
 from ..analyze.words import count_of, is_or_are, named, plural, series_label, value_label
 from ..errors import ConfigError
@@ -35,6 +33,7 @@ from ..matrix import NOT_SET, TREE, Entry, typed
 from ..recorded import Environment
 from . import compare_charts
 from .base import Catalogue, Report, View
+from .compare_charts import CLEAR
 from .compare_sides import (
     NEW,
     OLD,
@@ -61,7 +60,6 @@ from .tables import (
     Row,
     bullets,
     command,
-    count_cell,
     graph,
     how_to_read,
     html,
@@ -74,8 +72,6 @@ ONE_SIDED = 0.5
 SECTION_PX = 600
 Pairs = Mapping[tuple[str, str], Pair]
 """The pair of each series, by its KPI and its id."""
-_CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
-_TOLD = (*_CLEAR, Outcome.SUSPECTED)
 
 
 class CompareReport(Report):
@@ -122,7 +118,7 @@ class CompareReport(Report):
         if others:
             parts.append(html.H2(f"{len(others)} other {plural(len(others), 'comparison')}"))
             parts += [self._folded(one) for one in others]
-        return [*parts, how_to_read(HOW_TO_READ)]
+        return [*parts, how_to_read(compare_charts.HOW_TO_READ)]
 
     def _beside(self, view: View, sides: tuple[str, str]) -> list[Node]:
         """The page with a side that isn't among these runs: another directory, or a history."""
@@ -252,9 +248,7 @@ class CompareReport(Report):
             first = one.effects[0]
             is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
             known = one.setting != TREE, not self.study.places(one.setting), first.kpi.name not in ranking_kpis
-            is_clear = any(
-                outcome in _CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts))
-            )
+            is_clear = any(outcome in CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts)))
             return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
 
         return sorted(switches, key=place)
@@ -300,13 +294,13 @@ class CompareReport(Report):
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure}{behind}"
-        if effect.outcome not in _CLEAR:
-            told = [one for one in effect.verdicts if one.outcome in _TOLD] if count > 1 else []
+        if effect.outcome not in CLEAR:
+            told = [one for one in effect.verdicts if one.outcome in (*CLEAR, Outcome.SUSPECTED)] if count > 1 else []
             if told:  # what a mean over others hides
                 more = f", and {len(told) - 1} more" if told[1:] else ""
                 of = f"{kpi.name} of {told[0].name} {wording.size(told[0])}, {wording.verdict_text(told[0])}{more}"
                 moved = f"{of}; over all {count} series {moved.removeprefix(f'{kpi.name} ')}"
-            return f"{what}: {moved}; {_verdict(effect)}."
+            return f"{what}: {moved}; {compare_charts.verdict_on(effect)}."
         gated = [one.entry.settings for one in self.study.best.excluded if one.cause is ExclusionCause.GATED]
         values = collections.Counter(typed(settings.get(switch.setting, NOT_SET)) for settings in gated)
         before, refused = values[typed(switch.old)], values[typed(switch.new)]
@@ -355,7 +349,7 @@ class CompareReport(Report):
         parts += settings_difference(old, new, also)
         parts += environment_difference(old, new, self._environments)
         parts += repeat_commands(sides, (old, new), self._environments)
-        parts.append(_effects_table(switch))
+        parts.append(compare_charts.effects_table(switch))
         written = [
             html.Summary("As Markdown, for a pull request"),
             command(markdown(switch.analysis, self._sentence(switch))),
@@ -399,45 +393,3 @@ def _side(switch: Switch, value: Scalar) -> str:
 
 def _sides(switch: Switch) -> tuple[str, str]:
     return _side(switch, switch.old), _side(switch, switch.new)
-
-
-def _effects_table(switch: Switch) -> Node:
-    mean = "over the pairs: the geometric mean of ratios, of positive values"
-    columns: Columns = [
-        "KPI",
-        Column("Mean difference", numeric=True, help=mean),
-        Column("95 % interval", numeric=True, help="of the mean, from the blocks in which it was measured"),
-        "Verdict",
-        Column("Pairs", numeric=True),
-        Column("Worse", numeric=True, help="pairs"),
-        Column("Better", numeric=True, help="pairs"),
-        Column("Suspected", numeric=True, help="pairs, to be worse or better"),
-    ]
-    rows: list[Row] = []
-    for effect in switch.effects:
-        judged, kpi = effect.judged, effect.kpi
-        counts = [len(effect.pairs), *map(effect.count, (*_CLEAR, Outcome.SUSPECTED))]
-        difference = Cell(difference_label(judged, kpi), sort=judged.measure.value)
-        rows.append([kpi.name, difference, interval_label(judged, kpi), _verdict(effect), *map(count_cell, counts)])
-    return table(columns, rows, caption="All settings pooled, KPI by KPI")
-
-
-def _verdict(effect: Effect) -> str:
-    if effect.outcome is None:
-        return "not judged"
-    return verdict_label(effect.judged, effect.outcome, effect.kpi, effect.minimum)
-
-
-HOW_TO_READ = (
-    "A pair is two points that differ in the named setting only; failed runs, and those with values that can't be, "
-    "take no part.",
-    "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best configuration "
-    "has plain means, which are a little larger.",
-    "A campaign is one start of a benchmark on one machine, a round one pass of it over its points; each is a block, "
-    "whose runs share a mood of the machine. Rounds in which both sides were measured are compared one by one, else "
-    "campaigns. At least two are needed.",
-    "The interval of the mean is about the settings that were measured. It does not say that every setting gains; the "
-    "pairs do.",
-    "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be called "
-    "so if they stood alone, or if a second block said the same.",
-)

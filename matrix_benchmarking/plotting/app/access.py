@@ -8,15 +8,13 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import dash
+import flask
 
 from ...errors import MatbenchError
 from ...history.alarms import LONGEST_AUTHOR, system_user
 from .run_page import ARTIFACT_ROUTE
-
-if TYPE_CHECKING:
-    import dash
-    import flask
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _FORWARDED = {"forwarded", "via", "client-ip", "true-client-ip", "x-client-ip", "x-real-ip", "cf-connecting-ip"}
@@ -79,8 +77,6 @@ class Writing:
 
 def secure(app: dash.Dash, hosts: frozenset[str]) -> None:
     """Only pages of this server may ask it, and a page loads and runs nothing but its own."""
-    import flask
-
     scripts = " ".join(app.csp_hashes())
     policy = (
         f"default-src 'self'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "

@@ -148,18 +148,15 @@ class Pages:
 
         *author* gives who asks for it, by the token that the page sends, or says why nobody may.
         """
-        match event:
-            case {"do": "deal" | "keep"}:
-                try:
-                    return None, html.P(self._wrote(event, author), className="note")
-                except MatbenchError as error:
-                    return None, problem_box(str(error))
-            case {"do": "read"}:
-                self.data.start(is_asked=True)
-                return None, ""
-            case {"do": "write"}:
-                return None, guarded(lambda: self._write(query), "The static report")
         try:
+            match event:
+                case {"do": "deal" | "keep"}:
+                    return None, html.P(self._wrote(event, author), className="note")
+                case {"do": "read"}:
+                    self.data.start(is_asked=True)
+                    return None, ""
+                case {"do": "write"}:
+                    return None, guarded(lambda: self._write(query), "The static report")
             return view.write(self._changed(event, view.read(query))), ""
         except MatbenchError as error:
             return None, problem_box(str(error))
@@ -186,17 +183,16 @@ class Pages:
 
     def _wrote(self, event: object, author: Author) -> str:
         """Do what *event* asks for, in the name of its author; gives a sentence."""
-        who, source = author(event.get("token") if isinstance(event, dict) else None), self.data.source
+        who = author(event.get("token") if isinstance(event, dict) else None)
+        source, snapshot = self.data.source, self.data.snapshot
         match event:
             case {"do": "deal", "action": str(action), "ids": list(ids), "reason": str(reason), "until": str(until)}:
-                snapshot = self.data.snapshot
                 if source.deal is None or snapshot is None:
                     raise ConfigError("there is no history whose alarms these are")
                 analysis = snapshot.study.analysis
                 raised = [] if analysis is None else new_events(analysis, {})
                 said = source.deal(action, [str(one) for one in ids], who, reason, until, raised)
             case {"do": "keep", "name": str(name), "block": str(block)} if source.keep_view is not None:
-                snapshot = self.data.snapshot
                 if snapshot is not None and {name, f"report: {name}"} & {*snapshot.slugs.values()}:
                     raise ConfigError(f"there is a page '{name}' already; call the view otherwise")
                 said = source.keep_view(name, block)

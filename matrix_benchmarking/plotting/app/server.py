@@ -12,7 +12,15 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import dash
+import flask
+import plotly.io
+from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, no_update
+from dash.development.base_component import Component
+from waitress.server import create_server
+from werkzeug.exceptions import HTTPException
 
 from ...errors import MatbenchError, os_reason
 from ...lts.exports import check_table_file, write_frame, write_table
@@ -25,11 +33,6 @@ from .access import EVERYWHERE, Writing, is_local, secure
 from .answers import Opened, Pages, nobody
 from .data import Data, Source
 from .elements import folded
-
-if TYPE_CHECKING:
-    import dash
-    import flask
-    from dash.development.base_component import Component
 
 HOST, PORT = "127.0.0.1", 8050
 COMPONENTS, CALLBACK = "/_dash-component-suites/", "/_dash-update-component"
@@ -53,9 +56,6 @@ def make_app(
 
     *writing* says who may do something to alarms and keep views; nobody unless given.
     """
-    import dash
-    import plotly.io
-
     plotly.io.json.config.default_engine = "json"  # as fast for pages, and another one looks into pandas for each text
     data = Data(source)
     app = dash.Dash(
@@ -105,8 +105,6 @@ def address(listener: socket.socket) -> str:
 
 
 def serve(app: dash.Dash, listener: socket.socket) -> None:
-    from waitress.server import create_server
-
     gc.set_threshold(*_GARBAGE)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits for a moment
     create_server(
@@ -135,8 +133,6 @@ def _connections() -> int:
 
 def _wait_for(data: Data, server: flask.Flask) -> None:
     """Answer only what takes no pandas while the reader still imports it; pages wait for themselves."""
-    import flask
-
     at_once = ("/_dash-layout", "/_dash-dependencies", CALLBACK, COMPONENTS, "/assets/")
 
     def wait() -> None:
@@ -151,8 +147,6 @@ def _refuse(app: dash.Dash) -> None:
 
     Dash takes a body for granted, and a component's path.
     """
-    import flask
-    from werkzeug.exceptions import HTTPException
 
     def refused(error: Exception) -> flask.Response | HTTPException:
         if isinstance(error, HTTPException):
@@ -174,7 +168,6 @@ def _refuse(app: dash.Dash) -> None:
 
 def _serve_files(server: flask.Flask, answers: Pages) -> None:
     """Hand out artifacts of runs, and tables as CSV and Parquet."""
-    import flask
 
     def artifact(identity: str, name: str) -> flask.Response:
         path = run_page.locate(find_run(answers.known().study.runs, identity), name, answers.data.source.roots)
@@ -265,9 +258,6 @@ don't.</p></noscript>
 
 
 def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
-    import flask
-    from dash import MATCH, Input, Output, State, ctx, no_update
-
     _of_the_script(app)
 
     def frame(request: object) -> list[Node]:
@@ -324,8 +314,6 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
 
 def _of_the_script(app: Any) -> None:
     """What the page's script answers itself."""
-    from dash import ALL, ClientsideFunction, Input, Output, State
-
     app.clientside_callback(
         ClientsideFunction("matbench", "request"),
         Output("request", "data"),
