@@ -128,43 +128,31 @@ def _trace(
     marks: Sequence[Mark], chosen: Chosen, at: Mapping[object, Any], colour: str, symbol: str, *, is_line: bool
 ) -> dict[str, Any]:
     kpi = chosen.y
+    drawn: list[tuple[Mark, Sequence[Entry], Any, float]] = [(one, one.runs, at[typed(one.x)], one.y) for one in marks]
     if chosen.has_dots:
-        pairs = [(mark, run) for mark in marks for run in mark.runs]
-        return {
-            "x": [
-                at[typed(mark.x)] if chosen.x_kpi is None else run.kpis[chosen.x] / chosen.x_kpi.divisor
-                for mark, run in pairs
-            ],
-            "y": [run.kpis[kpi.name] / kpi.divisor for _, run in pairs],
-            "mode": "markers",
-            "marker": {
-                "color": colour,
-                "symbol": [mark.symbol(symbol) for mark, _ in pairs],
-                "size": 7,
-                "opacity": 0.75,
-            },
-            "customdata": clicks.marks(run.test_uuid for _, run in pairs),
-            "hovertext": [
-                clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for _, run in pairs
-            ],
-            "hovertemplate": "%{hovertext}<extra></extra>",
-        }
-    reach = [(mark.y if end is None else end, mark.y) for mark in marks for end in (mark.high,)]
-    below = [(mark.y, mark.y if end is None else end) for mark in marks for end in (mark.low,)]
+        drawn = [(mark, [run], x, run.kpis[kpi.name]) for mark, runs, x, _ in drawn for run in runs]
+    if chosen.has_dots and chosen.x_kpi is not None:
+        drawn = [(mark, runs, runs[0].kpis[chosen.x] / chosen.x_kpi.divisor, y) for mark, runs, _, y in drawn]
+    trace = {
+        "x": [x for _, _, x, _ in drawn],
+        "y": [y / kpi.divisor for *_, y in drawn],
+        "customdata": clicks.marks(clicks.run_of(runs) for _, runs, *_ in drawn),
+        "hovertext": [clicks.hover(runs, template.text(f"{kpi.name} {kpi.show(y)}")) for _, runs, _, y in drawn],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+    look = {"color": colour, "symbol": [mark.symbol(symbol) for mark, *_ in drawn]}
+    if chosen.has_dots:
+        return {**trace, "mode": "markers", "marker": {**look, "size": 7, "opacity": 0.75}}
     return {
-        "x": [at[typed(mark.x)] for mark in marks],
-        "y": [mark.y / kpi.divisor for mark in marks],
+        **trace,
         "mode": "lines+markers" if is_line else "markers",
         "line": {"color": colour, "width": 1.5},
-        "marker": {"color": colour, "symbol": [mark.symbol(symbol) for mark in marks], "size": 8},
+        "marker": {**look, "size": 8},
         "error_y": {
             "type": "data",
-            "array": [(high - mean) / kpi.divisor for high, mean in reach],
-            "arrayminus": [(mean - low) / kpi.divisor for mean, low in below],
+            "array": [0.0 if one.high is None else (one.high - one.y) / kpi.divisor for one in marks],
+            "arrayminus": [0.0 if one.low is None else (one.y - one.low) / kpi.divisor for one in marks],
             "thickness": 1.2,
             "width": 3,
         },
-        "customdata": clicks.marks(clicks.run_of(mark.runs) for mark in marks),
-        "hovertext": [clicks.hover(mark.runs, template.text(f"{kpi.name} {kpi.show(mark.y)}")) for mark in marks],
-        "hovertemplate": "%{hovertext}<extra></extra>",
     }
