@@ -150,13 +150,13 @@ def names_to_write(generate: Sequence[str], ids: Sequence[str], plots_file: Path
     named = [part for name in generate if name != EVERYTHING for part in name.removeprefix("stats=").split("&stats=")]
     if named and not ids:
         return named
-    if ids and plots_file is None and not PLOTS_FILE.is_file():
+    if plots_file is None and PLOTS_FILE.is_file():
+        plots_file = PLOTS_FILE
+    if ids and plots_file is None:
         raise ConfigError(
             f"--generate-id {ids[0]}: there is no {PLOTS_FILE} here that could list it; name the file with "
             "--plots-file, or a report with --generate"
         )
-    if plots_file is None and (ids or PLOTS_FILE.is_file()):
-        plots_file = PLOTS_FILE
     listed = [] if plots_file is None else read_plots_file(plots_file, workload, ids)
     return list(dict.fromkeys([*named, *listed]))
 

@@ -154,12 +154,9 @@ def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
         writer(spool)
         spool.seek(0)
         try:
-            if path == STDOUT:
-                shutil.copyfileobj(spool, sys.stdout.buffer)
-                sys.stdout.buffer.flush()
-            else:
-                with path.open("wb") as stream:
-                    shutil.copyfileobj(spool, stream)
+            with click.open_file(str(path), "wb") as stream:  # which takes - for standard output
+                shutil.copyfileobj(spool, stream)
+                stream.flush()
         except BrokenPipeError:
             raise
         except OSError as error:
