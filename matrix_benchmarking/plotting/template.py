@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -69,11 +70,7 @@ def symbols_of(categories: Sequence[str]) -> dict[str, str]:
 
 def text(value: object) -> str:
     """A setting as plotly shall write it: plotly reads ``<`` and ``&`` as markup, which data never is."""
-    return _escaped(show(value))
-
-
-def _escaped(shown: str) -> str:
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(show(value), quote=False)
 
 
 def plain(shown: str) -> str:
@@ -109,9 +106,9 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
 
     kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
     if len(shown) <= width and shown.isprintable():
-        return _escaped(" · ".join(kept).strip(" ·"))
+        return html.escape(" · ".join(kept).strip(" ·"), quote=False)
     parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
-    return "<br>".join(_escaped(part.strip(" ·")) for part in parts)
+    return "<br>".join(html.escape(part.strip(" ·"), quote=False) for part in parts)
 
 
 def panel_title(shown: str, columns: int) -> str:

@@ -65,7 +65,10 @@ class Snapshot:
 
     def __init__(self, study: Study, number: int, problem: str = "") -> None:
         self.study = study
-        self.reports = frozenset(catalogue_of(study).reports)  # all other pages are plots
+        catalogue = catalogue_of(study)
+        names = [*catalogue.reports, *catalogue.plots]
+        self.reports = frozenset(catalogue.reports)  # all other pages are plots
+        self.slugs = dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
         self.number = number
         self.problem = problem
         self.read_at = dt.datetime.now().astimezone()
@@ -80,12 +83,6 @@ class Snapshot:
     @functools.cached_property
     def short_ids(self) -> Mapping[str, str]:
         return short_ids(self.study.runs)
-
-    @functools.cached_property
-    def slugs(self) -> Mapping[str, str]:
-        catalogue = catalogue_of(self.study)
-        names = [*catalogue.reports, *catalogue.plots]
-        return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
 
     @functools.cached_property
     def opening(self) -> str:
