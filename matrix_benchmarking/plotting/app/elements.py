@@ -196,11 +196,26 @@ def _columns(table: Table, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, 
     shown = [place for place in range(len(table.columns)) if place not in table.constants]
     pinned = {*itertools.takewhile(lambda place: not table.columns[place].numeric, shown[:PINNED]), *shown[:1]}
     columns: list[dict[str, object]] = []
+    wraps = wrapped and not many
     for place, column in enumerate(table.columns):
         width, is_pinned = _width_px(column, f"c{place}", rows), many and place in pinned
         columns.append(
             {
-                **_definition(column, place, wrapped and not many),
+                "field": f"c{place}",
+                "headerName": column.heading,
+                "headerTooltip": column.help or None,
+                "cellRenderer": "MatbenchCell",
+                "filter": "agNumberColumnFilter" if column.numeric else "agTextColumnFilter",
+                "floatingFilter": True,
+                "suppressHeaderFilterButton": True,
+                "resizable": True,
+                "sortable": True,
+                "wrapHeaderText": True,
+                "tooltipField": f"c{place}" if not column.numeric else None,
+                "wrapText": wraps,
+                "autoHeight": wraps,
+                "comparator": {"function": "matbenchCompare"},
+                **({"type": "rightAligned"} if column.numeric else {}),
                 **({"width": width} if many else {"flex": width, "minWidth": min(width, LEAST_SHARED_PX)}),
                 "hide": place in table.constants,
                 "pinned": "left" if is_pinned else None,
@@ -228,28 +243,6 @@ def _width_px(column: Column, name: str, rows: Sequence[Mapping[str, Any]]) -> i
     texts = (_text(row[f"{name}p"]) if f"{name}p" in row else str(row[name] or "") for row in rows[:MEASURED_ROWS])
     longest = max([*map(len, column.heading.split()), *map(len, texts)])  # a title is broken into lines
     return min(max(LEAST_WIDTH_PX, round(longest * CHARACTER_PX) + PADDING_PX), MOST_WIDTH_PX)
-
-
-def _definition(column: Column, place: int, wraps: bool) -> dict[str, object]:
-    definition: dict[str, object] = {
-        "field": f"c{place}",
-        "headerName": column.heading,
-        "headerTooltip": column.help or None,
-        "cellRenderer": "MatbenchCell",
-        "filter": "agNumberColumnFilter" if column.numeric else "agTextColumnFilter",
-        "floatingFilter": True,
-        "suppressHeaderFilterButton": True,
-        "resizable": True,
-        "sortable": True,
-        "wrapHeaderText": True,
-        "tooltipField": f"c{place}" if not column.numeric else None,
-        "wrapText": wraps,
-        "autoHeight": wraps,
-        "comparator": {"function": "matbenchCompare"},
-    }
-    if column.numeric:
-        definition["type"] = "rightAligned"
-    return definition
 
 
 def _row(row: Row, columns: Sequence[Column], number: int) -> dict[str, object]:
