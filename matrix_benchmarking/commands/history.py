@@ -27,7 +27,7 @@ from ..history import (
     transfer,
 )
 from ..history.delivery import Outbox
-from ..history.parquet import SUFFIX, ParquetLocation, is_export
+from ..history.location import SUFFIX, ParquetLocation, is_export
 from ..matrix import Matrix
 from ..runs.text import PrintedColumn, PrintedTable
 from . import outcome
@@ -122,7 +122,7 @@ def export(file: str, locate: Locate, format: str | None) -> None:
 
 def _parquet_writer() -> Callable[..., transfer.Contents]:
     with needing("an export in Parquet", "parquet"):
-        from ..history.parquet_writing import write_parquet  # Arrow: a tenth of a second
+        from ..history.parquet import write_parquet  # Arrow: a tenth of a second
 
     return write_parquet
 

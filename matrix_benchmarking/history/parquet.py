@@ -1,81 +1,363 @@
-"""Where exports of a history in Parquet are, only read: a file, or a directory of such files, here or in S3."""
+"""Exports of a history in Parquet, read as every history is; and everything of one as such a file, the newest first.
+
+A row is a run. For other tools there is a column for each setting and each KPI, with ``workload``, ``test_uuid``,
+``time``, ``repeat`` and ``exit_code``; for matbench the column ``matbench``, of which alone all that is read here is
+taken, and metadata with a version and the events of alarms.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
-from collections.abc import Mapping
-from typing import Any
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple, NoReturn
 
-from .. import bucket
-from ..errors import HistoryError, needing
-from ..files import open_without_blocking
-from .location import engine
-from .port import Storage
+import msgspec
+import pyarrow
+from pyarrow import compute, parquet
 
-MARK = b"matbench_history"
-"""The name, in the metadata of a file, of what says that it is an export, and of which version."""
-SUFFIX = ".parquet"
-_END = b"PAR1"
-_LONGEST_FOOTER = 64 << 20
+from .. import bucket, filters
+from ..errors import HistoryError, os_reason
+from . import alarms
+from .alarms import AlarmEvent
+from .history import History
+from .location import MARK, SUFFIX, ParquetLocation, files_in
+from .port import EVERYTHING, Progress, Query, batched
+from .records import KeptRun, Record, Row, row_of
+from .transfer import Contents
 
-
-@dataclasses.dataclass(eq=False, slots=True)
-class ParquetLocation:
-    """Exports at a path or an ``s3://`` address; what their footers say is *known* as long as they are the same."""
-
-    text: str
-    known: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-
-    @property
-    def is_server(self) -> bool:
-        return False
-
-    def __str__(self) -> str:
-        return self.text
-
-    def open(self, *, writable: bool) -> Storage:
-        if writable:
-            raise HistoryError(f"{self} is an export in Parquet, which is only read: name a history to write to")
-        with needing("an export in Parquet", "parquet", HistoryError):
-            storage = engine(".parquet_storage", "ParquetStorage")
-        return storage(self)
+VERSION = 1
+COLUMN = "matbench"
+FIELDS = (*Row._fields[:9], "payload")
+"""What the column ``matbench`` has of a run."""
+_NUMBERS = ("time_us", "recorded_us", "recorded_place")
+TYPE = pyarrow.struct([(name, pyarrow.int64() if name in _NUMBERS else pyarrow.large_string()) for name in FIELDS])
+_ALL = [f"{COLUMN}.{name}" for name in FIELDS]
+_BAD_CONTENT = (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError)
 
 
-def locate(text: str, _: Mapping[str, str], **__: object) -> tuple[ParquetLocation, list[str]]:
-    """The location that a path, or ``s3://bucket/name``, means."""
-    if text.startswith(bucket.BEGINNING):
-        bucket.check(text, HistoryError)
-    return ParquetLocation(text), []
+class Header(msgspec.Struct):
+    """What the metadata of a file says of it."""
+
+    version: int
+    alarm_events: list[AlarmEvent] = []
 
 
-def is_export(place: str | os.PathLike[str]) -> bool:
-    """True for a path that ends in ``.parquet``, for a directory in which a file is an export, and for S3."""
-    text = os.fspath(place)
-    if "://" in text or "\0" in text:
-        return text.startswith(bucket.BEGINNING)
-    if os.path.isdir(text):
-        return any(map(_has_mark, files_in(text)))
-    return text.endswith(SUFFIX)
+class _Version(msgspec.Struct):
+    version: int
 
 
-def files_in(directory: str) -> list[str]:
-    """The Parquet files in *directory*, not below it."""
+class ParquetStorage:
+    """Reads exports. A run that several of them have is one run; with different contents it is an error."""
+
+    at_once = 500
+
+    def __init__(self, place: ParquetLocation) -> None:
+        self.location = place.text
+        self._is_remote = place.text.startswith(bucket.BEGINNING)
+        self._bucket = bucket.connect(HistoryError) if self._is_remote else None
+        try:
+            with self.sentences():
+                before, found = place.known, self._found()
+                is_same = {name: name in before and before[name].token == token for name, token in found}
+                place.known = {
+                    name: before[name] if is_same[name] else self._file(name, token) for name, token in found
+                }
+        except BaseException:
+            self.close()
+            raise
+        self._files = list(place.known.values())
+
+    @contextlib.contextmanager
+    def sentences(self) -> Iterator[None]:
+        known = bucket.errors() if self._is_remote else (OSError,)
+        try:
+            yield
+        except known as error:
+            if isinstance(error, OSError) and not self._is_remote:
+                raise HistoryError(f"cannot read {self.location}: {os_reason(error)}") from error
+            raise HistoryError(f"cannot read {self.location}: {bucket.reason(error)}") from error
+
+    def _found(self) -> list[tuple[str, object]]:
+        """The name of each file, and what changes when it does."""
+        found: list[tuple[str, object]]
+        if self._bucket is not None:
+            key = self.location.removeprefix(bucket.BEGINNING)
+            objects = {key: self._bucket.info(key)} if key.endswith(SUFFIX) else self._bucket.find(key, detail=True)
+            found = [(name, each.get("ETag")) for name, each in sorted(objects.items()) if name.endswith(SUFFIX)]
+        else:
+            found = []
+            for name in files_in(self.location) if os.path.isdir(self.location) else [self.location]:
+                known = os.stat(name)
+                if not stat.S_ISREG(known.st_mode):
+                    raise HistoryError(f"cannot read {name}: it is no regular file")
+                found.append((name, (known.st_size, known.st_mtime_ns, known.st_ino)))
+        if not found:
+            raise HistoryError(f"there is no export in Parquet in {self.location}")
+        return found
+
+    def _file(self, name: str, token: object) -> File:
+        with self._reading(name, None) as content:
+            return File(name, token, content)
+
+    @contextlib.contextmanager
+    def _reading(self, name: str, known: Any) -> Iterator[Any]:
+        """The content of a file of which the footer may be *known*. Raises HistoryError: it is damaged."""
+        stream: IO[bytes]
+        with open(name, "rb") if self._bucket is None else self._bucket.open(name, "rb") as stream:
+            try:
+                yield parquet.ParquetFile(stream, metadata=known, page_checksum_verification=True)
+            except _BAD_CONTENT as error:
+                if isinstance(error, OSError) and (error.errno is not None or isinstance(error, TimeoutError)):
+                    raise  # it can't be read
+                said = (str(error).splitlines() or [type(error).__name__])[0][:200]
+                raise HistoryError(f"'{name}' is no Parquet file, or damaged: {said}") from error
+
+    def reading(self) -> contextlib.AbstractContextManager[ParquetStorage]:
+        return contextlib.nullcontext(self)
+
+    def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
+        rows = []
+        for file in self._files:
+            with self._reading(file.name, file.footer) as content:
+                rows += [row for row in file.rows(content) if workload in (None, row.workload)]
+        if since_us is not None:
+            rows = [row for row in rows if row.time_us is not None and row.time_us >= since_us]
+        rows.sort(key=lambda row: (row.time_us is None, -(row.time_us or 0), row.id))
+        return self._once(rows)
+
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
+        return self._once(self._rows_of(ids, payload))
+
+    def _rows_of(self, ids: Sequence[str], payload: bool) -> Iterator[Row]:
+        for file in self._files:
+            if places := file.places(ids):
+                with self._reading(file.name, file.footer) as content:
+                    yield from file.rows_at(places, content, payload)
+
+    def _once(self, rows: Iterable[Row]) -> Iterator[Row]:
+        seen = dict[str, str]()
+        for row in rows:
+            before = seen.get(row.id)
+            if before is None:
+                seen[row.id] = row.digest
+                yield row
+            elif before != row.digest:
+                raise HistoryError(
+                    f"{self.location} has run {row.id} with different contents: take the older export away"
+                )
+
+    def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
+        wanted = set(measurements)
+        known = ((row.measurement, row.id) for row in self.select(None, None))
+        return ((measurement, run) for measurement, run in known if measurement is not None and measurement in wanted)
+
+    def last_recorded(self) -> int | None:
+        return max((file.last_us for file in self._files if file.last_us is not None), default=None)
+
+    def events(self, workload: str | None) -> Iterable[tuple[str, str]]:
+        known = {each.id: each for file in self._files for each in file.events}
+        wanted = [each for each in known.values() if workload in (None, each.subject.workload)]
+        return [(each.id, alarms.encode(each)) for each in sorted(wanted, key=lambda each: (each.at_us, each.id))]
+
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self._files)
+
+    def settle(self) -> None:
+        """What is only read is settled."""
+
+    def close(self) -> None:
+        if self._bucket is not None:
+            bucket.close(self._bucket)
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise HistoryError(f"{self.location} is an export, which is only read")
+
+    writing = write = remove = add_events = _refuse
+
+
+class File:
+    """What is kept of one file: its footer, its events, its last moment, and the ids of its runs in their order."""
+
+    def __init__(self, name: str, token: object, content: Any) -> None:
+        self.name, self.token, self.footer = name, token, content.metadata
+        self.events = _header(name, content.schema_arrow).alarm_events
+        groups = [content.metadata.row_group(place) for place in range(content.num_row_groups)]
+        self.size_bytes = sum(
+            group.column(place).total_compressed_size for group in groups for place in range(group.num_columns)
+        )
+        self._counts = [group.num_rows for group in groups]
+        column = content.read(columns=[f"{COLUMN}.id", f"{COLUMN}.recorded_us"]).column(COLUMN)
+        self._ids = pyarrow.chunked_array([chunk.field("id") for chunk in column.chunks], pyarrow.large_string())
+        if self._ids.null_count or column.null_count:
+            raise ValueError("a run has no id")
+        self.last_us: int | None = compute.max(compute.struct_field(column, "recorded_us")).as_py()
+
+    def rows(self, content: Any) -> Iterator[Row]:
+        """All rows, without their payloads, in the file's order."""
+        for batch in content.iter_batches(columns=_ALL[:-1]):
+            yield from _rows(batch.column(COLUMN))
+
+    def places(self, ids: Sequence[str]) -> list[int]:
+        """Where in the file those of *ids* are that it has."""
+        wanted = pyarrow.array(ids, pyarrow.large_string())
+        found: list[int] = compute.indices_nonzero(compute.is_in(self._ids, value_set=wanted)).to_pylist()
+        return found
+
+    def rows_at(self, places: Sequence[int], content: Any, payload: bool) -> Iterator[Row]:
+        start = 0
+        for group, count in enumerate(self._counts):
+            wanted = [place - start for place in places if start <= place < start + count]
+            if wanted:
+                column = content.read_row_group(group, columns=_ALL if payload else _ALL[:-1]).column(COLUMN)
+                yield from _rows(column.combine_chunks().take(pyarrow.array(wanted)))
+            start += count
+
+
+def _rows(column: Any) -> Iterator[Row]:
+    fields = [each.to_pylist() for each in column.flatten()]
+    return (Row(*values) for values in zip(*fields, strict=True))
+
+
+def _header(name: str, schema: Any) -> Header:
+    """What is said of the file. Raises HistoryError: it is no export, one of a newer matbench, or damaged."""
+    mark = (schema.metadata or {}).get(MARK)
+    if mark is None:
+        raise HistoryError(f"'{name}' is a Parquet file, but no export of a history")
     try:
-        return sorted(os.path.join(directory, name) for name in os.listdir(directory) if name.endswith(SUFFIX))
-    except OSError:
-        return []
+        if msgspec.json.decode(mark, type=_Version).version > VERSION:
+            raise HistoryError(f"'{name}' was exported by a newer matbench: update this one to read it")
+        header = msgspec.json.decode(mark, type=Header)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise HistoryError(f"'{name}' is damaged: its metadata is not as matbench writes it: {error}") from error
+    if COLUMN not in schema.names or schema.field(COLUMN).type != TYPE:
+        raise HistoryError(f"'{name}' is damaged: its column '{COLUMN}' is not as matbench writes it")
+    return header
 
 
-def _has_mark(path: str) -> bool:
-    """True for a file with our mark in its footer; it takes no library to see that."""
-    with contextlib.suppress(OSError), open(path, "rb", opener=open_without_blocking) as stream:
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - 8))
-        end = stream.read()
-        length = int.from_bytes(end[:4], "little")
-        if end[4:] == _END and length <= min(size - 8, _LONGEST_FOOTER):
-            stream.seek(size - 8 - length)
-            return MARK in stream.read(length)
-    return False
+RUNS_A_GROUP = 500
+"""As many as are read at once: a payload is read with those beside it."""
+_FIRST = ("workload", "test_uuid", "time", "repeat", "exit_code")
+_OF_SCALARS = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
+_MICROSECONDS = pyarrow.timestamp("us", tz="UTC")
+
+
+class _KPI(NamedTuple):
+    name: str
+    unit: str
+
+
+def write_parquet(
+    history: History, stream: IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
+) -> Contents:
+    """Write the runs that *query* selects, and all events of alarms of its workload.
+
+    Raises:
+        HistoryError: a run changed or went away meanwhile, or the history can't be read.
+    """
+    events, runs = history.alarm_events(query.workload), list(history.runs(query))
+    columns = _Columns(runs)
+    done, header = 0, msgspec.json.encode(Header(VERSION, events))
+    schema = columns.schema.with_metadata({MARK: header})
+    with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
+        for some in batched(runs, RUNS_A_GROUP):
+            found = {each.id: each for each in history.records_of([run.id for run in some])}
+            for run in some:
+                if run.id not in found or found[run.id].digest != run.digest:
+                    raise HistoryError(f"run {run.id} of {history.location} changed while it was exported: try again")
+            writer.write_table(pyarrow.table(columns.of(some, [found[run.id] for run in some]), schema))
+            done += len(some)
+            if progress is not None:
+                progress(done)
+    return Contents(done, len(events))
+
+
+class _Columns:
+    """The columns of *runs*: what they are called, their types, and what runs have in them."""
+
+    def __init__(self, runs: Sequence[KeptRun]) -> None:
+        types: dict[str, set[type]] = {}
+        for run in runs:
+            for name, value in _settings(run).items():
+                types.setdefault(name, set()).add(_type_of(value))
+        shapes = {id(run.kpis): run.kpis for run in runs}.values()
+        kpis = {_KPI(each.name, str(each.unit)): each for shape in shapes for each in shape}
+        names = [each.name for each in kpis]
+        taken = {*_FIRST, COLUMN}
+        self._kpis = {
+            key: _free(key.name if names.count(key.name) == 1 else f"{key.name} ({key.unit})", "kpi_", taken)
+            for key in kpis
+        }
+        taken.update(names)
+        self._settings = {name: _free(name, "setting_", taken) for name in types}
+        self._types = {name: _arrow(types[name]) for name in types}
+        text = pyarrow.string()
+        first = zip(_FIRST, (text, text, _MICROSECONDS, pyarrow.int64(), pyarrow.int64()), strict=True)
+        settings = [(self._settings[name], self._types[name]) for name in types]
+        of_kpis = [
+            pyarrow.field(self._kpis[key], pyarrow.float64(), metadata={"unit": key.unit, "help": str(each.help)})
+            for key, each in kpis.items()
+        ]
+        self.schema = pyarrow.schema([*first, *settings, *of_kpis, (COLUMN, TYPE)])
+
+    def of(self, runs: Sequence[KeptRun], records: Sequence[Record]) -> list[Any]:
+        """An array a column."""
+        values: dict[str, list[object]] = {name: [None] * len(runs) for name in self.schema.names}
+        for place, (run, record) in enumerate(zip(runs, records, strict=True)):
+            values[COLUMN][place] = dict(zip(FIELDS, row_of(record), strict=False))
+            for name, value in zip(_FIRST, _of_run(run), strict=True):
+                values[name][place] = value
+            for name, value in _settings(run).items():
+                is_text = self._types[name] == pyarrow.string()
+                values[self._settings[name]][place] = _text(value) if is_text and value is not None else value
+            for kpi, value in zip(run.kpis, run.head.values, strict=True):
+                values[self._kpis[_KPI(kpi.name, str(kpi.unit))]][place] = _number(value)
+        return [pyarrow.array(values[field.name], field.type) for field in self.schema]
+
+
+def _of_run(run: KeptRun) -> Iterator[object]:
+    """What is in the first columns."""
+    yield run.workload
+    yield run.id
+    for value in (run.time_us, run.head.repeat, run.head.exit_code):
+        yield value if _type_of(value) is int else None
+
+
+def _settings(run: KeptRun) -> dict[str, object]:
+    return run.head.settings if isinstance(run.head.settings, dict) else {}
+
+
+def _type_of(value: object) -> type:
+    """That of a scalar which a column of its own can hold; ``object`` for others."""
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return object
+    return type(value) if value is None or type(value) in _OF_SCALARS else object
+
+
+def _arrow(types: set[type]) -> Any:
+    """The type of a column; text where values are of several types."""
+    known = types - {type(None)}
+    return _OF_SCALARS.get(known.pop(), pyarrow.string()) if len(known) == 1 else pyarrow.string()
+
+
+def _text(value: object) -> str:
+    """As filters have it; a text itself, but where there are values of other types beside it."""
+    if isinstance(value, (str, int, float, bool)):
+        return filters.exact(value)
+    return msgspec.json.encode(value).decode()
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]
+    except OverflowError:
+        return None
+
+
+def _free(name: str, before: str, taken: set[str]) -> str:
+    """A name that is not *taken*, with something *before* it where it would be; it is taken then."""
+    while name in taken:
+        name = f"{before}{name}"
+    taken.add(name)
+    return name

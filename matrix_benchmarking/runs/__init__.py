@@ -64,7 +64,7 @@ def open(
             is no amount, or no run is left.
     """
     # numpy and pydantic: half a second that importing matbench is not to take
-    from ..history.parquet import is_export
+    from ..history.location import is_export
     from ..named_cluster import read
     from .opening import Opening, amounts, located
     from .runs import Runs

@@ -26,7 +26,7 @@ from ..filters import Filters
 from ..history import Location, SQLiteLocation, location, open_history
 from ..history import read as histories
 from ..history.alarms import AlarmEvent
-from ..history.parquet import is_export
+from ..history.location import is_export
 from ..matrix import Matrix, joined
 from ..named_cluster import NamedCluster
 from ..plausible import is_number

@@ -16,8 +16,8 @@ from pyarrow import parquet
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, Query, SQLiteLocation, location, record, transfer
-from matrix_benchmarking.history.parquet import MARK, is_export
-from matrix_benchmarking.history.parquet_writing import RUNS_A_GROUP, write_parquet
+from matrix_benchmarking.history.location import MARK, is_export
+from matrix_benchmarking.history.parquet import RUNS_A_GROUP, write_parquet
 
 STRANGE = {
     "text": "ünï ☃",
