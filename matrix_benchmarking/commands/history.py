@@ -215,7 +215,7 @@ def prune_(
 def _expire(location: Location, *, delete: bool) -> None:
     if not isinstance(location, OpenSearchLocation) or location.keep_months is None:
         raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
-    from ..history.opensearch_months import expire
+    from ..history.opensearch_indices import expire
 
     old = expire(location, delete=delete)
     for each in old:

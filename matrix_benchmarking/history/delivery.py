@@ -95,7 +95,7 @@ def _expired(location: Location) -> Sequence[str]:
     """What became of old months, where the configuration lets them go: what is kept is kept whatever this says."""
     if not isinstance(location, OpenSearchLocation) or location.keep_months is None:
         return ()
-    from .opensearch_months import expire  # the driver, a tenth of a second
+    from .opensearch_indices import expire  # the driver, a tenth of a second
 
     try:
         return [each.said("was deleted") for each in expire(location, delete=True)]

@@ -17,7 +17,6 @@ import msgspec
 from ..errors import HistoryError, MissingHistoryError, UnavailableError
 from ..jsonable import Document
 from . import opensearch_indices as indices
-from . import opensearch_months as months
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
 from .port import Event, batched
 from .records import URLS_LABEL, Row, moment, shape_and_head
@@ -81,7 +80,7 @@ class OpenSearchStorage:
         return contextlib.nullcontext()
 
     def settle(self) -> None:
-        kpis = f",{months.all_of(self._place.kpi_index, self._is_monthly)}" if self._has_written else ""
+        kpis = f",{indices.all_of(self._place.kpi_index, self._is_monthly)}" if self._has_written else ""
         refresh(self._client, f"{self._all}{kpis}")  # nobody but dashboards reads the KPIs, which are the most by far
         self._has_written = False
 
@@ -141,7 +140,7 @@ class OpenSearchStorage:
 
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
         for index in {self._index(row) for row in rows} - self._ready:
-            months.ensure(self._client, self._place, index)
+            indices.ensure_month(self._client, self._place, index)
             self._ready.add(index)
         self._has_written = True
         self._hide(self.find([row.id for row in rows if row.version is not None], payload=True))
@@ -215,25 +214,25 @@ class OpenSearchStorage:
     def _open(self) -> None:
         """Make what is missing, and bring on what is older."""
         client, place = self._client, self._place
-        indices.ensure(client, place.kpi_index, months.kpis(place))
+        indices.ensure(client, place.kpi_index, indices.kpis(place))
         found = indices.ensure(client, place.index, indices.PAYLOADS)
         self._is_monthly = found.is_monthly
         if found.is_older:
             self._bring_on()
         if place.is_monthly and not found.is_monthly:
-            months.begin(client, place)
+            indices.begin(client, place)
             self._is_monthly = True
 
     @property
     def _all(self) -> str:
         """What means all indices of runs."""
-        return months.all_of(self._place.index, self._is_monthly)
+        return indices.all_of(self._place.index, self._is_monthly)
 
     def _index(self, row: Row) -> str:
         """Where *row* is, or belongs."""
         if row.version is not None:
             return row.version[2]
-        return months.index_of(self._place.index, row.time_us) if self._is_monthly else self._place.index
+        return indices.index_of(self._place.index, row.time_us) if self._is_monthly else self._place.index
 
     def _kpi_index(self, row: Row) -> str:
         return self._place.kpi_index + self._index(row).removeprefix(self._place.index)
@@ -284,7 +283,7 @@ class OpenSearchStorage:
 
     def _is_in_order(self, of: Hit) -> bool:
         """True if the place in the sequence of writes says when *of* was first kept."""
-        return not months.is_month(of.index) and self._has_one_shard
+        return not indices.is_month(of.index) and self._has_one_shard
 
     @functools.cached_property
     def _has_one_shard(self) -> bool:

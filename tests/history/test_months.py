@@ -15,7 +15,7 @@ from opensearchpy import OpenSearch
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, delivery, record
 from matrix_benchmarking.history import opensearch_indices as indices
-from matrix_benchmarking.history.opensearch_months import Expired, expire
+from matrix_benchmarking.history.opensearch_indices import Expired, expire
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 
