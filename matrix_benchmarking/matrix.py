@@ -14,27 +14,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
-from .entry import (
-    DID_NOT_FINISH,
-    NOT_SET,
-    Entry,
-    Facts,
-    NotSet,
-    Problem,
-    order,
-    typed,
-)
+from .entry import DID_NOT_FINISH as DID_NOT_FINISH
+from .entry import NOT_SET as NOT_SET
+from .entry import Entry as Entry
+from .entry import Facts as Facts
+from .entry import NotSet as NotSet
+from .entry import Problem as Problem
+from .entry import order as order
+from .entry import typed as typed
 from .errors import ConfigError, did_you_mean
 from .filters import Filters, Scalar
 from .rows import Column, Rows
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = [
-    "DID_NOT_FINISH", "NOT_SET", "TREE", "Entry", "Facts", "Matrix", "NotSet", "Problem", "SettingLists", "Variables",
-    "joined", "order", "typed",
-]  # fmt: skip
 
 SettingLists = Sequence[Sequence[tuple[str, Scalar]]]
 Variables = dict[str, list[Scalar]]

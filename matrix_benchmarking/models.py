@@ -15,35 +15,14 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from .kpi import (
-    Format,
-    FormatDivisor,
-    HigherBetter,
-    IgnoredForRegression,
-    KPIDefinition,
-    KPIMetadata,
-    LowerBetter,
-    NeitherBetter,
-)
-
-__all__ = [
-    "KPI",
-    "ExclusiveModel",
-    "Format",
-    "FormatDivisor",
-    "HigherBetter",
-    "IgnoredForRegression",
-    "KPIMetadata",
-    "LowerBetter",
-    "Metadata",
-    "NeitherBetter",
-    "Payload",
-    "Scalar",
-    "SemVer",
-    "default_payload_model",
-    "getKPIsModel",
-    "labels_from",
-]
+from .kpi import Format as Format
+from .kpi import FormatDivisor as FormatDivisor
+from .kpi import HigherBetter as HigherBetter
+from .kpi import IgnoredForRegression as IgnoredForRegression
+from .kpi import KPIDefinition
+from .kpi import KPIMetadata as KPIMetadata
+from .kpi import LowerBetter as LowerBetter
+from .kpi import NeitherBetter as NeitherBetter
 
 LTS_SCHEMA_VERSION = "1.0"
 

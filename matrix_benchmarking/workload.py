@@ -16,12 +16,15 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import workload_file
 from .errors import ConfigError, MatbenchError, WorkloadError, did_you_mean
 from .filters import Scalar
 from .kpi import KPIDefinition
+
+if TYPE_CHECKING:
+    import pydantic
 
 ENTRY_POINT_GROUP = "matrix_benchmarking.workloads"
 CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
@@ -290,14 +293,16 @@ class Workload:
         return self.kpis[self.limit_kpi] if self.limit_kpi is not None else None
 
     @property
+    def labels_model(self) -> type[pydantic.BaseModel] | None:
+        """The model of its KPIs' labels, by that of its payloads; None where any setting is one."""
+        kpis = model_of(self.store.lts_payload_model, "kpis")
+        kpi = next((model_of(kpis, name) for name in getattr(kpis, "model_fields", ())), None)
+        return model_of(kpi, "labels")
+
+    @property
     def label_names(self) -> frozenset[str]:
         """The labels that the model of its payloads defines; empty where any setting is one."""
-        kpis: Any = getattr(self.store.lts_payload_model, "model_fields", {}).get("kpis")
-        for field in getattr(getattr(kpis, "annotation", None), "model_fields", {}).values():
-            for each in typing.get_args(field.annotation):
-                labels = getattr(each, "model_fields", {}).get("labels")
-                return frozenset(getattr(getattr(labels, "annotation", None), "model_fields", ()))
-        return frozenset()
+        return frozenset(getattr(self.labels_model, "model_fields", ()))
 
     def pages(self) -> tuple[list[type[Any]], list[type[Any]]]:
         """The classes of its plots and of its reports; whose plots are among them.
@@ -372,6 +377,13 @@ class Workload:
                 if name not in labels:
                     known = did_you_mean(name, labels)
                     raise WorkloadError(f"{what} of workload '{self.name}': no label of its KPIs is '{name}': {known}")
+
+
+def model_of(model: Any, name: str) -> type[pydantic.BaseModel] | None:
+    """The Pydantic model that the field *name* of *model* is of, be it optional; None for another one."""
+    field = getattr(model, "model_fields", {}).get(name)
+    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
+    return next((kind for kind in kinds if hasattr(kind, "model_fields")), None)
 
 
 def load(name: str) -> Workload:

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from ..errors import HistoryError, UnavailableError
-from .history import History, SeriesSummary, Span, Summary, WorkloadSummary
-from .location import DEFAULT, Location
-from .opensearch_location import Indices, OpenSearchLocation
-from .plan import Pushed
-from .port import EVERYTHING, Query
-from .records import KeptRun, Record, moment, record
-from .sqlite import SQLiteLocation
-
-__all__ = [
-    "DEFAULT",
-    "EVERYTHING",
-    "History",
-    "HistoryError",
-    "Indices",
-    "KeptRun",
-    "Location",
-    "OpenSearchLocation",
-    "Pushed",
-    "Query",
-    "Record",
-    "SQLiteLocation",
-    "SeriesSummary",
-    "Span",
-    "Summary",
-    "UnavailableError",
-    "WorkloadSummary",
-    "moment",
-    "open_history",
-    "record",
-]
+from ..errors import HistoryError as HistoryError
+from ..errors import UnavailableError as UnavailableError
+from .history import History as History
+from .history import SeriesSummary as SeriesSummary
+from .history import Span as Span
+from .history import Summary as Summary
+from .history import WorkloadSummary as WorkloadSummary
+from .location import DEFAULT as DEFAULT
+from .location import Location as Location
+from .opensearch_location import Indices as Indices
+from .opensearch_location import OpenSearchLocation as OpenSearchLocation
+from .plan import Pushed as Pushed
+from .port import EVERYTHING as EVERYTHING
+from .port import Query as Query
+from .records import KeptRun as KeptRun
+from .records import Record as Record
+from .records import moment as moment
+from .records import record as record
+from .sqlite import SQLiteLocation as SQLiteLocation
 
 
 def open_history(location: Location, *, writable: bool) -> History:

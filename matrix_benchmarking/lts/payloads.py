@@ -1,26 +1,28 @@
-"""LTS payloads, validated strictly and written as one JSON array; their JSON Schema; the labels of KPIs."""
+"""LTS payloads, validated strictly: all of a matrix as one JSON array, those of its good runs for a history; their JSON
+Schema; the labels of KPIs."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import types
-import typing
-from collections.abc import Mapping
-from typing import IO
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any
 
 import pydantic
 import pydantic_core
 
 from .. import models
 from ..errors import VerdictError
-from ..filters import Scalar
+from ..filters import Scalar, show
 from ..jsonable import Document, to_jsonable
-from ..matrix import Entry, Matrix
+from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from ..validation import Mismatch, dotted, mismatches
-from ..workload import Workload
+from ..workload import Workload, model_of
 
 PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SHOWN = 10
 _ADDED = frozenset({"measurement", "campaign", "round", "host"})
 
 
@@ -126,7 +128,7 @@ def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
 
 def _refused(model: type[pydantic.BaseModel]) -> frozenset[str]:
     """What the engine adds to the metadata that a workload's own model of them, of before, would refuse."""
-    metadata = _model_of(model, "metadata")
+    metadata = model_of(model, "metadata")
     if metadata is None or metadata.model_config.get("extra") != "forbid":
         return frozenset()
     return _ADDED - metadata.model_fields.keys()
@@ -172,7 +174,7 @@ def payload_schema(workload: Workload) -> Document:
     schema = model.model_json_schema(by_alias=True, mode="validation")
     if (reference := schema.get("$ref")) is not None:  # the model refers to itself
         schema = {**schema["$defs"][reference.rpartition("/")[2]], "$defs": schema["$defs"]}
-    metadata = _model_of(model, "metadata")
+    metadata = model_of(model, "metadata")
     field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
     version = models.LTS_SCHEMA_VERSION if field is None or field.is_required() else field.default
     return {
@@ -187,7 +189,7 @@ def payload_schema(workload: Workload) -> Document:
 
 def refused_settings(workload: Workload, settings: Mapping[str, Scalar]) -> list[str]:
     """A sentence for each of *settings* that no strict payload takes as the label of its name."""
-    model = _labels_model(workload)
+    model = workload.labels_model
     if model is None:
         return []
     labels = {name: settings[name] for name in model.model_fields if name in settings}
@@ -197,20 +199,6 @@ def refused_settings(workload: Workload, settings: Mapping[str, Scalar]) -> list
         wrong = [each for each in mismatches(error, labels, PATTERNS) if each.path[0] in labels]
         return [f"{dotted(each.path)}={labels[str(each.path[0])]}: {each.reason}" for each in wrong]
     return []
-
-
-def _labels_model(workload: Workload) -> type[pydantic.BaseModel] | None:
-    payload = workload.store.lts_payload_model
-    kpis = None if payload is None else _model_of(payload, "kpis")
-    kpi = None if kpis is None else next((_model_of(kpis, name) for name in kpis.model_fields), None)
-    return None if kpi is None else _model_of(kpi, "labels")
-
-
-def _model_of(model: type[pydantic.BaseModel], name: str) -> type[pydantic.BaseModel] | None:
-    """The model that the field *name* is of, be it optional."""
-    field = model.model_fields.get(name)
-    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
-    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)), None)
 
 
 def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> Document:
@@ -225,3 +213,113 @@ def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> 
     if not isinstance(labels, Mapping):
         raise TypeError(f"get_kpi_labels returned a {type(labels).__name__}, not a mapping")
     return dict(to_jsonable(dict(labels)))
+
+
+def labels_of_entry(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
+    """The labels of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
+
+    They are those that an upload would keep: a model may turn ``4`` into ``4.0``. That takes a millisecond.
+    """
+    if entry.facts is not None:
+        return entry.facts.labels
+    if workload.store.get_kpi_labels is None:
+        return dict(entry.settings)
+    payload, _ = validate(payload_model(workload), workload, entry)
+    if payload is not None:
+        kpis = payload.model_dump(mode="json", by_alias=True, exclude_unset=True)["kpis"]
+        labels = next((kpi["labels"] for kpi in kpis.values() if kpi is not None), None)
+        return labels if isinstance(labels, dict) else None
+    try:
+        return kpi_labels(workload, entry, entry.lts)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+class GoodRuns:
+    """Writes the payloads of the good runs of *matrix*.
+
+    Attributes:
+        left_out: why, by name: the runs that say themselves that they failed, and those that did not finish.
+        broken: the problems, by name, of those that claim success and have no valid payload. They stand in the way of
+            all, unless these are to *keep going* without them.
+        refused: True if nothing was to be written.
+    """
+
+    def __init__(self, workload: Workload, matrix: Matrix, *, keep_going: bool) -> None:
+        self._workload, self._matrix, self._keep_going = workload, matrix, keep_going
+        self.left_out: dict[str, str] = {}
+        self.broken: dict[str, list[PayloadProblem]] = {}
+        self.refused = False
+        self._good: list[Entry] = []
+
+    def write(self, stream: IO[bytes]) -> None:
+        """Write them as JSON Lines. Raises VerdictError: none is good, or they are refused; *stream* is no use then."""
+        self.left_out, self.broken, self._good = {}, {}, []
+        for entry in self._matrix.unfinished:
+            if not entry.is_unreadable:
+                self.left_out[entry.name] = next((each.reason for each in entry.problems), DID_NOT_FINISH)
+            else:
+                found = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
+                self.broken[entry.name] = found
+        model = payload_model(self._workload)
+        for entry in self._matrix:
+            if entry.failed:
+                self.left_out[entry.name] = f"failed with exit code {entry.exit_code}"
+                continue
+            payload, problems = validate(model, self._workload, entry)
+            if payload is None:
+                self.broken[entry.name] = problems
+                continue
+            self._good.append(entry)
+            if self._keep_going or not self.broken:
+                stream.write(json_bytes(payload) + b"\n")
+        self.refused = bool(self.broken and not self._keep_going) or not self._good
+        if self.refused:
+            raise VerdictError(self._refusal())
+
+    def versions_without_a_good_run(self) -> list[str]:
+        """``version 1.4.0`` for each value of the workload's comparison keys that only the other runs have."""
+        if not (self.left_out or self.broken):
+            return []
+        good_ids = {id(entry) for entry in self._good}
+        others = [entry for entry in (*self._matrix, *self._matrix.unfinished) if id(entry) not in good_ids]
+        return versions_without(self._good, others, self._workload)
+
+    def _refusal(self) -> str:
+        tests = len(self._matrix) + len(self._matrix.unfinished)
+        lines = [summary(list(itertools.chain(*self.broken.values())), tests)] if self.broken else []
+        if self._good:
+            lines.append(f"  `keep_going` keeps the other {_runs(len(self._good))}")
+        else:
+            lines += [f"there is nothing to keep: none of {_runs(tests)} is good", *listed(self.left_out.items())]
+        return "\n".join(lines)
+
+
+def versions_without(good: Iterable[Entry], others: Iterable[Entry], workload: Workload) -> list[str]:
+    """``version 1.4.0`` for each value of the workload's comparison keys that *others* have and none of *good*."""
+    missing = {place: said for entry in others for place, said in _versions(entry, workload)}
+    for entry in good if missing else ():
+        for place, _ in _versions(entry, workload):
+            missing.pop(place, None)
+    return list(missing.values())
+
+
+def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, str]]:
+    """Each version of *entry*: what tells it from all others, be it a list or a mapping; and as it is shown."""
+    keys = workload.regression.comparison_keys
+    values = dict(entry.settings)
+    if any(key not in values for key in keys):
+        values = {**(labels_of_entry(workload, entry) or {}), **values}
+    for key in keys:
+        if values.get(key) is not None:
+            yield f"{key} {values[key]!r}", f"{key} {show(values[key])}"
+
+
+def listed(runs: Iterable[tuple[str, str]]) -> list[str]:
+    """The first of *runs*, a name and a reason each, as lines; and how many more there are."""
+    lines = [f"  {name}: {reason}" for name, reason in runs]
+    return lines if len(lines) <= _SHOWN else [*lines[:_SHOWN], f"  … and {len(lines) - _SHOWN} more"]
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

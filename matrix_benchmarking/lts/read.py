@@ -25,7 +25,7 @@ from ..jsonable import Document
 from ..matrix import Entry, Facts, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
-from .payloads import kpi_labels, payload_model, validate
+from .payloads import payload_model
 
 SUFFIX = ".json"
 Said = Any
@@ -114,26 +114,6 @@ def others_of(workload: Workload, kpis: KPIs) -> Others:
         },
         frozenset(each.name for each, both in directions if both == {True, False}),  # neither contradicts none
     )
-
-
-def labels_of_entry(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
-    """The labels of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
-
-    They are those that an upload would keep: a model may turn ``4`` into ``4.0``. That takes a millisecond.
-    """
-    if entry.facts is not None:
-        return entry.facts.labels
-    if workload.store.get_kpi_labels is None:
-        return dict(entry.settings)
-    payload, _ = validate(payload_model(workload), workload, entry)
-    if payload is not None:
-        kpis = payload.model_dump(mode="json", by_alias=True, exclude_unset=True)["kpis"]
-        labels = next((kpi["labels"] for kpi in kpis.values() if kpi is not None), None)
-        return labels if isinstance(labels, dict) else None
-    try:
-        return kpi_labels(workload, entry, entry.lts)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
 
 
 class PayloadFileError(MatbenchError):

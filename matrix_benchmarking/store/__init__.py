@@ -1,64 +1,38 @@
 """The store: finds tests, reads their artifacts, keeps caches, and gives a matrix of entries."""
 
-from ..settings import load_json, read_key_values
-from ..workload import BaseStore, FoundTest, Layout, Listing
-from ..yaml_file import load_yaml
-from .artifacts import ArtifactPath, TestDirectory, register_important_file
-from .cache import COMES_WITH_A_CACHE, can_read_cache
-from .documents import (
-    config_get,
-    ignore_file_not_found,
-    parse_test_config,
-    parse_test_start_end,
-    parse_test_uuid,
-    read_json,
-    read_namespace,
-    read_tail,
-    read_text,
-    read_yaml,
-    understood,
-)
-from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
-from .readers import Part, Reader, ReaderLayout, reader_store
-from .tables import TableReader, written_as_names
-from .tree import clean, parse_tree
-from .tree_index import read_index
-
-__all__ = [
-    "COMES_WITH_A_CACHE",
-    "ArtifactPath",
-    "BaseStore",
-    "FoundTest",
-    "KeyValueLayout",
-    "Layout",
-    "Listing",
-    "NativeLayout",
-    "Part",
-    "Reader",
-    "ReaderLayout",
-    "TableReader",
-    "TestDirectory",
-    "can_read_cache",
-    "clean",
-    "config_get",
-    "declared_files",
-    "ignore_file_not_found",
-    "layouts_of",
-    "load_json",
-    "load_yaml",
-    "parse_test_config",
-    "parse_test_start_end",
-    "parse_test_uuid",
-    "parse_tree",
-    "read_index",
-    "read_json",
-    "read_key_values",
-    "read_namespace",
-    "read_tail",
-    "read_text",
-    "read_yaml",
-    "reader_store",
-    "register_important_file",
-    "understood",
-    "written_as_names",
-]
+from ..settings import load_json as load_json
+from ..settings import read_key_values as read_key_values
+from ..workload import BaseStore as BaseStore
+from ..workload import FoundTest as FoundTest
+from ..workload import Layout as Layout
+from ..workload import Listing as Listing
+from ..yaml_file import load_yaml as load_yaml
+from .artifacts import ArtifactPath as ArtifactPath
+from .artifacts import TestDirectory as TestDirectory
+from .artifacts import register_important_file as register_important_file
+from .cache import COMES_WITH_A_CACHE as COMES_WITH_A_CACHE
+from .cache import can_read_cache as can_read_cache
+from .documents import config_get as config_get
+from .documents import ignore_file_not_found as ignore_file_not_found
+from .documents import parse_test_config as parse_test_config
+from .documents import parse_test_start_end as parse_test_start_end
+from .documents import parse_test_uuid as parse_test_uuid
+from .documents import read_json as read_json
+from .documents import read_namespace as read_namespace
+from .documents import read_tail as read_tail
+from .documents import read_text as read_text
+from .documents import read_yaml as read_yaml
+from .documents import understood as understood
+from .find import KeyValueLayout as KeyValueLayout
+from .find import NativeLayout as NativeLayout
+from .find import declared_files as declared_files
+from .find import layouts_of as layouts_of
+from .readers import Part as Part
+from .readers import Reader as Reader
+from .readers import ReaderLayout as ReaderLayout
+from .readers import reader_store as reader_store
+from .tables import TableReader as TableReader
+from .tables import written_as_names as written_as_names
+from .tree import clean as clean
+from .tree import parse_tree as parse_tree
+from .tree_index import read_index as read_index
