@@ -30,7 +30,7 @@ from ..history.location import is_export
 from ..matrix import Matrix, joined
 from ..named_cluster import NamedCluster
 from ..plausible import is_number
-from ..store.settings_from import PATTERN, steps
+from ..settings import SETTINGS_FROM, steps
 from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
 from .versions import read_order
@@ -129,7 +129,7 @@ class Opening:
         known = self.workload.options
         told: dict[str, Any] = {"prices": self.prices, **known}
         if self.settings_from:
-            told[PATTERN] = self.settings_from
+            told[SETTINGS_FROM] = self.settings_from
             steps(self.settings_from)
         given = {name: value for name, value in self.options_of_all.items() if name in known} | dict(self.options)
         for name, value in given.items():

@@ -19,7 +19,7 @@ from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Problem
 from ..plausible import of_another_run
 from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
-from ..settings import SETTINGS_FILE, check_settings, read_settings_content, settings_in
+from ..settings import SETTINGS_FILE, SETTINGS_FROM, check_settings, read_settings_content, settings_from, settings_in
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
@@ -39,7 +39,6 @@ from .find import (
 from .fingerprint import State
 from .in_bucket import AtHand, BucketTree, Objects
 from .readers import ReaderLayout, what_is_wrong
-from .settings_from import PATTERN, settings_from
 
 _KEPT_ABOVE = 2000
 ALONE = "known from its cache alone: its artifacts are not here"
@@ -93,7 +92,7 @@ class Context:
 
     def from_path(self, candidate: Candidate, notes: list[str]) -> dict[str, Scalar]:
         """The settings in the test's path, where the user gave a pattern of it."""
-        pattern = self.options.get(PATTERN)
+        pattern = self.options.get(SETTINGS_FROM)
         if not pattern:
             return {}
         found = settings_from(str(pattern), self.root, candidate.path, is_file=candidate.is_file)

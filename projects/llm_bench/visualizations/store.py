@@ -14,8 +14,8 @@ from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.models import Payload
 from matrix_benchmarking.plausible import is_number
+from matrix_benchmarking.settings import SETTINGS_FROM, matches
 from matrix_benchmarking.store import TestDirectory, reader_store
-from matrix_benchmarking.store.settings_from import PATTERN, matches
 
 from ..benchmark_report import report
 from . import kpis, places
@@ -50,7 +50,7 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settin
         setattr(results, name, test_dir.options.get(name, default))
     own: dict[str, list[Scalar]] = getattr(results, "sources", {})
     named = places.guessed(test_dir.path, {name: value for name, (_, value) in own.items()})
-    pattern = test_dir.options.get(PATTERN)
+    pattern = test_dir.options.get(SETTINGS_FROM)
     path = test_dir.path.with_suffix("")
     said = [renamed(each) for each in matches(str(pattern), path.parts)] if pattern else []
     results.settings_from = {}

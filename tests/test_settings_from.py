@@ -6,7 +6,7 @@ import pytest
 
 import matrix_benchmarking as mb
 from matrix_benchmarking.errors import ConfigError
-from matrix_benchmarking.store.settings_from import settings_from, steps
+from matrix_benchmarking.settings import settings_from, steps
 
 ROOT = Path("/somewhere/results")
 
