@@ -28,9 +28,15 @@ from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
 from .in_bucket import BucketTree, Objects
-from .loader import Loader, candidate_of
 from .parsing import Context, NotRecognised, tests_of
-from .together import Note, make_ids_unique, mark_shared_measurements, mark_without_settings
+from .tree_index import (
+    Loader,
+    Note,
+    candidate_of,
+    make_ids_unique,
+    mark_shared_measurements,
+    mark_without_settings,
+)
 
 if TYPE_CHECKING:
     from ..named_cluster import NamedCluster

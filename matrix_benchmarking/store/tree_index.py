@@ -1,15 +1,22 @@
-"""The index of a tree: one file with what the last complete parse found, but for results and payloads.
+"""The tests of a tree together: their results on demand, what only all of them can tell, and the index of the tree.
 
-It holds the columns of the tests as they are. All types are checked while it is read: it may come from a stranger.
+That is one file with what the last complete parse found, but for results and payloads: the columns of the tests as they
+are. All types are checked while it is read: it may come from a stranger.
 """
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import datetime as dt
+import itertools
 import operator
 import os
 import re
 import sys
+import types
+import uuid
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,19 +24,21 @@ import msgspec
 
 from .. import workload_file
 from ..bucket import BucketPath
-from ..columns import Columns
+from ..columns import Columns, Shared, Texts
+from ..errors import MatbenchError, SettingsError
 from ..files import read_regular
-from ..matrix import Matrix
+from ..matrix import Matrix, Problem
 from ..rows import ParsedTests, Rows
+from ..settings import SETTINGS_FILE
 from ..workload import INDEX_PREFIX, Workload
 from . import cache, codec
 from .cache import Envelope
 from .codec import BrokenCache
-from .find import check_root, layouts_of
+from .entries import build_payload, relative_name
+from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
 from .in_bucket import BucketTree
-from .loader import Loader
-from .parsing import Context
+from .parsing import Context, ParsedTest, tests_of
 
 ENVELOPE = Envelope(b"matbench-index", 9, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
@@ -165,3 +174,127 @@ def _in_order(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     return {"mapping": sorted((codec.pack(name), codec.pack(_in_order(item))) for name, item in value.items())}
+
+
+_KEPT_TESTS, _KEPT_BYTES = 8, 4 << 20
+"""Results are kept of so many tests, or up to this size (packed; as objects they take a few times that)."""
+
+
+def candidate_of(tests: ParsedTests, place: int) -> Candidate:
+    """How the test with this place was found."""
+    entry = tests.entry(place)
+    layout, is_file = tests.columns.layout[place], tests.columns.is_file[place]
+    counts = not entry.from_cache_alone
+    return Candidate(entry.location, layout, is_file=is_file, cache_counts=counts, part=entry.part)
+
+
+class Loader:
+    """Loads results and payloads of the entries of one tree on demand, and keeps some of them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = dataclasses.replace(context, ignore_cache=False)
+        self._kept: OrderedDict[Candidate, ParsedTest] = OrderedDict()
+        self._bytes = 0
+
+    def tests(self, columns: Columns) -> ParsedTests:
+        """The tests of the tree, whose results and payloads load from here; a MatbenchError where one is gone."""
+        tests = ParsedTests(
+            columns,
+            self._context.root,
+            lambda place: self._results(candidate_of(tests, place)),
+            lambda entry: build_payload(self._context.workload, entry, entry.results)[0],
+        )
+        return tests
+
+    def keep(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        """Keep what was just parsed, where there is room for it."""
+        if self._bytes + parsed.packed_bytes <= _KEPT_BYTES:
+            self._add(candidate, parsed)
+
+    def _add(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        before = self._kept.pop(candidate, None)
+        self._bytes += parsed.packed_bytes - (before.packed_bytes if before else 0)
+        self._kept[candidate] = parsed
+
+    def _results(self, candidate: Candidate) -> types.SimpleNamespace:
+        problem = self._gone(candidate)
+        if problem is None:
+            try:
+                return (self._kept.get(candidate) or self._parse(candidate)).results
+            except SettingsError as error:
+                problem = str(error)
+        name = relative_name(candidate.path, self._context.root, candidate.part)
+        raise MatbenchError(f"{name}: its results can't be loaded: {problem}")
+
+    def _parse(self, candidate: Candidate) -> ParsedTest:
+        """*candidate* again; of a file with several tests those that follow are kept too, as far as there is room."""
+        with self._context.at_hand([candidate]) as (context, (here,)):
+            tests = iter(tests_of(context, here))
+            found, wanted = next(tests)
+            if isinstance(wanted, SettingsError):
+                raise wanted
+            if found != here:
+                raise SettingsError("the file doesn't hold it any more; parse the tree again")
+            self._add(candidate, wanted)
+            room = _KEPT_BYTES - wanted.packed_bytes
+            for each, parsed in tests:
+                if isinstance(parsed, SettingsError) or (room := room - parsed.packed_bytes) < 0:
+                    break
+                self._add(context.found(each), parsed)
+        while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
+            self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
+        return wanted
+
+    def _gone(self, candidate: Candidate) -> str | None:
+        """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
+        if self._context.tree is not None:
+            return None
+        target = os.path.realpath(candidate.path)
+        if not os.path.exists(target):
+            return f"'{candidate.path}' is not there any more, it was removed or renamed; parse it again"
+        if os.path.commonpath([target, self._context.root]) != str(self._context.root):
+            return f"'{candidate.path}' leads to {target}, which is outside the results directory"
+        return None
+
+
+Note = tuple[str, str]
+"""The name of a test, and what was noticed there."""
+
+
+def mark_without_settings(tests: Columns) -> None:
+    """Name a test that has no settings at all as a problem where others have some: where it stands is not known."""
+    named = [bool(names) or not finished for names, finished in zip(tests.names, tests.finished, strict=True)]
+    if not all(named) and any(itertools.compress(tests.names, tests.finished)):
+        reason = "gives no settings, and no file above it does; the other tests have some"
+        problem = Problem(reason, SETTINGS_FILE)
+        pairs = zip(tests.problems, named, strict=True)
+        tests.problems = Shared.of([known if has else (*known, problem) for known, has in pairs])
+
+
+def make_ids_unique(known: ParsedTests) -> list[Note]:
+    """Tell identical copies apart by their place; two tests that carry the same id stay, and are noted."""
+    tests, notes = known.columns, []
+    counts = collections.Counter(tests.test_uuid)
+    same: dict[str, list[int]] = {}
+    for place, test_uuid in enumerate(tests.test_uuid if len(counts) < len(tests) else ()):
+        if test_uuid is not None and counts[test_uuid] > 1:
+            same.setdefault(test_uuid, []).append(place)
+    ids = list(tests.test_uuid) if same else []
+    for test_uuid, places in same.items():
+        own = [known.name(place) for place in places if tests.has_own_uuid[place]]
+        for place in places:
+            if not tests.has_own_uuid[place]:
+                ids[place] = str(uuid.uuid5(uuid.UUID(test_uuid), known.name(place)))
+        if len(own) > 1:
+            notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
+    if same:
+        tests.test_uuid = Texts.of(ids)
+    return notes
+
+
+def mark_shared_measurements(tests: Columns) -> None:
+    """Mark the measurements that several tests of the tree have: they read the same files, or are copies."""
+    counts = collections.Counter(tests.measurement)
+    if len(counts) < len(tests):
+        marked = (one if one is None or counts[one] == 1 else f"{one}*" for one in tests.measurement)
+        tests.measurement = Texts.of(marked)

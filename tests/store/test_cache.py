@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import download_record, store
 from matrix_benchmarking.download_record import Held, Record, Tree
-from matrix_benchmarking.store import cache, codec, loader
+from matrix_benchmarking.store import cache, codec, tree_index
 from matrix_benchmarking.workload import load
 
 CACHE = ".matbench_cache"
@@ -81,7 +81,7 @@ def test_what_is_asked_for_after_a_parse_is_not_parsed_again(tree, calls):
 
 
 def test_results_that_are_too_large_to_keep_are_loaded_again(tree, calls, monkeypatch):
-    monkeypatch.setattr(loader, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(tree_index, "_KEPT_BYTES", 0)
     for number in range(12):
         write_test(tree / f"t{number}", {"vus": number}, files=speed_files(float(number)))
     always = []

@@ -120,7 +120,7 @@ def test_the_index_has_the_parts(lines: Lines, tmp_path: Path) -> None:
 def test_results_beyond_what_is_kept_come_back_one_after_the_other(
     lines: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("matrix_benchmarking.store.loader._KEPT_BYTES", 2000)
+    monkeypatch.setattr("matrix_benchmarking.store.tree_index._KEPT_BYTES", 2000)
     write(tmp_path / "sweep.jsonl", *({"rate": rate, "speed": rate, "log": "x" * 100} for rate in range(60)))
     matrix = store.parse_tree(workload_of(lines), tmp_path)
     for order in (matrix.entries, matrix.entries[::-1]):

@@ -31,8 +31,7 @@ from matrix_benchmarking.store import FoundTest, cache, tree_index
 from matrix_benchmarking.store.codec import BrokenCache
 from matrix_benchmarking.store.entries import relative_name
 from matrix_benchmarking.store.find import Candidate
-from matrix_benchmarking.store.loader import candidate_of
-from matrix_benchmarking.store.tree_index import Contents
+from matrix_benchmarking.store.tree_index import Contents, candidate_of
 from matrix_benchmarking.workload import Workload, load
 
 INDEX = ".matbench_index.speed"
