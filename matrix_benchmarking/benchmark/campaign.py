@@ -16,7 +16,7 @@ from ..errors import ConfigError, MatbenchError, OutputError
 from ..files import only_one
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import bucket_lock, environment, hf_endpoint, processes, run_directory, schema
+from . import environment, hf_endpoint, processes, run_directory, schema
 from .expand import SEARCHABLE, SearchCase
 from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
@@ -320,7 +320,7 @@ def run(
     with contextlib.ExitStack() as locks:
         locks.enter_context(only_one(plan.root / LOCK_FILE, plan.root, "benchmark"))
         if plan.bucket is not None:
-            locks.enter_context(bucket_lock.only_one(plan.bucket, LOCK_FILE, plan.root, listener.note))
+            locks.enter_context(bucket.only_one(plan.bucket, LOCK_FILE, plan.root, listener.note))
         for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")

@@ -18,7 +18,7 @@ import yaml
 from benchmark_support.machines import Machines
 from download_support.bucket import emptied
 
-from matrix_benchmarking.benchmark import bucket_lock
+from matrix_benchmarking import bucket
 from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
 
@@ -131,7 +131,7 @@ def test_of_two_starters_on_two_machines_the_second_says_so(
     assert main(again) == 2
     assert "if it was killed, the bucket is free in " in capsys.readouterr().err
     assert not (place / "second").exists()
-    monkeypatch.setattr(bucket_lock, "LAPSED_S", 0.0)  # a minute later
+    monkeypatch.setattr(bucket, "LAPSED_S", 0.0)  # a minute later
     assert main(again) == 0
     assert f"{RESULTS}: 3 points measured" in capsys.readouterr().out
     assert "night/.matbench/lock" not in objects(s3)
@@ -148,7 +148,7 @@ def test_a_killed_starter_is_followed_at_once_on_its_own_machine(
 
 
 def test_a_lock_is_renewed_also_after_an_answer_that_was_lost(s3: Any, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(bucket_lock, "RENEWED_S", 0.05)
+    monkeypatch.setattr(bucket, "RENEWED_S", 0.05)
     said: list[str] = []
 
     def etag() -> str:
@@ -160,7 +160,7 @@ def test_a_lock_is_renewed_also_after_an_answer_that_was_lost(s3: Any, monkeypat
             assert time.monotonic() < ends
             time.sleep(0.02)
 
-    with bucket_lock.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
+    with bucket.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
         changes(etag())
         content = s3.get_object(Bucket="results", Key="night/lock")["Body"].read()
         s3.put_object(Bucket="results", Key="night/lock", Body=content[:-1] + b" }")  # its own, and it doesn't know
@@ -176,8 +176,8 @@ def test_a_server_without_conditional_writes_is_named(s3: Any, monkeypatch: pyte
     def refuses(self: Any, **condition: Any) -> None:
         raise OSError(errno.EIO, "not implemented")
 
-    monkeypatch.setattr(bucket_lock._Lock, "_write", refuses)
+    monkeypatch.setattr(bucket._Lock, "_write", refuses)
     said: list[str] = []
-    with bucket_lock.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
+    with bucket.only_one(BucketPath(RESULTS), "lock", Path("/a"), said.append):
         pass
     assert said == [f"nothing keeps a second benchmark out of {RESULTS}: the server refuses it: not implemented"]
