@@ -1,4 +1,7 @@
-"""Whether workers are fit for the work: each is asked for its versions, its clock and what it sees of a directory."""
+"""Whether workers are fit for the work: each is asked for its versions, its clock and what it sees of a directory.
+
+Those that see the same tree, and have the same code, are an executor for its parse.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,13 @@ from .connection import ANSWER_S, Cluster, another_dask
 
 if TYPE_CHECKING:
     from distributed import Client
+
+
+import concurrent.futures
+import tempfile
+
+from ..named_cluster import NamedCluster
+from .connection import connected
 
 FURTHEST_CLOCK_S = 2.0
 """By how much clocks may differ: blocks and the load's window go by them."""
@@ -233,3 +243,43 @@ def _problem(found: Look, apart_s: float, question: Question) -> str | None:
             "contradict each other: let both follow one clock (NTP)"
         )
     return None
+
+
+class ClusterExecutor(concurrent.futures.Executor):
+    """Calls by Dask, whose errors are sentences."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._dask = cluster.client.get_executor(pure=False)
+
+    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **named: Any) -> Iterator[Any]:
+        try:
+            yield from self._dask.map(fn, *map(list, iterables), **named)
+        except MatbenchError:
+            raise
+        except (concurrent.futures.CancelledError, OSError) as error:
+            raise self._cluster.gone() from error
+        except Exception as error:
+            raise ClusterError(
+                f"a worker of {self._cluster.named} could not go on: {type(error).__name__}: {error}"
+            ) from error
+
+
+@contextlib.contextmanager
+def executor(
+    named: NamedCluster, root: Path, files: Sequence[Path], first: Callable[[], Any]
+) -> Iterator[concurrent.futures.Executor]:
+    """An executor of *named*, of whose workers each sees *files* below *root* as they are here, and can do *first*.
+
+    Raises:
+        MatbenchError: a worker isn't fit; nothing was begun.
+    """
+    seen = [
+        (str(file), status.st_size, status.st_mtime_ns) for file in files if file.is_file() for status in [file.stat()]
+    ]
+    with connected(named, Path(tempfile.gettempdir()) / "matbench-workers") as cluster:
+        cluster.wait(lambda sentence: None)
+        _, refused = check(cluster, Question(sights=seen), cluster.workers(), first, "parse")
+        if refused:
+            raise ClusterError("\n".join(refused))
+        yield ClusterExecutor(cluster)

@@ -145,7 +145,7 @@ def _executor(
     tests: Sequence[Candidate],
 ) -> contextlib.AbstractContextManager[concurrent.futures.Executor | None]:
     if cluster is not None:
-        from ..cluster.executor import executor  # Dask is of an extra, and takes a second
+        from ..cluster.workers import executor  # Dask is of an extra, and takes a second
 
         seen = tests[:SEEN] if context.tree is None else []
         files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in seen]

@@ -17,10 +17,9 @@ from ..load_driver import Stopped
 from ..plan import Group, Plan
 from ..run_directory import Outcome, Point
 from . import on_worker
-from .crew import Crew
+from .crew import Crew, Measured, slow_hosts, speed_of
 from .dealing import Deck
 from .job import Job
-from .speeds import Measured, slow_hosts, speed_of
 
 if TYPE_CHECKING:
     from distributed import Future
