@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import difflib
 import os
-import typing
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -22,7 +21,7 @@ from . import yaml_file
 from .errors import ConfigError, did_you_mean
 from .named_cluster import PATTERNS as CLUSTER_PATTERNS
 from .named_cluster import Named
-from .validation import Kind, Mismatch, dotted, mismatches
+from .validation import Mismatch, dotted, keys_in, mismatches
 from .validation import Section as Section
 from .yaml_file import YamlFile
 
@@ -269,7 +268,7 @@ def _sentence(model: type[Config], problem: Mismatch, file: YamlFile | None, pre
     if preset is not None:
         where = f"{_place(file, (BLOCK, 'presets', preset))}preset '{preset}': "
     key = dotted((BLOCK, *problem.path))
-    if problem.kind is Kind.UNKNOWN:
+    if problem.is_unknown:
         return f"{where}{key} is not a known key: {_meant(model, problem.field)}"
     return f"{where}{key}: {problem.reason}"
 
@@ -341,9 +340,10 @@ def _meant(model: type[Config], unknown: str) -> str:
     An option's name stands for its key, then a sibling is tried, the same name elsewhere, anything close.
     """
     parent, _, name = unknown.rpartition(".")
-    below = _fields_below(model, parent)
-    if below:
-        return did_you_mean(name, below)
+    first, *names = parent.split(".")
+    field = model.model_fields.get(first)
+    if field is not None and _section(field.annotation) is None and (below := keys_in(field.annotation, names)):
+        return did_you_mean(name, below)  # of a mapping by name, such as views.NAME, or a section that may be missing
     leaves = list(keys(model))
     known = {".".join(key.split(".")[:depth]) for key in leaves for depth in range(1, key.count(".") + 2)}
     siblings = [key for key in sorted(known) if key.rpartition(".")[0] == parent]
@@ -357,23 +357,6 @@ def _meant(model: type[Config], unknown: str) -> str:
         if guess:
             return f"did you mean '{BLOCK}.{guess[0]}'?"
     return "there are " + ", ".join(f"{BLOCK}.{key}" for key in siblings or sorted(known))
-
-
-def _fields_below(model: Model, parent: str) -> list[str]:
-    """The keys of an entry of a mapping by name, such as ``views.NAME``, and of a section that may be missing, such as
-    ``cluster.slurm``; empty for any other *parent*."""
-    first, *names = parent.split(".")
-    field = model.model_fields.get(first)
-    sections = [] if field is None or _section(field.annotation) else _sections_in(field.annotation)
-    for name in names:
-        below = [field.annotation for each in sections if (field := each.model_fields.get(name)) is not None]
-        sections = [section for each in below for section in _sections_in(each)] if below else sections
-    return [name for section in sections for name in section.model_fields]
-
-
-def _sections_in(annotation: Any) -> list[Model]:
-    own = _section(annotation)
-    return [own] if own else [section for each in typing.get_args(annotation) for section in _sections_in(each)]
 
 
 def _close(name: str, candidates: Iterable[str], cutoff: float) -> list[str]:

@@ -7,8 +7,8 @@ once, with what was expected and what is there.
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections.abc import Mapping
+import typing
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pydantic
@@ -52,21 +52,13 @@ _EXPECTED = {
 _LIMITS = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
 
 
-class Kind(enum.Enum):
-    """What is wrong with a field."""
-
-    MISSING = "missing"
-    UNKNOWN = "unknown"
-    WRONG = "wrong"
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A field that the model and the document don't agree on: where, how, and the sentence."""
+    """A field that the model and the document don't agree on: where, the sentence, and whether the model lacks it."""
 
     path: Path
-    kind: Kind
     reason: str
+    is_unknown: bool = False
 
     @property
     def field(self) -> str:
@@ -92,15 +84,14 @@ def mismatches(
     Args:
         patterns: for regular expressions of the model, what they stand for in words.
     """
-    found: dict[tuple[Path, bool], list[tuple[Kind, str]]] = {}
+    found: dict[tuple[Path, bool], list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
         about_name = detail["loc"][-1:] == ("[key]",) or detail["type"] == "invalid_key"
-        reasons = found.setdefault((_path_in(document, detail), about_name), [])
-        reasons.append(_explain(detail, patterns or {}))
+        found.setdefault((_path_in(document, detail), about_name), []).append(detail)
     outer = {path[:depth] for path, _ in found for depth in range(len(path))}
     return [
-        _merge(path, about_name, reasons, document)
-        for (path, about_name), reasons in found.items()
+        _merge(path, about_name, details, document, patterns or {})
+        for (path, about_name), details in found.items()
         if path not in outer or about_name
     ]
 
@@ -135,37 +126,57 @@ def _path_in(document: Any, detail: ErrorDetails) -> Path:
     return path
 
 
-def _explain(detail: ErrorDetails, patterns: Mapping[str, str]) -> tuple[Kind, str]:
-    """What is wrong; for a wrong value what was expected, to be joined over the branches of a union."""
+_ABSENT = {"missing": "is missing", "extra_forbidden": "is not a known field"}
+
+
+def _expected(detail: ErrorDetails, patterns: Mapping[str, str]) -> str:
+    """What was expected of a wrong value, to be joined over the branches of a union."""
     kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "missing":
-        return Kind.MISSING, "is missing"
-    if kind == "extra_forbidden":
-        return Kind.UNKNOWN, "is not a known field"
     if kind == "invalid_key":
-        return Kind.WRONG, "a name that is text"
+        return "a name that is text"
     if kind in ("literal_error", "enum"):
-        return Kind.WRONG, str(context["expected"])
+        return str(context["expected"])
     if kind == "string_pattern_mismatch":
-        return Kind.WRONG, patterns.get(context["pattern"], f"text that matches {context['pattern']}")
+        return patterns.get(context["pattern"], f"text that matches {context['pattern']}")
     if kind in ("value_error", "assertion_error"):
-        return Kind.WRONG, str(context["error"])
+        return str(context["error"])
     for limit, words in _LIMITS.items():
         if limit in context:
-            return Kind.WRONG, f"a number {words} {context[limit]:g}"
-    return Kind.WRONG, _EXPECTED.get(kind.split("_")[0], detail["msg"])
+            return f"a number {words} {context[limit]:g}"
+    return _EXPECTED.get(kind.split("_")[0], detail["msg"])
 
 
-def _merge(path: Path, about_name: bool, reasons: list[tuple[Kind, str]], document: Any) -> Mismatch:
+def _merge(
+    path: Path, about_name: bool, details: list[ErrorDetails], document: Any, patterns: Mapping[str, str]
+) -> Mismatch:
     """One mismatch: of the value at *path*, or of the last name in it."""
-    kind, sentence = reasons[0]
-    if kind is not Kind.WRONG:
-        return Mismatch(path, kind, sentence)
+    kind = details[0]["type"]
+    if kind in _ABSENT:
+        return Mismatch(path, _ABSENT[kind], is_unknown=kind == "extra_forbidden")
     here = document
     for part in path:
         here = here[part]
     if about_name:
         here = path[-1]
-    expected = list(dict.fromkeys(text for each, text in reasons if each is Kind.WRONG))
+    expected = list(dict.fromkeys(_expected(each, patterns) for each in details if each["type"] not in _ABSENT))
     choice = " or ".join([", ".join(expected[:-1]), expected[-1]] if len(expected) > 1 else expected)
-    return Mismatch(path, kind, f"expected {choice}, not {shown(here)}")
+    return Mismatch(path, f"expected {choice}, not {shown(here)}")
+
+
+def keys_in(annotation: Any, path: Iterable[str | int]) -> list[str]:
+    """The keys that may stand at *path* in what *annotation*, a model, or a union or a mapping with some, describes."""
+    models = _models_in(annotation)
+    for name in path:
+        below = [each.annotation for model in models for key, each in _fields(model).items() if key == name]
+        models = [model for each in below for model in _models_in(each)] if below else models
+    return [key for model in models for key in _fields(model)]
+
+
+def _models_in(annotation: Any) -> list[type[pydantic.BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
+        return [annotation]
+    return [model for each in typing.get_args(annotation) for model in _models_in(each)]
+
+
+def _fields(model: type[pydantic.BaseModel]) -> dict[str, pydantic.fields.FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}

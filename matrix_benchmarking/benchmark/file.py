@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
@@ -17,7 +17,7 @@ from ..errors import ConfigError, WorkloadError, did_you_mean
 from ..filters import Scalar
 from ..named_cluster import PATTERNS as CLUSTER_PATTERNS
 from ..named_cluster import Named
-from ..validation import Kind, Mismatch, dotted, mismatches
+from ..validation import Mismatch, dotted, keys_in, mismatches
 from ..yaml_file import YamlFile
 from . import schema
 from .command_driver import CommandDriver
@@ -229,20 +229,10 @@ def seconds(duration: float | str) -> float:
 
 def _sentence(problem: Mismatch, file: YamlFile, model: type[BenchmarkFile]) -> str:
     where = f"{file.path}:{file.line(problem.path)}: "
-    if problem.kind is Kind.UNKNOWN:
-        hint = did_you_mean(str(problem.path[-1]), _siblings(model, problem.path[:-1]))
-        return f"{where}{problem.field} is not a known key: {hint}"
+    if problem.is_unknown:
+        *above, key = problem.path
+        keys = keys_in(model, above)
+        if above[:1] == ["expe"]:  # where all other names are those of settings
+            keys = keys_in(schema.SearchRange if above[-1] == "search" else schema.Search, ())
+        return f"{where}{problem.field} is not a known key: {did_you_mean(str(key), keys)}"
     return f"{where}{dotted(problem.path)}: {problem.reason}"
-
-
-def _siblings(annotation: Any, path: tuple[str | int, ...]) -> list[str]:
-    """The keys that may stand at *path* in what *annotation*, a model or a union with some, describes."""
-    branches = [branch for each in (get_args(annotation) or [annotation]) for branch in (get_args(each) or [each])]
-    models = [each for each in branches if isinstance(each, type) and issubclass(each, pydantic.BaseModel)]
-    fields = [(field.alias or name, field.annotation) for each in models for name, field in each.model_fields.items()]
-    if not path:
-        return [name for name, _ in fields]
-    inner = [each for name, each in fields if name == path[0]]
-    if not inner:
-        return _siblings(schema.SearchRange if path[-1] == "search" else schema.Search, ())
-    return [name for each in inner for name in _siblings(each, path[1:])]
