@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import array
 import functools
 import itertools
@@ -23,56 +22,27 @@ Column = tuple[Sequence[Any], Codes]
 """Distinct values, and for each test the place of its own among them."""
 
 
-class Table(abc.ABC):
-    """Tests, of which each has one entry however often it is looked at; its columns are those of all of them."""
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    def __len__(self) -> int:
-        return self._length
-
-    @abc.abstractmethod
-    def entry(self, place: int) -> Entry:
-        """That of the test with this place."""
-
-    @abc.abstractmethod
-    def shared(self, name: str) -> Shared[Any]:
-        """A field of few values; ``names`` and ``kpi_names`` are tuples of names of settings and KPIs."""
-
-    @abc.abstractmethod
-    def setting(self, name: str) -> Column:
-        """The values of a setting; NOT_SET where a test has none."""
-
-    @abc.abstractmethod
-    def values(self, name: str, places: Iterable[int]) -> list[Any]:
-        """A field of the entries with these places."""
-
-    @abc.abstractmethod
-    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
-        """The values of a KPI of the tests with these places; None where a test has none."""
-
-    @property
-    @abc.abstractmethod
-    def is_finite(self) -> bool:
-        """False if a KPI is infinite or NaN; it may be where they are so large that their sum is."""
-
-
-class GivenTests(Table):
-    """Entries that are there."""
+class GivenTests:
+    """Entries that are there. Of :class:`ParsedTests` the same can be asked."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        super().__init__(len(entries))
         self._entries = entries
         self._known: dict[tuple[str, str], Any] = {}
 
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def entry(self, place: int) -> Entry:
+        """That of the test with this place: one, however often it is looked at."""
         return self._entries[place]
 
     def shared(self, name: str) -> Shared[Any]:
+        """A field of few values; ``names`` and ``kpi_names`` are tuples of names of settings and KPIs."""
         return self._once(("shared", name), lambda: Shared.of(self.values(name, range(len(self)))))
 
     def setting(self, name: str) -> Column:
+        """The values of a setting; NOT_SET where a test has none."""
+
         def column() -> Column:
             found = Shared.of([entry.settings.get(name, NOT_SET) for entry in self._entries])
             return found.distinct, found.codes
@@ -80,14 +50,17 @@ class GivenTests(Table):
         return self._once(("setting", name), column)
 
     def values(self, name: str, places: Iterable[int]) -> list[Any]:
+        """A field of the entries with these places."""
         read = _GIVEN.get(name) or operator.attrgetter(name)
         return [read(self._entries[place]) for place in places]
 
     def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
+        """The values of a KPI of the tests with these places; None where a test has none."""
         return [self._entries[place].kpis.get(name) for place in places]
 
     @property
     def is_finite(self) -> bool:
+        """False if a KPI is infinite or NaN; it may be where they are so large that their sum is."""
         return all(map(math.isfinite, itertools.chain(*(entry.kpis.values() for entry in self._entries))))
 
     def _once(self, what: tuple[str, str], make: Callable[[], T]) -> T:
@@ -103,7 +76,7 @@ _GIVEN: Mapping[str, Callable[[Entry], Any]] = {
 }
 
 
-class ParsedTests(Table):
+class ParsedTests:
     """The tests of a tree at *root*; *load_results* loads a test's results, by its place."""
 
     def __init__(
@@ -113,7 +86,6 @@ class ParsedTests(Table):
         load_results: Callable[[int], types.SimpleNamespace],
         load_lts: Callable[[Entry], types.SimpleNamespace],
     ) -> None:
-        super().__init__(len(columns))
         self.columns = columns
         self.root = root
         self._load_results, self._load_lts = load_results, load_lts
@@ -122,6 +94,9 @@ class ParsedTests(Table):
         kpis = {name: column.floats for name, column in columns.kpis.items()}
         self._floats = {name: floats for name, floats in kpis.items() if floats is not None}
         self._same = {name: (one.distinct, one.codes) for name in SAME for one in [getattr(columns, name)]}
+
+    def __len__(self) -> int:
+        return len(self.columns)
 
     def entry(self, place: int) -> Entry:
         found = self._entries[place]
@@ -216,7 +191,7 @@ class _Row(Entry):
 class Rows(Sequence[Entry]):
     """Some tests of a table, in their order."""
 
-    def __init__(self, table: Table, places: Sequence[int] | None = None) -> None:
+    def __init__(self, table: GivenTests | ParsedTests, places: Sequence[int] | None = None) -> None:
         self.table = table
         self.places: Sequence[int] = range(len(table)) if places is None else places
 
