@@ -7,6 +7,7 @@ read the output stopped reading.
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
 import sys
@@ -84,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_standard_streams()
     invocation = Invocation()
     with garbage_is_rare():
-        return _guarded(lambda: _call(arguments, invocation), invocation)
+        args = None if arguments is None else list(arguments)
+        call = functools.partial(matbench.main, args, prog_name="matbench", standalone_mode=False, obj=invocation)
+        return _guarded(call, invocation)
 
 
 @contextlib.contextmanager
@@ -109,12 +112,6 @@ def _open_standard_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
-
-
-def _call(arguments: Sequence[str] | None, invocation: Invocation) -> int:
-    args = None if arguments is None else list(arguments)
-    status: int = matbench.main(args, prog_name="matbench", standalone_mode=False, obj=invocation)
-    return status
 
 
 def _guarded(call: Callable[[], int], invocation: Invocation) -> int:

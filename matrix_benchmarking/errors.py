@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 LONGEST_REASON = 1000
 """Characters of a reason: a parser may quote all of a file."""
 _LISTED = 40
+_NUMBERS = re.compile(r"([0-9]+)")
 
 
 class MatbenchError(Exception):
@@ -122,12 +123,19 @@ def _cut(text: str, longest: int) -> str:
     return f"{text[: longest // 2]}… ({len(text):,} characters, {digest})"
 
 
+@functools.lru_cache(maxsize=65536)
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A sorting key by which ``9__run`` comes before ``10__run``; names that differ at all have different keys."""
+    parts = filter(None, _NUMBERS.split(name))
+    return tuple((0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """The end of a sentence about an unknown *name*: the nearest candidate, else all of them, numbers by their size.
 
     No number is near another one.
     """
-    known = sorted(map(shortened, candidates), key=_natural)
+    known = sorted(map(shortened, candidates), key=natural)
     nearest = [] if name.isdecimal() else difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if nearest:
         return f"did you mean '{nearest[0]}'?"
@@ -140,13 +148,6 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 def sentence(text: str) -> str:
     """*text* with its full stop, unless it ends with a question."""
     return text if text.endswith(("?", ".")) else f"{text}."
-
-
-def _natural(text: str) -> list[tuple[bool, int, str]]:
-    """A sorting key: the numbers in *text* by their size."""
-    return [
-        (not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d{1,99})", text)
-    ]
 
 
 def os_reason(error: OSError) -> str:

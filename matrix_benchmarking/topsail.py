@@ -302,14 +302,6 @@ def _kpis_model(name: str, module: str, kpis: Mapping[str, Any], kpi_model: type
     return models.getKPIsModel(name, module, kpi.collect(kpis.values()), labels)
 
 
-def _register_rewriting(rewrite: Callable[[dict[str, Any]], dict[str, Any] | None]) -> None:
-    _under_way().rewrite = rewrite
-
-
-def _register_parsing(parse: Callable[..., None]) -> None:
-    _under_way().parse = parse
-
-
 def _nothing(results: Results, test_dir: TestDirectory) -> None:
     """The ``parse_once`` of a module that parses each time."""
 
@@ -317,9 +309,10 @@ def _nothing(results: Results, test_dir: TestDirectory) -> None:
 common = types.SimpleNamespace(Matrix=_Matrix, MatrixEntry=_Entry)
 table_stats = types.SimpleNamespace(TableStats=_TableStats)
 store = types.SimpleNamespace(
-    register_custom_rewrite_settings=_register_rewriting, register_lts_schema=lambda model: None
+    register_custom_rewrite_settings=lambda rewrite: setattr(_under_way(), "rewrite", rewrite),
+    register_lts_schema=lambda model: None,
 )
-store_simple = types.SimpleNamespace(register_custom_parse_results=_register_parsing)
+store_simple = types.SimpleNamespace(register_custom_parse_results=lambda parse: setattr(_under_way(), "parse", parse))
 helpers_store = types.SimpleNamespace(BaseStore=_BaseStore)
 report = types.SimpleNamespace(
     Plot_and_Text=_plot_and_text, set_config=_set_config, Plot=lambda name, args: _plot(name, args)[0]

@@ -14,7 +14,7 @@ import math
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -352,13 +352,18 @@ class Workload:
         if not (callable(self.plots) or callable(self.reports)):
             self.pages()
 
+    @property
+    def _keys(self) -> dict[str, Sequence[str]]:
+        """The lists of settings, by their names."""
+        of_regression = ("comparison_keys", "ignored_keys", "sorting_keys", "product_keys")
+        known = {"group_keys": self.group_keys, "variant_keys": self.variant_keys}
+        return known | {name: getattr(self.regression, name) for name in of_regression}
+
     def _check_lists(self) -> None:
         """That what is listed are lists: a text would be taken letter by letter."""
-        pages = {"plots": self.plots, "reports": self.reports}
+        pages: dict[str, Any] = {"plots": self.plots, "reports": self.reports}
         given = {name: made for name, made in pages.items() if isinstance(made, type) or not callable(made)}
-        given |= {name: getattr(self, name) for name in ("headline_fallbacks", "variant_keys", "group_keys", "gates")}
-        keys = ("comparison_keys", "ignored_keys", "sorting_keys", "product_keys")
-        given |= {name: getattr(self.regression, name) for name in keys}
+        given |= {"headline_fallbacks": self.headline_fallbacks, "gates": self.gates, **self._keys}
         for name, value in given.items():
             if isinstance(value, str) or not isinstance(value, Iterable):
                 said = getattr(value, "__name__", repr(value))
@@ -367,12 +372,7 @@ class Workload:
     def _check_keys(self) -> None:
         """That the keys are settings, where the KPIs' labels say which there are."""
         labels = self.label_names
-        keys = self.regression
-        groups = {"group_keys": self.group_keys, "variant_keys": self.variant_keys}
-        groups |= {"comparison_keys": keys.comparison_keys, "ignored_keys": keys.ignored_keys}
-        groups |= {"sorting_keys": keys.sorting_keys, "product_keys": keys.product_keys}
-        groups |= {"ignored_entries": [*keys.ignored_entries]}
-        for what, names in groups.items():
+        for what, names in {**self._keys, "ignored_entries": self.regression.ignored_entries}.items():
             for name in names if labels else ():
                 if name not in labels:
                     known = did_you_mean(name, labels)
@@ -404,16 +404,12 @@ def load(name: str) -> Workload:
 
 def known_names() -> list[str]:
     """Short names of the installed workloads, and modules of those in this checkout."""
-    return [*_entry_points(), *_checkout_modules()]
+    found = sorted(Path(CHECKOUT_PACKAGE).glob("*/visualizations/__init__.py"))
+    return [*_entry_points(), *(".".join(file.parent.parts) for file in found)]
 
 
 def _entry_points() -> dict[str, str]:
     return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
-
-
-def _checkout_modules() -> Iterator[str]:
-    for package in sorted(Path(CHECKOUT_PACKAGE).glob("*/visualizations/__init__.py")):
-        yield ".".join(package.parent.parts)
 
 
 def _import_module(name: str) -> types.ModuleType:

@@ -14,21 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from ..errors import ArtifactError, os_reason
+from ..errors import ArtifactError, natural, os_reason
 from ..matrix import Problem
 from ..workload import BaseStore
 from .fingerprint import Glob, Sighting, digest, list_names, matching
 
 MAX_DOCUMENT_BYTES = 512 << 20
 TEST_UUID_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE = ".uuid", "config.yaml", "test_start_end.json"
-_NUMBERS = re.compile(r"([0-9]+)")
-
-
-@functools.lru_cache(maxsize=65536)
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A sorting key by which ``9__run`` comes before ``10__run``; names that differ at all have different keys."""
-    parts = filter(None, _NUMBERS.split(name))
-    return tuple((0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)
 
 
 @functools.lru_cache(maxsize=256)

@@ -15,13 +15,13 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
 from ..bucket import BucketPath
-from ..errors import MatbenchError, SettingsError, os_reason
+from ..errors import MatbenchError, SettingsError, natural, os_reason
 from ..files import read_regular
 from ..jsonable import Document
 from ..matrix import DID_NOT_FINISH
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_key_values, read_settings_file
 from ..workload import FoundTest, Layout, Listing, Workload, is_index
-from .artifacts import TEST_CONFIG_FILE, natural
+from .artifacts import TEST_CONFIG_FILE
 
 SKIP_FILE = "skip"
 _FIRST_STEPS = ("000__script", "000__server")
