@@ -190,16 +190,13 @@ class Campaign:
             return run_directory.send(self._plan.bucket, path, run)
         return self._staged is None or run_directory.keep(self._plan.root, path, run)
 
-    def _repeat_command(self, point: Point) -> str:
-        chosen = [f"--expe-to-run={point.experiment}", f"--filters={self._plan.filter_of(point)}"]
-        return shlex.join([*self._repeat, *chosen])
-
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
         """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
         run = PointRun(point, directory, served.endpoint, served.target, self._keep_on)
         server = served.endpoint.description if served.endpoint else {}
         versions = {**self._machine["versions"], **server.get("versions", {}), **self._driver.versions}
-        circumstances = {**self._machine, "versions": versions, "command": self._repeat_command(point)}
+        words = [*self._repeat, f"--expe-to-run={point.experiment}", f"--filters={self._plan.filter_of(point)}"]
+        circumstances = {**self._machine, "versions": versions, "command": shlex.join(words)}
         run_directory.write_json(directory / "environment.json", circumstances)
         if served.endpoint is not None:
             description = {"url": served.endpoint.url, **server, "local": run.is_local}

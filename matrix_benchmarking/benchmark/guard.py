@@ -82,16 +82,13 @@ def _until_nothing_is_left(child: subprocess.Popen[bytes], patience_s: float) ->
     while time.monotonic() < deadline:
         child.poll()
         descendants = _descendants()
-        _reap(pid for pid in descendants if pid != child.pid)
+        for pid in descendants:
+            with contextlib.suppress(ChildProcessError):
+                if pid != child.pid:
+                    os.waitpid(pid, os.WNOHANG)
         if child.returncode is not None and not descendants:
             return
         time.sleep(POLL_S)
-
-
-def _reap(pids: object) -> None:
-    for pid in pids:  # type: ignore[attr-defined] # typing.Iterable would cost an import
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
 
 
 def _descendants() -> list[int]:

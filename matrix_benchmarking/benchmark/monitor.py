@@ -13,6 +13,8 @@ import psutil
 from .environment import LAG_S, Gpus
 
 INTERVAL_S = 0.1
+_OF_MACHINE = ("time", "cpus_load", "main_memory")
+_OF_GPUS = {"gpus_load": round(LAG_S / INTERVAL_S), "gpus_memory": 0, "gpus_held_back": 0}  # so many samples late
 _SAMPLES_A_LOOK = 10  # in so many samples it is looked once on which GPUs the watched processes compute
 
 
@@ -26,12 +28,7 @@ class Monitor:
     def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Gpus | None = None) -> None:
         self._processes = {name: _processes(ids) for name, ids in processes.items()}
         self._gpus = gpus if gpus is not None else Gpus()
-        self._time: list[float] = []
-        self._cpus_load: list[list[float]] = []
-        self._main_memory: list[float] = []
-        self._gpus_load: list[list[float]] = []
-        self._gpus_memory: list[list[float]] = []
-        self._gpus_held_back: list[list[float]] = []
+        self._samples: dict[str, list[Any]] = {name: [] for name in (*_OF_MACHINE, *_OF_GPUS)}
         self._used_gpus: set[int] = set()
         self._process_load: dict[str, list[float]] = {name: [] for name in processes}
         self._own_cores = 0.0
@@ -48,27 +45,25 @@ class Monitor:
 
     def utilization(self, window: Mapping[str, float]) -> dict[str, Any]:
         """The content of ``utilization.json``: the samples inside the *window* (seconds since the epoch)."""
-        inside = [at for at, moment in enumerate(self._time) if window["start"] <= moment <= window["end"]]
+        times = self._samples["time"]
+        inside = [at for at, moment in enumerate(times) if window["start"] <= moment <= window["end"]]
 
         def pick(values: Sequence[Any]) -> list[Any]:
             return [values[at] for at in inside]
 
-        most = min(map(len, [*self._gpus_load, *self._gpus_memory]), default=0)
+        most = min(map(len, [*self._samples["gpus_load"], *self._samples["gpus_memory"]]), default=0)
         gpus = sorted(gpu for gpu in self._used_gpus if gpu < most or not most)
 
-        def of_gpus(samples: Sequence[list[float]], later: int = 0) -> list[list[float]]:
+        def of_gpus(name: str) -> list[list[float]]:
+            samples, later = self._samples[name], _OF_GPUS[name]
             if not all(samples):  # not read once is not known
                 return []
             rows = [samples[min(at + later, len(samples) - 1)] for at in inside]
             return [[row[gpu] for gpu in gpus or range(len(row))] for row in rows]
 
         return {
-            "time": pick(self._time),
-            "cpus_load": pick(self._cpus_load),
-            "main_memory": pick(self._main_memory),
-            "gpus_load": of_gpus(self._gpus_load, round(LAG_S / INTERVAL_S)),
-            "gpus_memory": of_gpus(self._gpus_memory),
-            "gpus_held_back": of_gpus(self._gpus_held_back),
+            **{name: pick(self._samples[name]) for name in _OF_MACHINE},
+            **{name: of_gpus(name) for name in _OF_GPUS},
             "gpus": gpus or None,
             "processes": {name: pick(values) for name, values in self._process_load.items() if self._processes[name]},
             "monitor_cores": round(self._own_cores, 4),
@@ -89,13 +84,17 @@ class Monitor:
         self._own_cores = time.thread_time() / max(time.monotonic() - began, INTERVAL_S)
 
     def _sample(self, elapsed_s: float, used_before: Mapping[str, float], used: Mapping[str, float]) -> None:
-        self._time.append(round(time.time(), 4))
-        self._cpus_load.append([round(percent / 100, 4) for percent in psutil.cpu_percent(percpu=True)])
-        self._main_memory.append(round(psutil.virtual_memory().percent / 100, 4))
-        self._gpus_load.append([round(load, 4) for load in self._gpus.loads()])
-        self._gpus_memory.append([round(share, 4) for share in self._gpus.memory()])
-        self._gpus_held_back.append([float(one) for one in self._gpus.held_back()])
-        if len(self._time) % _SAMPLES_A_LOOK == 1:
+        sample = {
+            "time": round(time.time(), 4),
+            "cpus_load": [round(percent / 100, 4) for percent in psutil.cpu_percent(percpu=True)],
+            "main_memory": round(psutil.virtual_memory().percent / 100, 4),
+            "gpus_load": [round(load, 4) for load in self._gpus.loads()],
+            "gpus_memory": [round(share, 4) for share in self._gpus.memory()],
+            "gpus_held_back": [float(one) for one in self._gpus.held_back()],
+        }
+        for name, value in sample.items():
+            self._samples[name].append(value)
+        if len(self._samples["time"]) % _SAMPLES_A_LOOK == 1:
             self._look_for_gpus()
         for name, loads in self._process_load.items():
             # A process that ended takes its CPU time with it, which must not be counted as negative work.

@@ -105,7 +105,7 @@ class GuardedProcess:
             return None
         self._let_go()
         if status < 0 and not self._is_over:  # somebody killed the guard, which ends workers no more
-            self._is_over = not end_marked(self._mark[MARK])
+            self._is_over = not _end(lambda found: found == self._mark[MARK])[1]
         return 128 - status if status < 0 else status
 
     def wait(self, timeout_s: float | None, keep_on: Callable[[], None] = lambda: None) -> int | None:
@@ -172,11 +172,6 @@ def new_mark() -> dict[str, str]:
     """The variables that mark one command of this process, and keep what it starts from overwriting them."""
     # Servers that rename themselves (vLLM's engine does) write over their environment, unless setproctitle is told so.
     return {MARK: f"{_identity(os.getpid())}:{secrets.token_hex(4)}", "SPT_NOENV": "1"}
-
-
-def end_marked(mark: str) -> list[int]:
-    """End all processes with exactly this *mark*; gives those that are left."""
-    return _end(lambda found: found == mark)[1]
 
 
 def end_leftovers() -> list[str]:

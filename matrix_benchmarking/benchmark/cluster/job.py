@@ -79,11 +79,6 @@ class Job(pydantic.BaseModel):
         return self.root is None and self.bucket is None
 
 
-def written(plan: Plan) -> dict[str, Any]:
-    """The benchmark file of *plan*, as it would be written."""
-    return plan.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
-
-
 def workload_digest(name: str | None) -> str | None:
     """The digest of the source of the workload *name* on this machine; None for none. WorkloadError: it isn't here."""
     return None if name is None else source_digest(workloads.load(name).source).hex()

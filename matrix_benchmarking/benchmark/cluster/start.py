@@ -23,9 +23,8 @@ from ..plan import Group, Plan
 from ..run_directory import OWN_DIRECTORY
 from . import on_worker
 from .crew import Crew
-from .dealing import Deck, dealt
-from .job import Job, workload_digest, written
-from .ledger import Ledger, Running
+from .dealing import Deck, Ledger, Running, dealt
+from .job import Job, workload_digest
 
 LOGS = f"{OWN_DIRECTORY}/workers"
 
@@ -44,7 +43,7 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
         )
     return Job(
         name="draft",
-        file=written(plan),
+        file=plan.file.model_dump(mode="json", by_alias=True, exclude_unset=True),
         base=plan.base,
         directory=Path.cwd(),
         root=plan.root if is_shared else None,
@@ -123,6 +122,7 @@ class Conductor:
         self._running: dict[str, Running] = {}
         self._heard: queue.SimpleQueue[on_worker.Event] = queue.SimpleQueue()
         self._start = uuid.uuid4()
+        self._topic = f"matbench-{self._start.hex}"
 
     def run(self) -> Report:
         """Measure all that is to be done. MatbenchError: what came back can't be kept here."""
@@ -148,10 +148,6 @@ class Conductor:
         finally:
             self._end(report)
         return report
-
-    @property
-    def _topic(self) -> str:
-        return f"matbench-{self._start.hex}"
 
     def _campaign(self, host: Host) -> str:
         """The id of this start on *host*."""
