@@ -203,7 +203,8 @@ class Outbox:
 
     def add(self, write: Writer, *, replace: bool = False) -> Batch:
         """A new batch of what *write* writes, one payload a line, whole on disk; none where that fails."""
-        number = 1 + max((_number(path) for path in self._files()), default=0)
+        firsts = (path.name.partition("-")[0] for path in self._files())
+        number = 1 + max((int(first) for first in firsts if first.isdecimal()), default=0)
         path = self.directory / f"{number:06d}-{os.urandom(4).hex()}{SUFFIX}"
         batch = Batch(path, self.location, replace, next_moment(None))
         _write(batch, write)
@@ -313,8 +314,7 @@ def _readable(path: Path) -> Batch | str | None:
             header = msgspec.json.decode(stream.readline(), type=Document)
         if header["matbench_outbox"] > VERSION:
             return f"'{path}' was written by a newer matbench: update it to deliver what is in there"
-        moment_us = header.get("moment_us")
-        moment_us = None if moment_us is None else int(moment_us)
+        moment_us = None if header.get("moment_us") is None else int(header["moment_us"])
         return Batch(path, str(header["location"]), bool(header["replace"]), moment_us)
     except FileNotFoundError:
         return None
@@ -342,11 +342,6 @@ def _locked(path: Path) -> Iterator[bool]:
             if is_same:
                 yield True
                 return
-
-
-def _number(path: Path) -> int:
-    first = path.name.partition("-")[0]
-    return int(first) if first.isdecimal() else 0
 
 
 def _id(line: bytes) -> str:

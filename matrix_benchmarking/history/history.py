@@ -14,7 +14,7 @@ from ..lts.read import KPIs, digest_of
 from . import alarms, plan
 from .alarms import Action, AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write
-from .port import EVERYTHING, Event, Progress, Query, Reader, Storage, batched
+from .port import EVERYTHING, Event, Progress, Query, Storage, batched
 from .records import URLS_LABEL, KeptRun, Record, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
 
 BATCH = 1000
@@ -239,7 +239,7 @@ class History(contextlib.AbstractContextManager["History"]):
                     pushed.conflicts.append(Refused(write.pushed_as, said))
         upload.pushed.add(pushed)
 
-    def _runs(self, reader: Reader, query: Query) -> Iterator[KeptRun]:
+    def _runs(self, reader: Storage, query: Query) -> Iterator[KeptRun]:
         left = query.limit
         size = BATCH if left is None or query.filters else min(BATCH, left)
         most = None if query.filters else left
@@ -253,7 +253,7 @@ class History(contextlib.AbstractContextManager["History"]):
                     yield run
                     left = None if left is None else left - 1
 
-    def _known_kpis(self, rows: Sequence[Row], reader: Reader) -> Mapping[str, KPIs]:
+    def _known_kpis(self, rows: Sequence[Row], reader: Storage) -> Mapping[str, KPIs]:
         """What runs say of their KPIs, by shape: of each shape that is met first, one payload tells it."""
         unknown = {row.shape: row.id for row in rows if row.shape is not None and row.shape not in self._kpis}
         for ids in batched(unknown.values(), CHUNK):
@@ -265,7 +265,7 @@ class History(contextlib.AbstractContextManager["History"]):
         return self._kpis
 
 
-def _records(reader: Reader, ids: Iterable[str]) -> Iterator[Record]:
+def _records(reader: Storage, ids: Iterable[str]) -> Iterator[Record]:
     for chunk in batched(ids, CHUNK):
         found = {row.id: row for row in reader.find(chunk, payload=True)}
         yield from (record_of(found[run]) for run in chunk if run in found)

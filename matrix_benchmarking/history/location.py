@@ -11,7 +11,7 @@ import importlib
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from .. import bucket
 from ..errors import HistoryError, needing
@@ -107,12 +107,10 @@ def is_local(host: str) -> bool:
 class ParquetLocation:
     """Exports at a path or an ``s3://`` address; what their footers say is *known* as long as they are the same."""
 
+    is_server: ClassVar = False
+
     text: str
     known: dict[str, Any] = dataclasses.field(default_factory=dict, repr=False)
-
-    @property
-    def is_server(self) -> bool:
-        return False
 
     def __str__(self) -> str:
         return self.text

@@ -271,8 +271,9 @@ class OpenSearchStorage:
     def _row(self, of: Hit) -> Row:
         """The row in a document of which all was asked for, or what is below ``matbench``."""
         known = of.source.pop("matbench")
-        if known.get("recorded_us") is None and "recorded_place" not in known and self._is_in_order(of):
-            known["recorded_place"] = of.seq_no  # of before, when the order of writes was all there was
+        is_of_before = known.get("recorded_us") is None and "recorded_place" not in known
+        if is_of_before and not indices.is_month(of.index) and self._has_one_shard:
+            known["recorded_place"] = of.seq_no  # when the order of writes was all there was
         payload = msgspec.json.encode(of.source) if of.source else None
         if payload is not None and known.get("head") is None:
             known["shape"], known["head"] = shape_and_head(payload)
@@ -280,10 +281,6 @@ class OpenSearchStorage:
         if not isinstance(row.id, str) or not isinstance(row.digest, str):
             raise TypeError("a run has no id or no digest")
         return row
-
-    def _is_in_order(self, of: Hit) -> bool:
-        """True if the place in the sequence of writes says when *of* was first kept."""
-        return not indices.is_month(of.index) and self._has_one_shard
 
     @functools.cached_property
     def _has_one_shard(self) -> bool:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NoReturn
 
 import msgspec
 import pyarrow
@@ -243,11 +243,6 @@ _OF_SCALARS = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float
 _MICROSECONDS = pyarrow.timestamp("us", tz="UTC")
 
 
-class _KPI(NamedTuple):
-    name: str
-    unit: str
-
-
 def write_parquet(
     history: History, stream: IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
 ) -> Contents:
@@ -282,12 +277,12 @@ class _Columns:
             for name, value in _settings(run).items():
                 types.setdefault(name, set()).add(_type_of(value))
         shapes = {id(run.kpis): run.kpis for run in runs}.values()
-        kpis = {_KPI(each.name, str(each.unit)): each for shape in shapes for each in shape}
-        names = [each.name for each in kpis]
+        kpis = {(each.name, str(each.unit)): each for shape in shapes for each in shape}
+        names = [name for name, _ in kpis]
         taken = {*_FIRST, COLUMN}
         self._kpis = {
-            key: _free(key.name if names.count(key.name) == 1 else f"{key.name} ({key.unit})", "kpi_", taken)
-            for key in kpis
+            (name, unit): _free(name if names.count(name) == 1 else f"{name} ({unit})", "kpi_", taken)
+            for name, unit in kpis
         }
         taken.update(names)
         self._settings = {name: _free(name, "setting_", taken) for name in types}
@@ -296,7 +291,7 @@ class _Columns:
         first = zip(_FIRST, (text, text, _MICROSECONDS, pyarrow.int64(), pyarrow.int64()), strict=True)
         settings = [(self._settings[name], self._types[name]) for name in types]
         of_kpis = [
-            pyarrow.field(self._kpis[key], pyarrow.float64(), metadata={"unit": key.unit, "help": str(each.help)})
+            pyarrow.field(self._kpis[key], pyarrow.float64(), metadata={"unit": key[1], "help": str(each.help)})
             for key, each in kpis.items()
         ]
         self.schema = pyarrow.schema([*first, *settings, *of_kpis, (COLUMN, TYPE)])
@@ -312,7 +307,7 @@ class _Columns:
                 is_text = self._types[name] == pyarrow.string()
                 values[self._settings[name]][place] = _text(value) if is_text and value is not None else value
             for kpi, value in zip(run.kpis, run.head.values, strict=True):
-                values[self._kpis[_KPI(kpi.name, str(kpi.unit))]][place] = _number(value)
+                values[self._kpis[kpi.name, str(kpi.unit)]][place] = _number(value)
         return [pyarrow.array(values[field.name], field.type) for field in self.schema]
 
 

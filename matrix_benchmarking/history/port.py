@@ -35,8 +35,15 @@ class Query:
 EVERYTHING = Query()
 
 
-class Reader(Protocol):
-    """How an engine is read. All raise its own errors, which :meth:`Storage.sentences` turns into ours."""
+class Storage(Protocol):
+    """What an engine does; all else is the same for all, and in :class:`.history.History`.
+
+    All raise their own errors, which :meth:`sentences` turns into ours.
+    """
+
+    location: str
+    at_once: int
+    """How many runs should be written at once."""
 
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         """The runs of *workload* not before *since_us*, where given, without payloads; no more than *most* are needed.
@@ -47,18 +54,10 @@ class Reader(Protocol):
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
         """Those of *ids*, some hundred, that are there, in any order."""
 
-
-class Storage(Reader, Protocol):
-    """What an engine does; all else is the same for all, and in :class:`.history.History`."""
-
-    location: str
-    at_once: int
-    """How many runs should be written at once."""
-
     def sentences(self) -> AbstractContextManager[None]:
         """The engine's errors as HistoryError, and UnavailableError where its server is away."""
 
-    def reading(self) -> AbstractContextManager[Reader]:
+    def reading(self) -> AbstractContextManager[Storage]:
         """One state as far as the engine can, whatever others write meanwhile."""
 
     def writing(self) -> AbstractContextManager[None]:

@@ -128,7 +128,7 @@ class PostgreSQLStorage(SQLReader):
             raise HistoryError(f"{self.location} says: {_said(error)}") from error
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[SQLReader]:
+    def reading(self) -> Iterator[PostgreSQLStorage]:
         """A connection of its own holds one state, whatever others write meanwhile."""
         with contextlib.closing(self._connect(writable=False)) as connection:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

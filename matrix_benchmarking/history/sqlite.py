@@ -100,7 +100,7 @@ class SQLiteStorage(SQLReader):
             raise HistoryError(f"history '{self.path}': {_reason(error)}") from error
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[SQLReader]:
+    def reading(self) -> Iterator[SQLiteStorage]:
         """A connection of its own holds one state, whatever others write meanwhile."""
         with contextlib.closing(_connect(self.path, writable=False)) as connection:
             _show_as_today(connection, self.location)
