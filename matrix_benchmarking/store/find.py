@@ -104,10 +104,21 @@ class KeyValueLayout:
 _NATIVE: Sequence[Layout] = (NativeLayout(),)
 
 
-def test_directory_of(file: Path, root: Path) -> Path | None:
-    """The directory below *root* that says how the run ended which left *file*; None if none does."""
+def run_above(file: Path, root: Path, is_one: Callable[[Path], bool]) -> Path | None:
+    """The nearest directory above *file*, *root* at the most, that *is_one* in which matbench ran what left it."""
     above = (parent for parent in file.parents if parent == root or root in parent.parents)
-    return next((parent for parent in above if (parent / EXIT_CODE_FILE).is_file()), None)
+    return next(filter(is_one, above), None)
+
+
+def has_ended(directory: Path) -> bool:
+    """Whether it says how its run ended."""
+    return (directory / EXIT_CODE_FILE).is_file()
+
+
+def was_begun(directory: Path) -> bool:
+    """Whether matbench began a run in it, be it one that doesn't say how it ended."""
+    is_ours = (directory / SETTINGS_FILE).is_file() and any((directory / step).is_dir() for step in _FIRST_STEPS)
+    return is_ours or (directory / "interrupted").is_file()
 
 
 def important_files(workload: Workload, layout: Layout) -> Sequence[str]:
@@ -325,14 +336,3 @@ def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: 
         return False
     tests = {candidate.path for candidate in candidates if candidate.finished}
     return target not in tests and tests.isdisjoint(target.parents)
-
-
-def unfinished_directory_of(file: Path, root: Path) -> Path | None:
-    """The directory below *root* in which matbench ran what left *file*, and which doesn't say how it ended, if any."""
-    above = (parent for parent in file.parents if parent == root or root in parent.parents)
-    return next((parent for parent in above if _was_run_in(parent)), None)
-
-
-def _was_run_in(directory: Path) -> bool:
-    is_ours = (directory / SETTINGS_FILE).is_file() and any((directory / step).is_dir() for step in _FIRST_STEPS)
-    return is_ours or (directory / "interrupted").is_file()

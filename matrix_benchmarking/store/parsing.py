@@ -31,10 +31,11 @@ from .find import (
     Candidate,
     NativeLayout,
     declared_files,
+    has_ended,
     important_files,
     layouts_of,
-    test_directory_of,
-    unfinished_directory_of,
+    run_above,
+    was_begun,
 )
 from .fingerprint import State
 from .in_bucket import AtHand, BucketTree, Objects
@@ -203,8 +204,8 @@ def _parse_parts(
     if not parts and not whole.problems:
         yield file, SettingsError("holds no result")
     names = [name for name, *_ in parts]
-    run = test_directory_of(file.path, context.root)  # where matbench ran the tool
-    if run is None and (lost := unfinished_directory_of(file.path, context.root)) is not None:
+    run = run_above(file.path, context.root, has_ended)  # where matbench ran the tool
+    if run is None and (lost := run_above(file.path, context.root, was_begun)) is not None:
         yield file, SettingsError(f"{DID_NOT_FINISH}: there is no exit code in {lost.name}")
         return
     block, wrong = (RecordedBlock(), None) if run is None else read_block(run)

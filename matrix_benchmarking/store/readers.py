@@ -85,7 +85,8 @@ class ReaderLayout:
         if _OUR_STEPS.fullmatch(listing.path.name):
             return []
         names = [name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS]
-        others = [each for each in map(_belongs_to_another, self._readers.values()) if each is not None]
+        rules = (getattr(reader, "belongs_to_another", None) for reader in self._readers.values())
+        others: list[Callable[[Path, Set[str]], bool]] = [rule for rule in rules if rule is not None]
         return [
             FoundTest(listing.path / name)
             for name in names
@@ -163,10 +164,6 @@ def _is_json(text: bytes) -> bool:
 
 def _may_read(name: str) -> Callable[[Reader], bool]:
     return lambda reader: any(fnmatch.fnmatchcase(name, glob) for glob in getattr(reader, "file_names", "*"))
-
-
-def _belongs_to_another(reader: Reader) -> Callable[[Path, Set[str]], bool] | None:
-    return getattr(reader, "belongs_to_another", None)
 
 
 def _name(reader: Reader) -> str:

@@ -155,7 +155,8 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
     """
     code = row.get("exit_code")
     if code is None and "exit_code" not in row:
-        return int(any(name.lower() in STATES and _says_failed(value) for name, value in row.items()))
+        said = (value for name, value in row.items() if name.lower() in STATES and isinstance(value, str))
+        return int(any(value.strip().lower() in _NOT_FINISHED for value in said))
     if is_no_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
     return math.ceil(abs(float(code or 0)))
@@ -166,10 +167,6 @@ _NOT_FINISHED = frozenset(
     ("failed", "failure", "fail", "crashed", "killed", "error", "errored", "running", "pending", "scheduled", "aborted",
      "timeout", "cancelled", "canceled", "oom", "preempted", "unfinished")
 )  # fmt: skip
-
-
-def _says_failed(value: Scalar) -> bool:
-    return isinstance(value, str) and value.strip().lower() in _NOT_FINISHED
 
 
 UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
