@@ -114,13 +114,19 @@ class ParsedTests:
         return self._settings.get(name, ([NOT_SET], bytes(len(self))))
 
     def values(self, name: str, places: Iterable[int]) -> list[Any]:
+        columns = self.columns
         if name in ("facts", "recorded", "kept_in"):  # a tree is no history
             return [None for _ in places]
         if name == "span_us":
-            return [(self.columns.start_us[place], self.columns.end_us[place]) for place in places]
-        if name == "name":
-            return list(map(self.name, places))
-        column = getattr(self.columns, name)
+            return [(columns.start_us[place], columns.end_us[place]) for place in places]
+        if name in ("location", "name"):
+            return list(map(getattr(self, name), places))
+        if name == "settings":
+            known = self._settings
+            return [{one: known[one][0][known[one][1][at]] for one in columns.names[at]} for at in places]
+        if name == "kpis":
+            return [{one: columns.kpis[one][place] for one in columns.kpi_names[place]} for place in places]
+        column = getattr(columns, name)
         if isinstance(column, Shared):
             return list(map(column.distinct.__getitem__, map(column.codes.__getitem__, places)))
         return list(map(column.__getitem__, places))
@@ -145,31 +151,18 @@ class ParsedTests:
 
     def fill(self, row: Entry, place: int, field: str) -> Any:
         """The value of a *field* that *row* has not been asked for, which keeps it from now on."""
-        value = self._value(row, place, field)
-        setattr(row, field, value)
-        return value
-
-    def _value(self, row: Entry, place: int, field: str) -> Any:
-        columns = self.columns
+        value: Any
         if field in self._same:
             distinct, codes = self._same[field]
-            return distinct[codes[place]]
-        if field == "settings":
-            of = [(name, *self._settings[name]) for name in columns.names[place]]
-            return {name: values[codes[place]] for name, values, codes in of}
-        if field == "kpis":
-            return {name: columns.kpis[name][place] for name in columns.kpi_names[place]}
-        if field == "span_us":
-            return columns.start_us[place], columns.end_us[place]
-        if field in ("test_uuid", "measurement"):
-            return getattr(columns, field)[place]
-        if field in ("location", "name"):
-            return getattr(self, field)(place)
-        if field == "load_results":
-            return functools.partial(self._load_results, place)
-        if field == "load_lts":
-            return functools.partial(self._load_lts, row)
-        raise AttributeError(field)
+            value = distinct[codes[place]]
+        elif field == "load_results":
+            value = functools.partial(self._load_results, place)
+        elif field == "load_lts":
+            value = functools.partial(self._load_lts, row)
+        else:
+            (value,) = self.values(field, (place,))
+        setattr(row, field, value)
+        return value
 
 
 class _Row(Entry):
