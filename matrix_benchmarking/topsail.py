@@ -26,7 +26,7 @@ from . import kpi, matrix, models
 from . import store as engine_store
 from .errors import SettingsError, WorkloadError, explained
 from .filters import Scalar
-from .store import ArtifactPath, NativeLayout, TestDirectory
+from .store import NativeLayout, TestDirectory
 from .store import documents as helpers_store_parsers
 from .workload import RegressionKeys, Results, Workload
 
@@ -206,9 +206,7 @@ class _BaseStore:
             get_kpi_labels=None if get_kpi_labels is None else lambda payload: _labels(get_kpi_labels(payload)),
         )
 
-    @staticmethod
-    def register_important_file(test_dir: ArtifactPath, path: Any) -> ArtifactPath:
-        return engine_store.register_important_file(test_dir, path)
+    register_important_file = staticmethod(engine_store.register_important_file)
 
     def is_important_file(self, path: Path) -> bool:
         return any(path.match(pattern) for pattern in self.as_ours.important_files)

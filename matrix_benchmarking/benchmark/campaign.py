@@ -225,19 +225,13 @@ class Campaign:
                 repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
                 repeats.append((step, repeat))
                 measured.append((step, self._run_point(served, case.point(step, repeat), None)))
-                if not served.alive:
-                    self._restart(served)
+                if not served.alive and served.target is not None and served.log is not None:  # it died of the point
+                    served.target.stop()
+                    served.endpoint = served.target.start(served.log.path, self._keep_on)
         except search.SearchError as error:
             self._keep_answer(case, {"error": str(error)})
             return
         self._keep_answer(case, dataclasses.asdict(step))
-
-    def _restart(self, served: Served) -> None:
-        """Start a target again that died of a point of its search."""
-        assert served.target is not None
-        assert served.log is not None
-        served.target.stop()
-        served.endpoint = served.target.start(served.log.path, self._keep_on)
 
     def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
         self._listener.note(f"search: {answer.get('reason') or answer['error']}")

@@ -175,7 +175,9 @@ class Plan:
 
         Every second repeat goes backwards, so that what drifts within them is in no difference.
         """
-        to_do, searches, is_interleaved = self.to_do(), list(self.searches), self._interleaved()
+        to_do, searches, target = self.to_do(), list(self.searches), self.file.target
+        order = self.file.order or ("grouped" if target is not None and target.is_paid else "interleaved")
+        is_interleaved = order == "interleaved"
         repeats = sorted({point.repeat for point in to_do}) if is_interleaved else []
         rounds = [
             [point for point in to_do[:: -1 if repeat % 2 else 1] if point.repeat == repeat] for repeat in repeats
@@ -256,11 +258,6 @@ class Plan:
         names = [name for name in self.varying(point.experiment) if name in point.settings]
         parts = [f"{name}={_filters.write(point.settings[name])}" for name in names]
         return ",".join([*parts, f"repeat={point.repeat}"])
-
-    def _interleaved(self) -> bool:
-        if self.file.order is not None:
-            return self.file.order == "interleaved"
-        return self.file.target is None or not self.file.target.is_paid
 
     def _check_places(self) -> None:
         """Raise ConfigError where a point's directory holds a finished run of other settings."""

@@ -146,11 +146,10 @@ def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry)
         "end": None,
         "missing_kpis": dict(entry.missing_kpis),
     }
+    of_block = {"campaign": entry.campaign, "round": entry.round, "host": entry.host}
+    known |= {name: value for name, value in of_block.items() if value is not None}  # else payloads stay as they were
     for name, value in known.items():
         if not hasattr(metadata, name):
-            setattr(metadata, name, value)
-    for name, value in (("campaign", entry.campaign), ("round", entry.round), ("host", entry.host)):
-        if value is not None and not hasattr(metadata, name):  # payloads of runs without it stay as they were
             setattr(metadata, name, value)
 
 
