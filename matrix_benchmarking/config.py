@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -187,10 +188,7 @@ class Config(Section):
 
     def get(self, key: str) -> Any:
         """The value of a dotted *key*, such as ``parse.pretty``."""
-        value: Any = self
-        for name in key.split("."):
-            value = getattr(value, name)
-        return value
+        return functools.reduce(getattr, key.split("."), self)
 
 
 def load(
@@ -244,15 +242,14 @@ def with_options(sections: Mapping[str, Mapping[str, Any]], keys: Mapping[str, s
 
 def _find(path: Path | None) -> YamlFile | None:
     """The file to use; one that is found by default and has no block is somebody else's."""
-    if path is None:
-        if not DEFAULT_FILE.is_file():
-            return None
-        file = yaml_file.read(DEFAULT_FILE)
-        return file if BLOCK in file.content else None
-    file = yaml_file.read(path)
-    if BLOCK not in file.content:
+    if path is None and not DEFAULT_FILE.is_file():
+        return None
+    file = yaml_file.read(path or DEFAULT_FILE)
+    if BLOCK in file.content:
+        return file
+    if path is not None:
         raise ConfigError(f"{path} has no '{BLOCK}:' block")
-    return file
+    return None
 
 
 def _validate(model: type[Config], block: Any, file: YamlFile | None, preset: str | None = None) -> Config:

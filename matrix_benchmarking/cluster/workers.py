@@ -166,8 +166,8 @@ def _looked(cluster: Cluster, question: Question, addresses: Iterable[str]) -> t
             found = future.result(timeout=max(0.1, deadline - time.monotonic()))
             # Asked anew, alone: the first answer waited for the worker's imports.
             before = time.time()
-            now = cluster.ask(address, look, Question(), priority=100).result(ANSWER_S)
-            apart_s = _apart_s(now.time_s, before, time.time())
+            theirs = cluster.ask(address, look, Question(), priority=100).result(ANSWER_S).time_s
+            apart_s = max(0.0, theirs - time.time()) or min(0.0, theirs - before)  # of question and answer
         except TimeoutError:
             refused.append(
                 f"{_named(client, address)} doesn't answer in {LOOK_S:.0f} s: it may be busy with other work"
@@ -221,11 +221,6 @@ def _another_matbench(who: str, found: Any) -> str | None:
     if isinstance(found, BaseException):
         return f"{who} can't be asked: {type(found).__name__}: {found}"
     return None if found == __version__ else f"{who} has matbench {found}, and this machine {__version__}: {install}"
-
-
-def _apart_s(theirs: float, before: float, after: float) -> float:
-    """How far *theirs* is outside of the time between question and answer; negative where it lies behind."""
-    return max(0.0, theirs - after) or min(0.0, theirs - before)
 
 
 def _problem(found: Look, apart_s: float, question: Question) -> str | None:

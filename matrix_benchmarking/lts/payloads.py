@@ -38,6 +38,10 @@ class PayloadProblem:
         return f"{self.test}: {self.field}: {self.reason}" if self.field else f"{self.test}: {self.reason}"
 
 
+def _problems(entry: Entry) -> list[PayloadProblem]:
+    return [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
+
+
 def payload_model(workload: Workload) -> type[pydantic.BaseModel]:
     """The model of the workload's payloads; a lenient one where the workload has none."""
     model = workload.store.lts_payload_model
@@ -79,7 +83,7 @@ def validate(
     model: type[pydantic.BaseModel], workload: Workload, entry: Entry
 ) -> tuple[pydantic.BaseModel | None, list[PayloadProblem]]:
     """The validated payload of *entry*, or None and everything that is wrong with it."""
-    problems = [PayloadProblem(entry.name, problem.file, problem.reason) for problem in entry.problems]
+    problems = _problems(entry)
     if entry.exit_code not in (0, None):
         failure = f"the test failed with exit code {entry.exit_code}"
         problems.insert(0, PayloadProblem(entry.name, None, failure))
@@ -106,9 +110,7 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
         VerdictError: it names every problem of every test; what is in *stream* by then is not to be used.
     """
     model = payload_model(workload)
-    problems = [
-        PayloadProblem(entry.name, each.file, each.reason) for entry in matrix.unfinished for each in entry.problems
-    ]
+    problems = [each for entry in matrix.unfinished for each in _problems(entry)]
     separator = b"[\n"
     for entry in matrix:
         payload, wrong = validate(model, workload, entry)
@@ -259,8 +261,7 @@ class GoodRuns:
             if not entry.is_unreadable:
                 self.left_out[entry.name] = next((each.reason for each in entry.problems), DID_NOT_FINISH)
             else:
-                found = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
-                self.broken[entry.name] = found
+                self.broken[entry.name] = _problems(entry)
         model = payload_model(self._workload)
         for entry in self._matrix:
             if entry.failed:
