@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 
@@ -18,11 +18,9 @@ from ..errors import HistoryError, MissingHistoryError, UnavailableError
 from ..jsonable import Document
 from . import opensearch_indices as indices
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
+from .opensearch_location import OpenSearchLocation
 from .port import Event, batched
 from .records import URLS_LABEL, Row, moment, shape_and_head
-
-if TYPE_CHECKING:
-    from .opensearch_location import OpenSearchLocation
 
 ALREADY_THERE, GONE = 409, 404
 CHUNK, PAGE, EVENTS = 500, 5000, 1000

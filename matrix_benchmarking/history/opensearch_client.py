@@ -11,7 +11,7 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import opensearchpy
@@ -20,10 +20,8 @@ from opensearchpy import exceptions
 
 from ..errors import HistoryError, UnavailableError
 from ..jsonable import Document
+from .opensearch_location import OpenSearchLocation
 from .port import batched
-
-if TYPE_CHECKING:
-    from .opensearch_location import OpenSearchLocation
 
 T = TypeVar("T")
 

@@ -12,15 +12,13 @@ import stat
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from .. import yaml_file
 from ..errors import HistoryError
 from ..jsonable import Document
 from .location import engine, is_local
-
-if TYPE_CHECKING:
-    from .port import Storage
+from .port import Storage
 
 PREFIX = "MATBENCH_OPENSEARCH_"
 FILE_VARIABLE = f"{PREFIX}CREDENTIALS"

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from .. import bucket, workload_file
 from .. import workload as workloads
@@ -22,6 +22,7 @@ from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError, WorkloadError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
+from ..named_cluster import NamedCluster
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
@@ -37,9 +38,6 @@ from .tree_index import (
     mark_shared_measurements,
     mark_without_settings,
 )
-
-if TYPE_CHECKING:
-    from ..named_cluster import NamedCluster
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
