@@ -300,10 +300,6 @@ def _kpis_model(name: str, module: str, kpis: Mapping[str, Any], kpi_model: type
     return models.getKPIsModel(name, module, kpi.collect(kpis.values()), labels)
 
 
-def _nothing(results: Results, test_dir: TestDirectory) -> None:
-    """The ``parse_once`` of a module that parses each time."""
-
-
 common = types.SimpleNamespace(Matrix=_Matrix, MatrixEntry=_Entry)
 table_stats = types.SimpleNamespace(TableStats=_TableStats)
 store = types.SimpleNamespace(
@@ -345,7 +341,8 @@ def workload(package: str, name: str | None = None, **more: Any) -> Workload:
     if isinstance(own, _BaseStore):
         base = dataclasses.replace(own.as_ours, layouts=layouts)
     elif module.parse is not None:
-        base = engine_store.BaseStore(parse_once=_nothing, parse_always=_parsed_by(module.parse), layouts=layouts)
+        always = _parsed_by(module.parse)
+        base = engine_store.BaseStore(parse_once=lambda *_: None, parse_always=always, layouts=layouts)
     else:
         raise WorkloadError(f"{package}.store registers no parser: store_simple.register_custom_parse_results(…)")
     keys = _regression_keys(package)

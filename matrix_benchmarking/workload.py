@@ -337,11 +337,8 @@ class Workload:
         Pages that a function imports are checked when it does, before any result is read for them.
         """
         self._check_lists()
-        gates = [gate.kpi for gate in self.gates]
-        for name in (
-            *(self.headline_kpi, *self.headline_fallbacks),
-            *(self.limit_kpi, *gates, *self.regression.minimum_effects),
-        ):
+        named = [self.headline_kpi, *self.headline_fallbacks, self.limit_kpi, *(gate.kpi for gate in self.gates)]
+        for name in (*named, *self.regression.minimum_effects):
             self._check_kpi(name)
         for kpi in (self.headline, self.limited):
             if kpi is not None and kpi.lower_better is None:
@@ -435,16 +432,11 @@ def _import_module(name: str) -> types.ModuleType:
 
 
 def _not_found(name: str) -> WorkloadError:
-    file = _file_meant(name)
+    place = Path(name)  # perhaps the directory of a workload that is a file, or that without its ending
+    near = (place / "workload.py", place.with_name(f"{place.name}.py"), Path(*name.split(".")).with_suffix(".py"))
+    file = next((path for path in near if path.is_file()), None)
     meant = f"did you mean the file '{file}'?" if file else did_you_mean(name, known_names())
     return WorkloadError(f"workload '{name}' not found: {meant}")
-
-
-def _file_meant(name: str) -> Path | None:
-    """The file of a workload where *name* is its directory, or lacks its ending."""
-    place = Path(name)
-    near = (place / "workload.py", place.with_name(f"{place.name}.py"), Path(*name.split(".")).with_suffix(".py"))
-    return next((path for path in near if path.is_file()), None)
 
 
 def _source(module: types.ModuleType) -> Path | None:
