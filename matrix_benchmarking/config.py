@@ -1,7 +1,8 @@
 """The ``matbench:`` block of config.yaml: every key, validated, with presets applied.
 
 :func:`load` gives a :class:`Config`. Options of commands that have no key of their own are in one
-section a command, which :func:`with_options` adds, so that they are listed only once.
+section a command, which :func:`with_options` adds, so that they are listed only once. Views may be kept in a file of
+their own with such a block, by :func:`keep_view`.
 Precedence above the file (flag, environment) is the command line's part.
 """
 
@@ -11,15 +12,18 @@ import copy
 import difflib
 import functools
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
+import yaml
 from pydantic import Field
 
 from . import yaml_file
 from .errors import ConfigError, did_you_mean
+from .files import atomic_write
 from .named_cluster import PATTERNS as CLUSTER_PATTERNS
 from .named_cluster import Named
 from .validation import Mismatch, dotted, keys_in, mismatches
@@ -27,6 +31,8 @@ from .validation import Section as Section
 from .yaml_file import YamlFile
 
 DEFAULT_FILE, BLOCK = Path("config.yaml"), "matbench"
+MOST_VIEWS, LONGEST_NAME = 200, 80
+_KEEPING_VIEWS = threading.Lock()
 
 Model = type[pydantic.BaseModel]
 
@@ -99,11 +105,8 @@ class LTS(Section):
     @property
     def analyses(self) -> RegressionAnalyses:
         """Those of TOPSAIL's place where anything is said there, else those below ``opensearch``."""
-        return (
-            self.regression_analyses
-            if self.regression_analyses.model_fields_set
-            else self.opensearch.regression_analyses
-        )
+        own = self.regression_analyses
+        return own if own.model_fields_set else self.opensearch.regression_analyses
 
     @pydantic.model_validator(mode="after")
     def _said_once(self) -> LTS:
@@ -366,3 +369,32 @@ def _close(name: str, candidates: Iterable[str], cutoff: float) -> list[str]:
 def _section(annotation: Any) -> Model | None:
     is_model = isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel)
     return annotation if is_model else None
+
+
+def keep_view(path: Path, name: str, block: str) -> str:
+    """Keep the only view of *block*, as a page shows it, under *name* in the file *path*; gives a sentence.
+
+    Raises:
+        ConfigError: the name is none, is there already, or the block is no view.
+    """
+    if not name or len(name) > LONGEST_NAME or not name.isprintable():
+        raise ConfigError(f"a view needs a name of at most {LONGEST_NAME} characters")
+    try:
+        ((_, view),) = yaml_file.load_yaml(block)[BLOCK]["views"].items()
+    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigError("this is no view that could be kept") from error
+    try:
+        View.model_validate(view)
+    except pydantic.ValidationError as error:
+        raise ConfigError("\n".join(f"{dotted(one.path)}: {one.reason}" for one in mismatches(error, view))) from error
+    with _KEEPING_VIEWS:
+        content = yaml_file.read(path).content if path.exists() else {}
+        views = content.setdefault(BLOCK, {}).setdefault("views", {})
+        if name in views or len(views) >= MOST_VIEWS:
+            raise ConfigError(
+                f"there is a view '{name}' already" if name in views else f"{path} has {MOST_VIEWS} views"
+            )
+        views[name] = view
+        with atomic_write(path) as stream:
+            stream.write(yaml.safe_dump(content, allow_unicode=True, sort_keys=False).encode())
+    return f"Kept as '{name}' in {path}; it is a page now."

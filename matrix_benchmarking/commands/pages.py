@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import click
 import pydantic
 
-from .. import views, yaml_file
+from .. import yaml_file
 from ..analyze.handling import standing
 from ..analyze.study import Study
 from ..analyze.wording import analyses
 from ..analyze.words import count_of
 from ..bucket import BucketPath
+from ..config import keep_view
 from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
 from ..history import Location
 from ..history.alarms import Action, AlarmEvent
@@ -200,7 +201,7 @@ def serve(opening: Opening, report_dest: Path, host: str, port: int | None, writ
         given=opening.given,
         state=opening.state,
         deal=None if opening.history is None else functools.partial(_deal, opening.history),
-        keep_view=None if config.views_file is None else functools.partial(views.keep, Path(config.views_file)),
+        keep_view=None if config.views_file is None else functools.partial(keep_view, Path(config.views_file)),
         views=lambda: config.all_views,  # asked for in another thread, which has no command
     )
     with server.bound(host, port) as listener:

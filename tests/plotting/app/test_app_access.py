@@ -10,7 +10,7 @@ import flask
 import pytest
 import yaml
 
-from matrix_benchmarking import config, views
+from matrix_benchmarking import config
 from matrix_benchmarking.analyze.study import Given
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Matrix
@@ -94,8 +94,8 @@ BLOCK = "matbench:\n  views:\n    this view:\n      x: vus\n      y: throughput\
 
 def test_a_view_is_kept_in_a_file_of_its_own(tmp_path: Path) -> None:
     path = tmp_path / "views.yaml"
-    assert views.keep(path, "mine", BLOCK).startswith(f"Kept as 'mine' in {path}")
-    views.keep(path, "yours", BLOCK)
+    assert config.keep_view(path, "mine", BLOCK).startswith(f"Kept as 'mine' in {path}")
+    config.keep_view(path, "yours", BLOCK)
     assert list(config.load(path).views) == ["mine", "yours"]
     assert yaml.safe_load(path.read_text())["matbench"]["views"]["mine"] == {"x": "vus", "y": "throughput"}
 
@@ -115,10 +115,10 @@ def test_a_view_is_kept_in_a_file_of_its_own(tmp_path: Path) -> None:
 )
 def test_what_is_no_view_is_not_kept(tmp_path: Path, name: str, block: str, said: str) -> None:
     path = tmp_path / "views.yaml"
-    views.keep(path, "there", BLOCK)
+    config.keep_view(path, "there", BLOCK)
     before = path.read_bytes()
     with pytest.raises(ConfigError, match=said):
-        views.keep(path, name, block)
+        config.keep_view(path, name, block)
     assert path.read_bytes() == before
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from plotting_support.app_support import texts
 
-from matrix_benchmarking import config, views
+from matrix_benchmarking import config
 from matrix_benchmarking.commands import pages
 from matrix_benchmarking.history import SQLiteLocation, open_history
 from matrix_benchmarking.history.transfer import read_import
@@ -100,7 +100,7 @@ def test_of_many_who_keep_a_view_of_one_name_one_does(
         "results",
         [],
         lambda progress: sample_matrix,
-        keep_view=functools.partial(views.keep, file),
+        keep_view=functools.partial(config.keep_view, file),
         views=lambda: config.load(file).all_views if file.exists() else {},
     )
     data = Data(source)
