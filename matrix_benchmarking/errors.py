@@ -112,6 +112,15 @@ def needing(what: str, extra: str, kind: type[Exception] = ConfigError) -> Itera
         raise kind(f"{what} needs {error.name}: {INSTALL}{extra}]'") from error
 
 
+@contextlib.contextmanager
+def failing(what: str, kind: type[MatbenchError]) -> Iterator[None]:
+    """Turn an error of the operating system into one of this *kind*, which says *what* failed, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {os_reason(error)}") from error
+
+
 def shortened(text: str, longest: int = 200) -> str:
     """*text*, cut where it is longer than *longest*; what stands for the rest tells different texts apart."""
     return text if len(text) <= longest else _cut(text, longest)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from .errors import MatbenchError, OutputError, os_reason
+from .errors import MatbenchError, OutputError, failing, os_reason
 
 MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
 
@@ -68,11 +68,9 @@ def only_one(path: Path, root: Path, work: str) -> Iterator[None]:
         OutputError: it can't be made or written.
         MatbenchError: another one works in *root*.
     """
-    try:
+    with failing(f"cannot write to {root}", OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    except OSError as error:
-        raise OutputError(f"cannot write to {root}: {os_reason(error)}") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

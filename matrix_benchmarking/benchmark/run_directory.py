@@ -25,7 +25,7 @@ import yaml
 
 from .. import bucket
 from ..bucket import BucketPath
-from ..errors import MatbenchError, OutputError, SettingsError, os_reason
+from ..errors import MatbenchError, OutputError, SettingsError, failing, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import typed
@@ -155,10 +155,8 @@ def begin(root: Path, path: Path, point: Point) -> Path:
     directory = root / path
     if directory.exists():
         set_aside(root, directory)
-    try:
+    with failing(f"cannot make {directory}", OutputError):
         directory.mkdir(parents=True)
-    except OSError as error:
-        raise OutputError(f"cannot make {directory}: {os_reason(error)}") from error
     write_text(directory / ".uuid", f"{uuid.uuid4()}\n")
     write_settings(directory, point)
     return directory
@@ -210,11 +208,9 @@ def keep(root: Path, path: Path, staged: Path) -> bool:
 def set_aside(root: Path, directory: Path) -> Path:
     """Move *directory* out of the way of the next attempt, and give its new place."""
     place = root / SET_ASIDE / _name_aside(directory.relative_to(root))
-    try:
+    with failing(f"cannot move {directory} aside", OutputError):
         place.parent.mkdir(parents=True, exist_ok=True)
         os.rename(directory, place)
-    except OSError as error:
-        raise OutputError(f"cannot move {directory} aside: {os_reason(error)}") from error
     return place
 
 
@@ -280,12 +276,10 @@ class ServerLog:
     """A log file in *directory*, and how far it was copied."""
 
     def __init__(self, directory: Path) -> None:
-        try:
+        with failing(f"cannot write to {directory}", OutputError):
             directory.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=directory, prefix="server_", suffix=".log", delete=False) as stream:
                 self.path = Path(stream.name)
-        except OSError as error:
-            raise OutputError(f"cannot write to {directory}: {os_reason(error)}") from error
         self._copied = 0
 
     def copy_to(self, place: Path, secrets: Sequence[str]) -> None:

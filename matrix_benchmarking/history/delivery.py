@@ -18,7 +18,7 @@ from typing import IO
 import msgspec
 import platformdirs
 
-from ..errors import HistoryError, MissingHistoryError, UnavailableError, os_reason
+from ..errors import HistoryError, MissingHistoryError, UnavailableError, failing, os_reason
 from ..files import atomic_write
 from ..jsonable import Document
 from . import open_history, plan
@@ -173,12 +173,9 @@ class Batch:
 
     def lines(self) -> Iterator[bytes]:
         """The payloads as they are written."""
-        try:
-            with self.path.open("rb") as stream:
-                stream.readline()
-                yield from stream
-        except OSError as error:
-            raise HistoryError(f"cannot read the outbox's '{self.path}': {os_reason(error)}") from error
+        with failing(f"cannot read the outbox's '{self.path}'", HistoryError), self.path.open("rb") as stream:
+            stream.readline()
+            yield from stream
 
     def records(self) -> Iterator[Record]:
         return records(self.lines(), str(self.path), None if self.moment_us is None else (1, self.moment_us))

@@ -15,7 +15,7 @@ import msgspec
 import platformdirs
 import urllib3
 
-from ..errors import HistoryError, OutputError, UnavailableError, os_reason
+from ..errors import HistoryError, OutputError, UnavailableError, failing, os_reason
 from .plan import Pushed, Refused
 from .records import Record
 from .sameness import digest_of_before
@@ -149,10 +149,8 @@ def _read_ledger(path: Path) -> dict[str, str]:
 
 
 def _append(path: Path, of: Record) -> None:
-    try:
+    with failing(f"cannot write the ledger '{path}'", OutputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as stream:
             # The line break in front ends a line that a crash cut off.
             stream.write(b"\n" + msgspec.json.encode({"id": of.id, "digest": of.digest}) + b"\n")
-    except OSError as error:
-        raise OutputError(f"cannot write the ledger '{path}': {os_reason(error)}") from error

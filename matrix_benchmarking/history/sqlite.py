@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from ..errors import HistoryError, MissingHistoryError, os_reason
+from ..errors import HistoryError, MissingHistoryError, failing
 from .records import shape_and_head
 from .sql import TABLES, SQLReader, Value, check_version
 
@@ -72,11 +72,8 @@ class SQLiteStorage(SQLReader):
         if not writable and not path.is_file():
             raise MissingHistoryError(f"'{path}'")
         if writable:
-            try:
+            with failing(f"cannot make the directory '{path.parent}' for the history", HistoryError):
                 path.parent.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                said = f"cannot make the directory '{path.parent}' for the history: {os_reason(error)}"
-                raise HistoryError(said) from error
         with self.sentences():
             self._connection = _connect(path, writable=writable)
         try:

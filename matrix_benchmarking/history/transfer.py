@@ -16,7 +16,7 @@ from typing import IO, Annotated, BinaryIO, Literal
 
 import msgspec
 
-from ..errors import ConfigError, HistoryError, os_reason
+from ..errors import ConfigError, HistoryError, failing, os_reason
 from ..files import atomic_write, read_regular
 from ..jsonable import Document
 from . import alarms
@@ -129,11 +129,9 @@ def contents(path: Path) -> Contents:
 
 
 def _open(path: Path) -> gzip.GzipFile | BinaryIO:
-    try:
+    with failing(f"cannot read '{path}'", HistoryError):
         is_compressed = read_regular(path, 2) == _GZIP
         return gzip.open(path) if is_compressed else path.open("rb")
-    except OSError as error:
-        raise HistoryError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
 def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:

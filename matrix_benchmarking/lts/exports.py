@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from .. import filters
-from ..errors import ConfigError, OutputError, WorkloadError, needing, os_reason
+from ..errors import ConfigError, OutputError, WorkloadError, failing, needing
 from ..files import atomic_write
 from ..jsonable import to_jsonable
 from ..kpi import KPIDefinition
@@ -96,7 +96,7 @@ def write_reports(workload: Workload, matrix: Matrix, directory: Path) -> tuple[
     if workload.exchange is None:
         raise ConfigError(f"workload '{workload.name}' has no format of reports that other tools read")
     written, left_out = 0, []
-    try:
+    with failing(f"{directory} can't be written", OutputError):
         directory.mkdir(parents=True, exist_ok=True)
         for entry in matrix:
             if entry.failed or entry.implausible:
@@ -112,8 +112,6 @@ def write_reports(workload: Workload, matrix: Matrix, directory: Path) -> tuple[
                 written += 1
             if not documents:
                 left_out.append(f"{entry.name}: no report, since it has nothing that the format holds")
-    except OSError as error:
-        raise OutputError(f"{directory} can't be written: {os_reason(error)}") from error
     return written, left_out
 
 

@@ -19,7 +19,7 @@ import msgspec
 import pydantic
 
 from .. import moments, plausible, recorded
-from ..errors import MatbenchError, os_reason
+from ..errors import MatbenchError, failing
 from ..files import read_regular
 from ..jsonable import Document
 from ..matrix import Entry, Facts, Matrix, Problem
@@ -190,10 +190,8 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with failing(f"cannot read '{path}'", PayloadFileError):
         return read_regular(path)
-    except OSError as error:
-        raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
 def entry_of(head: Head, names: Sequence[str], time_us: int | None, today: Others, **others: Any) -> Entry:

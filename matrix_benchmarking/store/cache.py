@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 import platformdirs
 
-from ..errors import OutputError, os_reason
+from ..errors import OutputError, failing, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import Problem
@@ -112,12 +112,9 @@ def remove(paths: Iterable[str]) -> int:
     """Remove those of *paths* that are there; how many there were. Raises OutputError: one can't be removed."""
     removed = 0
     for path in paths:
-        try:
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                os.unlink(path)
-                removed += 1
-        except OSError as error:
-            raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
+        with failing(f"cannot remove {path}", OutputError), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.unlink(path)
+            removed += 1
     return removed
 
 
