@@ -44,7 +44,7 @@ class Additional(Section):
         return self.__pydantic_extra__ or {}
 
 
-class Experiment(Section):
+class Experiment(Additional):
     """The settings of one experiment, each with its value or its values; all combinations are run.
 
     Attributes:
@@ -52,15 +52,10 @@ class Experiment(Section):
         extra: additional points.
     """
 
-    model_config = pydantic.ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Values | schema.Search]
+    __pydantic_extra__: dict[str, Values | schema.Search]  # type: ignore[assignment]
 
     repeat: Annotated[int, Field(ge=1)] = 1
     extra: list[Additional] = Field(default_factory=list)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return self.__pydantic_extra__ or {}
 
 
 class BenchmarkFile(Section):
