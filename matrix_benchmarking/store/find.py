@@ -105,7 +105,7 @@ _NATIVE: Sequence[Layout] = (NativeLayout(),)
 
 
 def run_above(file: Path, root: Path, is_one: Callable[[Path], bool]) -> Path | None:
-    """The nearest directory above *file*, *root* at the most, that *is_one* in which matbench ran what left it."""
+    """The nearest directory above *file*, up to *root*, that *is_one*: matbench ran in it what left the file."""
     above = (parent for parent in file.parents if parent == root or root in parent.parents)
     return next(filter(is_one, above), None)
 
