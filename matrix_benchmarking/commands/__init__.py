@@ -7,6 +7,7 @@ the application .4 s more.
 from __future__ import annotations
 
 import importlib
+import keyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,11 +37,6 @@ SHORT = {"run": ("benchmark", "--run=true")}
 ELSEWHERE = {
     "inputs": ("matbench_projects.encoder_bench.prepare", "command"),  # with the workload whose files it makes
     **{name: (".payloads", name) for name in ("upload_lts", "download_lts", "generate_lts_schema")},
-    "check": (".verdicts", "check_runs"),
-    "analyze_lts": (".verdicts", "analyze_lts"),
-    "compare": (".verdicts", "compare"),
-    "new": (".workloads", "new_workload"),
-    "import": (".workloads", "import_table"),
 }
 """Where a command is that has no module of its own name."""
 
@@ -51,7 +47,8 @@ def canonical(name: str) -> str:
 
 
 def load_command(name: str) -> click.Command:
-    module, attribute = ELSEWHERE.get(name, (f".{name}", "command"))
+    own = f".{name}_" if keyword.iskeyword(name) else f".{name}"
+    module, attribute = ELSEWHERE.get(name, (own, "command"))
     command: click.Command = getattr(importlib.import_module(module, __name__), attribute)
     return command
 

@@ -1,0 +1,98 @@
+"""``matbench compare``: two results trees, or two versions, in; whether the second one is worse out."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..analyze import check
+from ..errors import ConfigError
+from ..matrix import Matrix
+from . import printing, run
+from .options import Command, is_typed
+from .shared_options import headline_option, ignored_option, kpi_filter, order_option, place, reports, selection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..analyze.study import Study
+    from ..analyze.verdict.model import Analysis
+    from ..runs.opening import Opening
+    from .shared_options import AnalysisOutput, Locate, RunOptions
+
+
+@click.command("compare", cls=Command)
+@click.argument("old", metavar="A")
+@click.argument("new", metavar="B")
+@selection
+@place
+@order_option
+@headline_option
+@kpi_filter
+@ignored_option
+@reports
+def command(
+    old: str,
+    new: str,
+    selection: RunOptions,
+    locate: Locate,
+    kpi_filter: Sequence[str],
+    output: AnalysisOutput,
+) -> None:
+    """Compare two results trees, or two versions: is B worse than A?
+
+    A and B are results directories or directories of LTS payloads; or two versions in --results-dirname or in the
+    history. Settings are paired, and rounds in which both were measured say what is chance; else campaigns do. The exit
+    status is 1 if something is worse, 2 if nothing could be compared, else 0: also where it can't be told.
+    """
+    from ..runs.judging import compare
+    from . import publishing
+
+    ignored, selection = selection.ignored_keys, dataclasses.replace(selection, ignored_keys=())  # both sides', later
+    is_directory = [Path(name).is_dir() for name in (old, new)]
+    is_tolerant = not is_typed("ignored_keys")
+    asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
+    publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
+    if all(is_directory):
+        if is_typed("order"):
+            raise ConfigError("--order puts versions in order, and A and B are directories")
+        if Path(old).resolve() == Path(new).resolve():
+            raise ConfigError(f"'{old}' and '{new}' are the same directory")
+        both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
+        study, analysis = _of_trees(run.opened(both), asked)
+    elif all(Path(name).exists() for name in (old, new)):
+        file = old if not is_directory[0] else new
+        raise ConfigError(f"'{file}' is a file; give the results directory that it is in")
+    elif any(is_directory):
+        name = new if is_directory[0] else old
+        raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
+    else:
+        opening = run.opened(selection, locate, needs_some=True)
+        study = run.read(opening)
+        analysis = compare(study, old, new, **asked)
+    publishing.publish(analysis, study, output, is_pair=True)
+
+
+def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analysis]:
+    from ..analyze.study import Study
+    from ..analyze.verdict.pairs import Build
+    from ..runs.judging import compare_trees
+
+    trees = opening.trees()
+    whole = Matrix([entry for matrix in trees.values() for entry in matrix])
+    opening.check_names(whole)
+    parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
+    for part in parts.values():
+        printing.warn(run.warnings_of(part))
+    left = Matrix(
+        [entry for part in parts.values() for entry in part],
+        unfinished=[entry for part in parts.values() for entry in part.unfinished],
+    )
+    study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
+    found = [one for one in check.findings(left, opening.workload, opening.prices) if one.kind != "fails-now"]
+    sides = [name for name, part in parts.items() for _ in part.entries]
+    study.findings = check.by_weight([*found, *check.lost_findings(left.entries, opening.workload, sides)])
+    return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)
