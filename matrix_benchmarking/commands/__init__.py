@@ -1,4 +1,4 @@
-"""The commands, their modules imported when they are used. A command parses options, calls, prints.
+"""The commands: one file each, imported when it is used. A command parses options, calls, prints.
 
 What is imported within their functions costs what ``--help`` and refused options shall not: analyses, with numpy, .1 s,
 the application .4 s more.
@@ -34,11 +34,8 @@ COMMANDS = {
 
 SHORT = {"run": ("benchmark", "--run=true")}
 """What stands for a command with an option."""
-ELSEWHERE = {
-    "inputs": ("matbench_projects.encoder_bench.prepare", "command"),  # with the workload whose files it makes
-    **{name: (".payloads", name) for name in ("upload_lts", "download_lts", "generate_lts_schema")},
-}
-"""Where a command is that has no module of its own name."""
+ELSEWHERE = {"inputs": "matbench_projects.encoder_bench.prepare"}
+"""The modules of commands that live with the workload whose files they make."""
 
 
 def canonical(name: str) -> str:
@@ -48,8 +45,8 @@ def canonical(name: str) -> str:
 
 def load_command(name: str) -> click.Command:
     own = f".{name}_" if keyword.iskeyword(name) else f".{name}"
-    module, attribute = ELSEWHERE.get(name, (own, "command"))
-    command: click.Command = getattr(importlib.import_module(module, __name__), attribute)
+    module = importlib.import_module(ELSEWHERE.get(name, own), __name__)
+    command: click.Command = module.command
     return command
 
 

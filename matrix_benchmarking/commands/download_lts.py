@@ -1,82 +1,26 @@
-"""``matbench upload_lts``, ``download_lts``, ``generate_lts_schema``: LTS payloads go to a history and come back."""
+"""``matbench download_lts``: a history in; a directory of LTS payloads out."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .. import filters as filtering
 from .. import lts, moments
-from ..analyze import check
 from ..errors import ConfigError
-from ..filters import Filters
-from ..history import History, Query, delivery, open_history, transfer
-from . import outcome, run
-from .options import FILE_OR_STDOUT, Command, flag, is_typed, option
+from ..history import Query, open_history, transfer
+from .options import Command, flag, is_typed, option
 from .printing import say, write
 from .run import load_workload
-from .shared_options import (
-    Locate,
-    RunOptions,
-    lts_results,
-    place,
-    replace_option,
-    selection,
-    since_option,
-    workload_option,
-)
+from .shared_options import Locate, place, since_option, workload_option
+
+if TYPE_CHECKING:
+    from ..filters import Filters
+    from ..history import History
 
 TABLE = "lts.parquet"
-
-
-@click.command("upload_lts", cls=Command)
-@selection
-@lts_results
-@place
-@flag("--dry-run", help="Say what would be kept; change nothing.")
-@replace_option
-@flag(
-    "--keep-going",
-    config_key="lts.keep_going",
-    help="Keep the other runs where one that claims success has no valid payload; the exit status is 1 all the same.",
-)
-@flag("--upload-by-kpi", help="Taken for MatrixBenchmarking's sake: each KPI becomes a record of its own in any case.")
-@flag(
-    "--fail-test-on-fail",
-    config_key="lts.opensearch.export.fail_test_on_fail",
-    help="Fail if the server is away; else the payloads wait in the outbox, with a warning.",
-    default=True,
-)
-def upload_lts(
-    selection: RunOptions,
-    locate: Locate,
-    dry_run: bool,
-    replace: bool,
-    keep_going: bool,
-    upload_by_kpi: bool,
-    fail_test_on_fail: bool,
-) -> None:
-    """Keep the LTS payloads of a results directory in a history.
-
-    A run that says itself that it failed, or that did not finish, is left out and named. Payloads are strict: any
-    problem in a run that claims success, and nothing is kept, unless --keep-going. A payload that is there already is
-    not kept twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in
-    the outbox for the next upload or 'matbench history flush'.
-    """
-    location = locate()
-    study = run.start(selection)
-    good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
-    try:
-        if dry_run:
-            with outcome.accounting_for(good):
-                foreseen = delivery.dry_run(good.write, location, replace=replace)
-                outcome.print_dry_run(foreseen, str(location), outcome.names_of(study))
-        else:
-            outcome.upload(good, location, study, replace=replace, fails=fail_test_on_fail)
-    finally:
-        say(check.about(study.findings))
 
 
 @click.command("download_lts", cls=Command)
@@ -94,7 +38,7 @@ def upload_lts(
 @flag("--parquet", help=f"Write {TABLE} as well: a table of the settings and KPIs of all payloads in the directory.")
 @flag("--force", help="Write into a directory that holds other things.")
 @flag("--clean", help="Remove the files of earlier downloads that are not among these runs.")
-def download_lts(
+def command(
     lts_results_dirname: Path | None,
     workload: str | None,
     locate: Locate,
@@ -142,16 +86,3 @@ def _check_values(history: History, workload: str, filters: Filters) -> None:
         for value in values if len(values) > 1 else ():
             if next(history.runs(Query(workload, {name: (value,)}, None, 1)), None) is None:
                 raise ConfigError(f"no run of workload '{workload}' in {history.location} has {name}={value.text}")
-
-
-@click.command("generate_lts_schema", cls=Command)
-@workload_option
-@option("--file", **FILE_OR_STDOUT, default="-", help="Where the schema is written; - is standard output.")
-def generate_lts_schema(workload: str | None, file: Path) -> None:
-    """Write the JSON Schema (2020-12) of a workload's LTS payloads.
-
-    It describes one payload, and accepts an array of payloads, as --output-lts writes it, too.
-    """
-    schema = lts.payload_schema(load_workload(workload))
-    text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-    write(file, lambda stream: stream.write(text.encode()))
