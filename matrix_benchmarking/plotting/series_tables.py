@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..analyze.select.series import NotAnalysed
 from ..analyze.verdict.alarms import causes
-from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
+from ..analyze.verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
 from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
@@ -179,7 +179,7 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
         shown = kpi_cell(verdict.kpi, points[-1].mean)
         newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), Cell(version(verdict.versions[-1]))]
     notes = list(verdict.notes)
-    if verdict.why:
+    if verdict.outcome is Outcome.CANT_TELL:
         notes.insert(0, wording.untold(verdict))
     elif verdict.stands_on:
         notes.insert(0, f"{wording.size(verdict)}{wording.shown(verdict)}")

@@ -15,6 +15,7 @@ _MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
 _SUMS = ("total", "totals", "subtotal", "sum", "summe")
 _SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
 _REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", "sample", "attempt", "round")
+_OF_REPEATS = ("std", "p50", "p90", "p95", "p99")
 _REMARK = "# "
 _FEWEST_SUMMED = 2
 
@@ -27,7 +28,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     """
     names = table.fieldnames or ()
     first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
-    repeats = [name for name in names if name.lower() in _REPEATS]
+    repeats = [name for name in names if name.lower() in _REPEATS and name not in settings]
     spans: dict[str, tuple[float, float]] = {}
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
@@ -41,7 +42,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         )
         is_remark = word == _REMARK and count > len(held)
         is_statistic = "time_unit" in names and _is_statistic(row.get(first), above.get(first))
-        summed = next((name for name in repeats if _summary(row.get(name)) and (above.get(name) or "").isdigit()), None)
+        summed = next((name for name in repeats if _sums_up(row.get(name), above.get(name))), None)
         if summed is not None:
             yield table.line_num, said.format(row[summed].strip())
             continue
@@ -59,6 +60,11 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         held.clear()
     for number, row in held.values():
         yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
+
+
+def _sums_up(cell: str | None, above: str | None) -> bool:
+    """Whether *cell* of a column of numbers names a statistic of these."""
+    return (above or "").isdigit() and bool(_summary(cell) or (cell or "").strip().lower() in _OF_REPEATS)
 
 
 def _summary(cell: str | None) -> str:

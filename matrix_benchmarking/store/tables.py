@@ -278,8 +278,10 @@ _SEPARATORS, _SEPARATOR = ",;\t", re.compile(r"sep=([,;\t])\s*", re.IGNORECASE)
 def _begins(line: str, following: Sequence[str]) -> bool:
     """Whether a table begins with *line*, which is no title above it, nor a remark behind ``#``."""
     separator = max(_SEPARATORS, key=line.count)
-    is_remark = line.startswith("#") and any(one.count(separator) != line.count(separator) for one in following)
-    return line.lstrip().startswith("{") or not (is_remark or _SEPARATOR.match(line) or separator not in line)
+    cells, *others = (len(next(csv.reader([one], delimiter=separator), [])) for one in (line, *following))
+    is_remark = line.startswith("#") and any(count != cells for count in others)
+    is_open = line.count('"') % 2 == 1  # a cell with a line break
+    return is_open or line.lstrip().startswith(("{", "[")) or not (is_remark or _SEPARATOR.match(line) or cells < 2)
 
 
 def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:

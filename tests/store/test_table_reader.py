@@ -68,6 +68,14 @@ def test_what_stands_above_a_table_is_none_of_it(tmp_path: Path, above: str, lin
     assert found.entries[0].kpis == {"rate": 2}
 
 
+def test_a_header_with_a_hash_or_a_line_break_is_no_remark(tmp_path: Path) -> None:
+    [one, other] = parse(tmp_path, '#id,image,rate\n1,"a,b",3\n2,c,4\n', settings=["#id", "image"])
+    assert (one.settings, other.kpis) == ({"#id": 1, "image": "a,b"}, {"rate": 4})
+    [broken] = parse(tmp_path, '"run\nid",image,rate\n1,a,3\n', settings=["run\nid", "image"])
+    assert broken.settings == {"run\nid": 1, "image": "a"}
+    assert not parse(tmp_path, '[\n{"image":"a","rate":2},\n{"image":"b","rate":3}\n]\n', settings=["image"]).entries
+
+
 def test_the_separator_that_a_table_names_is_its(tmp_path: Path) -> None:
     [entry] = parse(tmp_path, "sep=;\nimage;batch,x,y;rate\na;1;2,5\n", settings=["image", "batch,x,y"])
     assert entry.settings == {"image": "a", "batch,x,y": 1}
@@ -143,15 +151,18 @@ def test_rows_that_sum_up_groups_are_no_runs_wherever_they_are(tmp_path: Path, s
     assert len(parse(tmp_path, "image,batch,rate\nonnx,1,30\nonnx Total,1,20\nx Total,2,20\n").entries) == 2
 
 
-@pytest.mark.parametrize("settings", [["image"], ["image", "run"]])
-def test_rows_that_sum_up_numbered_repeats_are_no_runs(tmp_path: Path, settings: list[str]) -> None:
-    rows = "".join(f"{run},{image},{rate}\n" for image in "ab" for run, rate in ((1, 10), (2, 12), ("mean", 11)))
+def test_rows_that_sum_up_numbered_repeats_are_no_runs(tmp_path: Path) -> None:
+    settings = ["image"]
+    of_each = ((1, 10), (2, 12), ("mean", 11), ("std", 1))
+    rows = "".join(f"{run},{image},{rate}\n" for image in "ab" for run, rate in of_each)
     matrix = parse(tmp_path, f"run,image,rate\n{rows}", settings=settings)
     assert [entry.kpis["rate"] for entry in matrix] == [10, 12] * 2
     (problem,) = [str(one) for entry in matrix.unfinished for one in entry.problems]
     assert "row 4 says 'mean' and is taken for no run" in problem
     named = parse(tmp_path, "run,image,rate\nmean,a,10\nmax,a,12\nmin,b,7\n", settings=settings)
     assert len(named.entries) == 3
+    as_setting = parse(tmp_path, "iter,rate\n100,3\n200,4\nmax,9\n", settings=["iter"])
+    assert [entry.settings["iter"] for entry in as_setting] == [100, 200, "max"]
 
 
 def test_functions_that_are_called_like_summaries_are_runs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from .in_common import noise_of
 from .levels import LEAST_NOISE, JudgedSeries, middles
 
 # Twice the logarithm of how much less likely another beginning may be: by itself, and more where more begin with it.
-_LIKELY, _MORE_WITH_OTHERS = 4.0, 2.0
+_LIKELY, _MORE_WITH_OTHERS, _MOST = 4.0, 2.0, 10.0
 _MOST_OF_ONE = 16.0  # so much says one point at most: it may be disturbed
 _AROUND = 40  # points on both sides, by which the noise goes
 
@@ -51,7 +51,7 @@ def begun_together(series: Sequence[JudgedSeries], raised: Collection[str]) -> l
         for key in one.places:
             at[key].append(which)
     while counts and (begin := min(counts, key=lambda key: (-counts[key], total[key]))) and counts[begin] > 1:
-        most = _LIKELY + _MORE_WITH_OTHERS * math.log(counts[begin])
+        most = min(_LIKELY + _MORE_WITH_OTHERS * math.log(counts[begin]), _MOST)
         for which in at.pop(begin):
             if which in waiting and waiting[which].unlikely[begin] <= most:
                 one = waiting.pop(which)
@@ -107,5 +107,9 @@ def _moved(one: JudgedSeries, row: int, chosen: dict[tuple[int, int], int]) -> J
         else change
         for change in one.changes
     ]
-    judged = None if one.judged is None else moved.get(one.judged, one.judged)
-    return dataclasses.replace(one, changes=tuple(changes), judged=judged)
+    if one.judged is None or one.judged not in moved:
+        return dataclasses.replace(one, changes=tuple(changes))
+    judged, counts = moved[one.judged], [point.count for point in one.series.points]
+    more = sum(counts[one.judged : judged]) - sum(counts[judged : one.judged])  # runs of the old level
+    judgement = dataclasses.replace(one.judgement, runs_before=one.judgement.runs_before + more)
+    return dataclasses.replace(one, changes=tuple(changes), judged=judged, judgement=judgement)

@@ -32,15 +32,20 @@ def with_trends(
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
     known = [(told[at], at, trend) for at, trend in zip(asked, found, strict=True) if trend is not None]
     p_values = [trend.p_value(one.kpi) for one, _, trend in known]
+    before = [1.0 if trend.before is None else trend.before.p_value(one.kpi) for one, _, trend in known]
     verdicts = list(told)
-    for (one, at, trend), p_value, q_value in zip(known, p_values, q_values(p_values), strict=True):
-        minimum = series[at].minimum
-        is_sure = trend.counts(one.kpi, minimum) and q_value is not None and q_value <= rate
-        if is_sure and not _at_known_level(series[at].series, trend):
-            is_new = trend.before is None or not trend.before.counts(one.kpi, minimum)
+    for (one, at, trend), p_value, q_value, q_before in zip(
+        known, p_values, q_values(p_values), q_values(before), strict=True
+    ):
+        if _is_sure(trend, one, series[at], q_value, rate) and not _at_known_level(series[at].series, trend):
+            is_new = trend.before is None or not _is_sure(trend.before, one, series[at], q_before, rate)
             by_trend = _by_trend(one, trend)
             verdicts[at] = dataclasses.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
     return verdicts
+
+
+def _is_sure(trend: Trend, of: SeriesVerdict, judged: JudgedSeries, q_value: float | None, rate: float) -> bool:
+    return trend.counts(of.kpi, judged.minimum) and q_value is not None and q_value <= rate
 
 
 def _at_known_level(series: Series, trend: Trend) -> bool:
@@ -86,28 +91,41 @@ def with_newest(
 ) -> list[SeriesVerdict]:
     """The verdicts, in which long series that move too much for any are told by their newest versions alone."""
     asked = [at for at, one in enumerate(told) if one.why == NOT_EVEN_A_DOUBLING and len(one.points) >= 2 * NEWEST]
-    series = [_newest(judged[at].series) for at in asked]
-    of_newest = {id(one): blocks(judged[at].series)[-NEWEST:] for one, at in zip(series, asked, strict=True)}
-    again = judged_together(series, [judged[at].minimum for at in asked], lambda one: of_newest[id(one)])
+
+    def by_newest(places: Sequence[int], skipped: int) -> list[SeriesVerdict]:
+        parts = [slice(len(told[at].points) - NEWEST - skipped, len(told[at].points) - skipped) for at in places]
+        series = [_part(judged[at].series, part) for at, part in zip(places, parts, strict=True)]
+        of_part = {
+            id(one): blocks(judged[at].series)[part] for one, at, part in zip(series, places, parts, strict=True)
+        }
+        again = judged_together(series, [judged[at].minimum for at in places], lambda one: of_part[id(one)])
+        return told_of(again, {}, now, rate)
+
     verdicts = list(told)
-    for at, one in zip(asked, told_of(again, {}, now, rate), strict=True):
-        is_worse = one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)
-        if is_worse or (one.outcome is Outcome.NO_CHANGE and one.would_show is not None):
-            verdicts[at] = _told_by_newest(one, told[at], is_worse=is_worse)
+    worse = list[int]()
+    for at, one in zip(asked, by_newest(asked, 0), strict=True):
+        if one.outcome in _WORSE or (one.outcome is Outcome.NO_CHANGE and one.would_show is not None):
+            verdicts[at] = _told_by_newest(one, told[at])
+            worse += [at] if one.outcome in _WORSE else []
+    for at, one in zip(worse, by_newest(worse, 1), strict=True):
+        verdicts[at] = dataclasses.replace(verdicts[at], is_new=one.outcome not in _WORSE)
     return verdicts
 
 
-def _newest(one: Series) -> Series:
-    parts = {name: getattr(one, name)[-NEWEST:] for name in ("points", "versions", "keys")}
+_WORSE = (Outcome.REGRESSION, Outcome.SUSPECTED)
+
+
+def _part(one: Series, part: slice) -> Series:
+    parts = {name: getattr(one, name)[part] for name in ("points", "versions", "keys")}
     return dataclasses.replace(one, **parts)
 
 
-def _told_by_newest(newest: SeriesVerdict, whole: SeriesVerdict, *, is_worse: bool) -> SeriesVerdict:
+def _told_by_newest(newest: SeriesVerdict, whole: SeriesVerdict) -> SeriesVerdict:
     """What is said of the *newest* points, of the *whole* series: at most suspected, as those before say nothing."""
     earlier = len(whole.points) - NEWEST
     return dataclasses.replace(
         newest,
-        outcome=Outcome.SUSPECTED if is_worse else newest.outcome,
+        outcome=Outcome.SUSPECTED if newest.outcome in _WORSE else newest.outcome,
         points=whole.points,
         versions=whole.versions,
         first_bad=None if newest.first_bad is None else newest.first_bad + earlier,

@@ -40,7 +40,7 @@ def may_jump(points: Floats) -> Flags:
 
 
 def jump(points: Floats) -> Jump | None:
-    """The surest jump upwards of the newest *points*, in whose level they stayed; None for none.
+    """The surest jump upwards of the newest *points*, in whose level they stayed, the last too; None for none.
 
     Of a point how far it lies above the middle of the five before it is held against the same of the 20 before it.
     """
@@ -54,7 +54,8 @@ def jump(points: Floats) -> Jump | None:
         noise = _MAD * float(np.median(np.abs(others)))
         old, new = float(points[at + BESIDE] - far), float(np.median(points[at + BESIDE :]))
         usual = max(highest, noise)  # 0 where all before are equal: the first other one says nothing
-        if usual > 0.0 and far >= NOISES * noise and new - old >= far / 2.0:
+        stays = min(new, float(points[-1])) - old >= far / 2.0
+        if stays and usual > 0.0 and far >= NOISES * noise:
             error = noise * (1.0 / BESIDE + 1.0 / (len(off) - at)) ** 0.5
             found.append(Jump(at + BESIDE, (far / usual) ** -TAIL / len(others), old, new, error))
     return min(found, key=lambda one: one.chance, default=None)

@@ -220,8 +220,12 @@ class Analysis:
 
     @property
     def also_failing(self) -> list[SeriesVerdict]:
-        """The other series that may be worse, where that is enough to fail; what all versions say just once."""
-        suspected = [one for one in self.suspected if one.is_new or not (one.rises_all_along or one.why)]
+        """The other series that may be worse, where that is enough to fail; what all versions say just once.
+
+        What has no value at the newest version was suspected before.
+        """
+        there = [one for one in self.suspected if one.stands_on or self.newest in (None, one.versions[-1])]
+        suspected = [one for one in there if one.is_new or not (one.rises_all_along or one.why)]
         return [one for one in suspected if self.fails_on_suspected and not one.fails]
 
     @property

@@ -15,6 +15,7 @@ from ..detect.changes import level, slope
 from ..detect.evidence import Floats, normal_score
 from ..detect.series import Blocks, held, scale_of
 from ..select.series import Series
+from .alarms import NEARBY
 from .jump import jump, may_jump
 from .levels import middle_of_each
 from .model import FARTHEST, OF_FEW, amount
@@ -23,9 +24,15 @@ FEWEST = 21
 """Campaigns that say whether there is a trend."""
 LEAST = 3.0
 """Standard deviations of a normal distribution that a trend has to be worth."""
-FEWEST_OF_A_STEP, MOST_OF_A_STEP = 8, 40
+FEWEST_OF_A_STEP, MOST_OF_A_STEP = 8, 60
 """Campaigns that are asked for a step: among more, neighbours show whether they are alike, and a change is seen."""
 LEAST_OF_A_STEP = 3.2
+_KNOWN, _MORE_BY_EACH = (
+    40,
+    0.02,
+)  # campaigns from which on the detector takes neighbours as they are: more is asked there
+LEAST_WITHOUT_ONE = 2.5
+"""The same without any one of the campaigns: no single one makes a step."""
 FEWEST_ON_A_SIDE = 3
 _LEAST_SHARE = 1e-9  # of all squares, what rounding leaves
 _MOST_ALIKE = 0.95
@@ -69,8 +76,8 @@ class Trend:
 
     def counts(self, kpi: KPIDefinition, minimum: MinimumEffect) -> bool:
         """Whether it is for the worse, as surely as is asked, and reaches the *minimum*."""
-        far = abs(self.last - self.first)
-        return self.worse(kpi) >= self.shape.least and far >= amount(minimum, self.first)
+        far = (self.last - self.first) * (1.0 if kpi.lower_better else -1.0)  # else ranks rise, and the ends don't
+        return self.worse(kpi) >= self.shape.least and far > 0.0 and far >= amount(minimum, self.first)
 
 
 def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
@@ -92,9 +99,10 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
         jumps = may_jump(_even(together))
         for row, place in enumerate(places):
             points, starts = campaigns[place]
-            one = _trend(points, starts, *now[row], may_jump=jumps[row])
-            if one is not None and abs(one.score) >= one.shape.least:
-                earlier = _trend(points[:-1], starts, *before[row], may_jump=jumps[row])
+            up_or_down = 1.0 if series[place].kpi.lower_better else -1.0
+            one = _trend(points, starts, *now[row], jumps=up_or_down if jumps[row] else 0.0)
+            if one is not None:
+                earlier = _trend(points[:-1], starts, *before[row], jumps=up_or_down if jumps[row] else 0.0)
                 one = dataclasses.replace(one, before=earlier)
             found[place] = one
     return found
@@ -109,6 +117,10 @@ def _shapes(points: Floats) -> list[tuple[float, int | None]]:
         (steps, places), (by_rank, of_ranks) = _steps(_even(points)), _steps(ranks)
         is_surer = np.abs(by_rank) > np.abs(steps)
         steps, places = np.where(is_surer, by_rank, steps), np.where(is_surer, of_ranks, places)
+        steps = np.sign(steps) * np.maximum(np.abs(steps) - _MORE_BY_EACH * max(count - _KNOWN, 0), 0.0)
+        for row in np.flatnonzero(np.abs(steps) >= LEAST_OF_A_STEP).tolist():
+            if _without_one(points[row], float(np.sign(steps[row])), int(places[row])) < LEAST_WITHOUT_ONE:
+                steps[row] = 0.0
     is_step = np.abs(steps) - LEAST_OF_A_STEP > np.abs(lines) - LEAST
     each = zip(is_step.tolist(), lines.tolist(), steps.tolist(), places.tolist(), strict=True)
     return [(step, int(place)) if is_one else (line, None) for is_one, line, step, place in each]
@@ -157,6 +169,15 @@ def _steps(points: Floats) -> tuple[Floats, Floats]:
     return np.asarray(np.sign(ratio) * normal_score(np.abs(ratio), degrees)), before.astype(np.float64)
 
 
+def _without_one(points: Floats, way: float, place: int) -> float:
+    """How surely a series is higher (1) or lower (-1) from about *place* on without its point that says most of it."""
+    others = np.array([np.delete(points, at) for at in range(len(points))])
+    best = np.zeros(len(points))
+    for scores, places in (_steps(each) for each in (_even(others), _ranks(others))):
+        best = np.maximum(best, np.where(np.abs(places - place) <= NEARBY, way * scores, 0.0))
+    return float(best.min())
+
+
 def _beside(beside: Floats, whole: Floats, fitted: float) -> tuple[Floats, Floats]:
     """The squares of what lies *beside* a line or a step, and by how much neighbours that are alike widen their mean's.
 
@@ -181,15 +202,15 @@ def _ranks(points: Floats) -> Floats:
     return np.asarray((first + last[:, ::-1] - (points.shape[1] - 1)) / 2.0)
 
 
-def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None, *, may_jump: bool) -> Trend | None:
-    """A line, or the step at *place*, or else a jump; None without any."""
+def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None, jumps: float) -> Trend | None:
+    """A line, or the step at *place*, or else a jump, if it may be one (up: 1, or down: -1); None without any."""
     shape = LINE if place is None else STEP
     is_sure = abs(score) >= shape.least
-    if not is_sure and not may_jump:  # of what says little nothing but that is asked
+    if not is_sure and not jumps:  # of what says little nothing but that is asked
         return Trend(shape, math.nan, math.nan, score, math.nan, math.nan) if score else None
     has_logarithms, unit = points.min() > 0.0, scale_of(points)
     even = np.log(points) if has_logarithms else held(points, unit)
-    jumped = None if is_sure else _jump(even)
+    jumped = _jump(even, jumps) if jumps and not is_sure else None
     if jumped is not None:
         shape, (place, score, *ends) = JUMP, jumped
     elif score:
@@ -200,12 +221,11 @@ def _trend(points: Floats, starts: Sequence[int], score: float, place: int | Non
     return Trend(shape, first, last, score, low, high, None if place is None else starts[place])
 
 
-def _jump(points: Floats) -> tuple[int, float, float, float, float, float] | None:
-    """The place of a jump up or down, its score, and both its ends with what the last lies between."""
-    found = [(one, way) for way in (1.0, -1.0) if (one := jump(way * points)) is not None]
-    if not found:
+def _jump(points: Floats, way: float) -> tuple[int, float, float, float, float, float] | None:
+    """The place of a jump up (1) or down (-1), its score, and both its ends with what the last lies between."""
+    one = jump(way * points)
+    if one is None:
         return None
-    one, way = min(found, key=lambda each: each[0].chance)
     score, wide = -way * float(special.ndtri(max(one.chance, 1e-300))), _WIDTH * one.error
     return one.place, score, way * one.old, way * one.new, way * one.new - wide, way * one.new + wide
 

@@ -254,9 +254,10 @@ def _unchanged(analysis: Analysis) -> list[str]:
     yet = len(unchanged) - len(same)
     seen = would_show(same)
     said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
+    said += [f"No difference shown yet in {yet}: more versions like the newest would tell."] if yet else []
     of_newest = sum(one.why == OF_NEWEST for one in unchanged)
-    said += [f"Of {of_newest} this is so {OF_NEWEST.replace(' its ', ' their ')}."] if of_newest else []
-    return [*said, *([f"No difference shown yet in {yet}: more versions like the newest would tell."] if yet else [])]
+    their = OF_NEWEST.replace(" its ", " their ")
+    return [*said, *([f"{of_newest} of these {is_or_are(of_newest)} told {their}."] if of_newest else [])]
 
 
 def untold_sentences(analysis: Analysis) -> list[str]:

@@ -167,11 +167,12 @@ def nothing(verdict: SeriesVerdict) -> str:
 
     Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more versions like it would tell``.
     """
+    because = f"; {verdict.why}" if verdict.why else ""
     if verdict.reruns:
-        return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}"
+        return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}{because}"
     if verdict.too_small is not None:
         return f"less than the minimum effect: {too_small(verdict, verdict.too_small)}"
-    return f"no difference shown{shown(verdict)}{f'; {verdict.why}' if verdict.why else ''}"
+    return f"no difference shown{shown(verdict)}{because}"
 
 
 def too_small(verdict: SeriesVerdict, change: Change) -> str:

@@ -59,6 +59,22 @@ def test_two_commits_that_many_runs_tell_apart_stay_two() -> None:
     assert found.count(f"1.{AT}") == 10
 
 
+def test_few_series_that_clearly_began_later_are_not_drawn_to_many() -> None:
+    found = begun(analysed(history(lambda size: AT + (size >= 450), seed=2, series=480, step=0.5)))
+    assert (found.count(f"1.{AT}"), found.count(f"1.{AT + 1}")) == (450, 30)
+
+
+def test_runs_before_and_after_are_those_of_the_beginning_that_is_told() -> None:
+    moved = 0
+    for seed in range(4):
+        for verdict in analysed(history(lambda _: AT, seed)).failing:
+            assert verdict.first_bad is not None
+            assert verdict.runs_before == verdict.first_bad
+            assert verdict.runs_before + verdict.runs_after == VERSIONS
+            moved += 1
+    assert moved > 70
+
+
 def test_the_last_good_version_is_the_one_before() -> None:
     analysis = analysed(history(lambda _: AT, seed=3))
     for verdict in analysis.failing:

@@ -90,13 +90,27 @@ def test_a_series_that_moves_too_much_is_told_by_its_newest_versions(seed: int) 
     assert verdict.would_show < 0.2
     assert (len(verdict.points), len(verdict.versions)) == (52, 52)
     assert f"would have shown within 5 versions; {OF_NEWEST}." in verdicts.sentence(verdict)
-    assert "Of 1 this is so by their newest 20 versions alone" in " ".join(analyses.lead(analysis))
+    assert "1 of these is told by their newest 20 versions alone" in " ".join(analyses.lead(analysis))
     worse = analysed([*values[:-4], *(one * 1.25 for one in values[-4:])])
     found = the(worse)
     assert (found.outcome, found.first_bad_version, found.why) == (Outcome.SUSPECTED, "1.48", OF_NEWEST)
     assert (found.alarms, worse.failed, found.last_good) == ((), False, 47)
     better = the(analysed([*values[:-4], *(one / 1.25 for one in values[-4:])]))
     assert better.outcome is Outcome.CANT_TELL
+
+
+def test_what_is_told_by_newest_versions_is_new_once() -> None:
+    values = [*wild(0), *(200.0 * 1.3 * one for one in (1.0, 0.99, 1.01, 1.0, 1.02))]
+    found = [the(analysed(values[:count])) for count in range(53, 58)]
+    suspected = [one.is_new for one in found if one.outcome is Outcome.SUSPECTED]
+    assert suspected == [True, *[False] * (len(suspected) - 1)]
+    assert len(suspected) >= 3
+
+
+def test_a_point_that_is_left_again_is_no_jump() -> None:
+    before = moving()
+    assert the(analysed([*before, 160.0, 120.0])).outcome is not Outcome.SUSPECTED
+    assert the(analysed([*before[:-15], 60.0, *[119.0, 120.0, 121.0] * 4, 144.0])).why == FARTHEST
 
 
 @pytest.mark.parametrize("noise", ["normal", "t3", "whole numbers", "rare", "walk", "weeks"])
