@@ -83,8 +83,8 @@ class Trend:
 def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
     """Of each of *series* its line or step, whichever is surer, or else its jump; None of too few campaigns for any.
 
-    Of lines and steps the variance is widened by as much as neighbours are alike beside them; ranks are asked, too, so
-    that no single campaign decides.
+    Of lines and steps the variance is widened by as much as neighbours are alike beside them. No single campaign
+    decides: lines are those of ranks, and a step is there without any one of its campaigns, too.
     """
     campaigns = [_of_campaigns(*each) for each in zip(series, blocks, strict=True)]
     found: list[Trend | None] = [None] * len(series)
