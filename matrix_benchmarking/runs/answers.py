@@ -112,7 +112,7 @@ class AnalysisAnswer(Printable):
         analysis = self.analysis
         first, *others = analyses.lead(analysis)
         for sentences in filter(None, (first, " ".join(others))):
-            yield one_line(sentences, 1000)
+            yield one_line(sentences, 1500)
         shown = [one for one in analysis.verdicts if verdict_wording.is_told(one)]
         if shown:
             yield _Verdicts(_verdict_columns(analysis, shown[:ROWS]))

@@ -15,9 +15,9 @@ from ..select.labelled import Labels
 from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
 
-OF_FEW = "of so few versions nobody knows whether the machine has moods that last for several"
-FARTHEST = "none of the versions before lies half as far from those just before it"
-OF_NEWEST = "by its newest 20 versions alone, as those before move too much"
+OF_FEW = "few versions don't tell it from a mood of the machine that lasts"
+FARTHEST = "no version before moved half as far"
+OF_NEWEST = "by its newest 20 versions alone, as earlier ones move too much"
 ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
 
 

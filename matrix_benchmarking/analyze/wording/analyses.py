@@ -215,7 +215,7 @@ def _by_trend(analysis: Analysis) -> list[str]:
         several = [one for one in suspected if one.why == why]
         since = f"{short_size(several[0])} since {several[0].first_bad_version}"
         are = is_or_are(len(several))
-        said.append(f"{_first_of(several)} {are} suspected to be worse ({since}): {why}; more would tell.")
+        said.append(f"{_first_of(several)} {are} suspected to be worse ({since}): {why}.")
     if rising:
         verb = "gets" if len(rising) == 1 else "get"
         along = f"{short_size(rising[0])} along {len(rising[0].points)} versions, by a line"
@@ -256,8 +256,8 @@ def _unchanged(analysis: Analysis) -> list[str]:
     said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
     said += [f"No difference shown yet in {yet}: more versions like the newest would tell."] if yet else []
     of_newest = sum(one.why == OF_NEWEST for one in unchanged)
-    their = OF_NEWEST.replace(" its ", " their ")
-    return [*said, *([f"{of_newest} of these {is_or_are(of_newest)} told {their}."] if of_newest else [])]
+    by = f"{of_newest} of these {is_or_are(of_newest)} told by the newest versions alone."
+    return [*said, *([by] if of_newest else [])]
 
 
 def untold_sentences(analysis: Analysis) -> list[str]:

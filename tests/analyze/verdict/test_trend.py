@@ -154,7 +154,7 @@ def test_what_is_said_of_a_step_that_is_suspected() -> None:
     assert f"is suspected to be worse {since} (last good {verdict.last_good_version}): +" in verdicts.sentence(verdict)
     assert verdicts.sentence(verdict).endswith(f"; {OF_FEW}.")
     said = " ".join(analyses.lead(analysis))
-    assert re.search(rf"cost of all runs is suspected to be worse \(\+\S+ % {since}\): {OF_FEW}; more would tell", said)
+    assert re.search(rf"cost of all runs is suspected to be worse \(\+\S+ % {since}\): {OF_FEW}\.", said)
     assert "blocks of runs alone" not in said
     assert not analysis.failed
     assert [one["why"] for one in as_json(analysis)["series"]] == [OF_FEW]
