@@ -97,7 +97,8 @@ def command(
     file = _opened(table)
     columns = next((list(row) for _, row in rows(file) if not isinstance(row, str)), None)
     if columns is None:
-        raise MatbenchError(f"'{table}' holds no row that can be read")
+        why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
+        raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)

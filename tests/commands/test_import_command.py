@@ -174,6 +174,7 @@ def test_what_is_not_in_the_table_is_a_sentence(capsys: Capture, arguments: list
         ("none.csv", None, "'none.csv' is no file"),
         ("runs.xlsx", "PK", "save it as CSV"),
         ("empty.csv", "", "holds no row"),
+        ("short.csv", "a,b\n1\n", "holds no row that can be read: row 2 has not as many cells as the first row"),
         ("odd.csv", "a,a\n1,2\n", "its first row has the name 'a' twice"),
     ],
 )
