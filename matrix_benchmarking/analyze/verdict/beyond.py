@@ -17,6 +17,7 @@ from .trend import Trend, trends
 
 NEWEST = 20
 """So many versions tell where more move too much."""
+_WORSE = (Outcome.REGRESSION, Outcome.SUSPECTED)
 
 
 def with_trends(
@@ -110,9 +111,6 @@ def with_newest(
     for at, one in zip(worse, by_newest(worse, 1), strict=True):
         verdicts[at] = dataclasses.replace(verdicts[at], is_new=one.outcome not in _WORSE)
     return verdicts
-
-
-_WORSE = (Outcome.REGRESSION, Outcome.SUSPECTED)
 
 
 def _part(one: Series, part: slice) -> Series:

@@ -27,10 +27,8 @@ LEAST = 3.0
 FEWEST_OF_A_STEP, MOST_OF_A_STEP = 8, 60
 """Campaigns that are asked for a step: among more, neighbours show whether they are alike, and a change is seen."""
 LEAST_OF_A_STEP = 3.2
-_KNOWN, _MORE_BY_EACH = (
-    40,
-    0.02,
-)  # campaigns from which on the detector takes neighbours as they are: more is asked there
+# So many campaigns show whether neighbours are alike, as the detector takes them from there on; of more, more is asked.
+_KNOWN, _MORE_BY_EACH = 40, 0.02
 LEAST_WITHOUT_ONE = 2.5
 """The same without any one of the campaigns: no single one makes a step."""
 FEWEST_ON_A_SIDE = 3
@@ -99,11 +97,10 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
         jumps = may_jump(_even(together))
         for row, place in enumerate(places):
             points, starts = campaigns[place]
-            up_or_down = 1.0 if series[place].kpi.lower_better else -1.0
-            one = _trend(points, starts, *now[row], jumps=up_or_down if jumps[row] else 0.0)
+            worse = (1.0 if series[place].kpi.lower_better else -1.0) if jumps[row] else None
+            one = _trend(points, starts, *now[row], jumps_to=worse)
             if one is not None:
-                earlier = _trend(points[:-1], starts, *before[row], jumps=up_or_down if jumps[row] else 0.0)
-                one = dataclasses.replace(one, before=earlier)
+                one = dataclasses.replace(one, before=_trend(points[:-1], starts, *before[row], jumps_to=worse))
             found[place] = one
     return found
 
@@ -190,9 +187,17 @@ def _beside(beside: Floats, whole: Floats, fitted: float) -> tuple[Floats, Float
     return squares, (1.0 + alike) / (1.0 - alike)
 
 
+def _on_scale(points: Floats) -> tuple[Floats, float | None]:
+    """The logarithms of *points* and None; where some aren't above 0, *points* in a unit of their own, and that."""
+    if points.min() > 0.0:
+        return np.log(points), None
+    unit = scale_of(points)
+    return held(points, unit), unit
+
+
 def _even(points: Floats) -> Floats:
-    """The logarithms of each row, or where it has some that aren't above 0 itself in a unit of its own, about 0."""
-    rows = [np.log(row) if row.min() > 0.0 else held(row, scale_of(row)) for row in points]
+    """Each row on its scale, about 0."""
+    rows = [_on_scale(row)[0] for row in points]
     return np.array([row - row.mean() for row in rows])
 
 
@@ -202,22 +207,23 @@ def _ranks(points: Floats) -> Floats:
     return np.asarray((first + last[:, ::-1] - (points.shape[1] - 1)) / 2.0)
 
 
-def _trend(points: Floats, starts: Sequence[int], score: float, place: int | None, jumps: float) -> Trend | None:
-    """A line, or the step at *place*, or else a jump, if it may be one (up: 1, or down: -1); None without any."""
+def _trend(
+    points: Floats, starts: Sequence[int], score: float, place: int | None, *, jumps_to: float | None
+) -> Trend | None:
+    """A line, or the step at *place*, or else a jump up (1) or down (-1) where there may be one; None without any."""
     shape = LINE if place is None else STEP
     is_sure = abs(score) >= shape.least
-    if not is_sure and not jumps:  # of what says little nothing but that is asked
+    if not is_sure and jumps_to is None:  # of what says little nothing but that is asked
         return Trend(shape, math.nan, math.nan, score, math.nan, math.nan) if score else None
-    has_logarithms, unit = points.min() > 0.0, scale_of(points)
-    even = np.log(points) if has_logarithms else held(points, unit)
-    jumped = _jump(even, jumps) if jumps and not is_sure else None
+    values, unit = _on_scale(points)
+    jumped = None if is_sure or jumps_to is None else _jump(values, jumps_to)
     if jumped is not None:
         shape, (place, score, *ends) = JUMP, jumped
     elif score:
-        ends = _ends(even, score, place)
+        ends = _ends(values, score, place)
     else:
         return None
-    first, last, low, high = (_power(one) if has_logarithms else one * unit for one in ends)
+    first, last, low, high = (_power(one) if unit is None else one * unit for one in ends)
     return Trend(shape, first, last, score, low, high, None if place is None else starts[place])
 
 
