@@ -11,6 +11,7 @@ import dataclasses
 import importlib
 import importlib.metadata
 import math
+import numbers
 import sys
 import types
 import typing
@@ -150,7 +151,10 @@ class MinimumEffect:
     absolute: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for a fraction that is meant as a percentage."""
+        """Raise ConfigError for what is no amount, and for a fraction that is meant as a percentage."""
+        for value in (self.relative, self.absolute):
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not value >= 0:
+                raise ConfigError(f"a minimum effect is a number from 0 on, not {value!r}")
         if LARGEST_EFFECT < self.relative < math.inf:
             share = f"{self.relative:g} is {100 * self.relative:g} %"
             raise ConfigError(f"a minimum effect's relative part is a fraction of the old level: {share}")

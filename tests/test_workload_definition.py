@@ -39,6 +39,14 @@ def test_a_minimum_effect_in_percent_is_said() -> None:
         MinimumEffect(5)
 
 
+@pytest.mark.parametrize("given", ["5 %", True, -0.1, float("nan"), None])
+def test_a_minimum_effect_that_is_no_amount_is_said(given: Any) -> None:
+    with pytest.raises(ConfigError, match="a minimum effect is a number from 0 on, not "):
+        MinimumEffect(given)
+    with pytest.raises(ConfigError, match="a minimum effect is a number from 0 on, not "):
+        MinimumEffect(0.0, given)
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [(AssertionError("no rows"), "AssertionError: no rows"), (RuntimeError("off"), "RuntimeError: off")],

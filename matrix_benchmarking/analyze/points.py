@@ -328,7 +328,7 @@ def _by_template(runs: Iterable[Entry]) -> dict[str, list[tuple[Entry, list[str]
     found: dict[str, list[tuple[Entry, list[str]]]] = {}
     for run in runs:
         for warning in run.warnings:
-            found.setdefault(_template(warning), []).append((run, _NUMBER.findall(warning)))
+            found.setdefault(_template(warning), []).append((run, _numbers(warning)))
     return found
 
 
@@ -337,14 +337,19 @@ def _template(warning: str) -> str:
     return _NUMBER.sub(_GAP, warning)
 
 
+@functools.lru_cache(maxsize=100_000)
+def _numbers(warning: str) -> list[str]:
+    return _NUMBER.findall(warning)
+
+
 def _filled(template: str, numbers: Sequence[Sequence[str]]) -> str:
     parts, ranges = template.split(_GAP), [_range(texts) for texts in zip(*numbers, strict=True)]
     return "".join(part + number for part, number in zip(parts, [*ranges, ""], strict=True))
 
 
 def _range(texts: Sequence[str]) -> str:
-    ordered = sorted(texts, key=lambda text: float(text.replace(",", "")))
-    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
+    ordered = sorted(dict.fromkeys(texts), key=lambda text: float(text.replace(",", "")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 def _which(having: Sequence[Entry], runs: Sequence[Entry]) -> str:

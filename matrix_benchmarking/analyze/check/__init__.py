@@ -256,7 +256,10 @@ def _in_other_units(good: Rows) -> Iterator[Finding]:
 
 def _without(good: Rows, kpi: str) -> Rows:
     """The runs without a value of *kpi*, but for those that have one in another unit."""
-    known = zip(good.kpi(kpi), good.values("facts"), strict=True)
+    values = good.kpi(kpi)
+    if None not in values:
+        return good.at(())
+    known = zip(values, good.values("facts"), strict=True)
     return good.where(value is None and (facts is None or kpi not in facts.other_units) for value, facts in known)
 
 

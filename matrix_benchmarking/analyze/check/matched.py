@@ -170,10 +170,9 @@ def copied_points(good: Rows, points: Points, workload: Workload) -> Iterator[Fi
     copies = list[tuple[Sequence[int], Sequence[int]]]()
     for places in points:
         measured = frozenset(values[place] for place in places)
-        if 1 < len(measured) == len(places) and all(map(has_many_digits, measured)):
-            other = known.setdefault(measured, places)
-            if other is not places and _are_most_alike(places, other, columns):
-                copies.append((other, places))
+        other = known.setdefault(measured, places) if 1 < len(measured) == len(places) else places
+        if other is not places and all(map(has_many_digits, measured)) and _are_most_alike(places, other, columns):
+            copies.append((other, places))
     if are_few(len(copies), len(points)):
         one, other = copies[0]
         what = f"The {len(one)} runs at the point of '{good[one[0]].name}' have the values of those at the point of"

@@ -251,9 +251,8 @@ def _far_off(
     positive = [value for value in values if value is not None and value > 0]
     if not positive or max(positive) <= FAR_OFF * min(positive):
         return
-    of_points = [[values[place] for place in places] for places in points]
-    far = [each for places, of in zip(points, of_points, strict=True) for each in _far_off_of(places, of)]
-    usual = _usual_ratio(of_points) if far else 1.0
+    far = [each for places in points for each in _far_off_of(places, values)]
+    usual = _usual_ratio([[values[place] for place in places] for places in points]) if far else 1.0
     far = [(place, rest) for place, rest in far if abs(math.log((values[place] or rest) / rest)) > usual]
     if far:
         place, rest = far[0]
@@ -320,11 +319,10 @@ def _point_of(good: Rows, places: Sequence[int]) -> str:
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
     """The fewer of the *places* of one point whose values are far from the others', which agree; and their median."""
-    known = sorted(
-        (value, place) for place, value in zip(places, values, strict=True) if value is not None and value > 0
-    )
-    if len(known) < FEWEST or known[-1][0] <= FAR_OFF * known[0][0]:
+    known = [(value, place) for place in places if (value := values[place]) is not None and value > 0]
+    if len(known) < FEWEST or max(known)[0] <= FAR_OFF * min(known)[0]:
         return
+    known.sort()
     steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
     at = max(range(len(steps)), key=steps.__getitem__) + 1
     far, rest = sorted((known[at:], known[:at]), key=len)
