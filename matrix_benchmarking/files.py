@@ -15,6 +15,7 @@ from typing import IO
 from .errors import MatbenchError, OutputError, failing, os_reason
 
 MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
+_PIECE = 1 << 20
 
 
 @contextlib.contextmanager
@@ -87,21 +88,32 @@ def only_one(path: Path, root: Path, work: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def read_regular(path: str | os.PathLike[str], limit: int = -1) -> bytes:
-    """The content of a regular file, at most *limit* bytes of it.
+def read_regular(path: str | os.PathLike[str], limit: int = -1, *, is_end: bool = False) -> bytes:
+    """The content of a regular file, at most the first *limit* bytes of it, or the last ones.
 
     A pipe or a device in the place of a file, which could block for ever, is an error.
 
     Raises:
         OSError: it can't be read, or is not a regular file.
     """
-    with open(path, "rb", buffering=0, opener=open_without_blocking) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+    descriptor = open_without_blocking(path, os.O_RDONLY | os.O_CLOEXEC)  # half the time that a file object takes
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
-        return stream.read(limit)
+        if limit >= 0:
+            return os.pread(descriptor, limit, max(0, status.st_size - limit) if is_end else 0)
+        content = os.read(descriptor, status.st_size + 1)
+        if len(content) != status.st_size:  # it grows, or its size isn't told
+            content += b"".join(iter(lambda: os.read(descriptor, _PIECE), b""))
+        return content
+    finally:
+        os.close(descriptor)
 
 
-def open_without_blocking(path: str, flags: int) -> int:
+def open_without_blocking(path: str | os.PathLike[str], flags: int) -> int:
     """An opener for :func:`open`, which a pipe or a device in the place of a file does not block."""
     return os.open(path, flags | os.O_NONBLOCK)
 

@@ -280,6 +280,8 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
 
 
 def _number(value: Any) -> float:
+    if type(value) is float and math.isfinite(value):  # nearly always
+        return value
     if value is None:
         raise UnknownKPI("not known for this test")
     if hasattr(value, "item"):  # a numpy scalar

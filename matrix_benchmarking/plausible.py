@@ -27,7 +27,9 @@ _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether *value* is a finite number; true and false are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+    return (type(value) is float or (isinstance(value, (int, float)) and type(value) is not bool)) and (
+        abs(value) < math.inf
+    )
 
 
 def latencies(

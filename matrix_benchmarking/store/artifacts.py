@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fnmatch
 import functools
 import glob
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,9 +13,10 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from ..errors import ArtifactError, natural, os_reason
+from ..files import read_regular
 from ..matrix import Problem
 from ..workload import BaseStore
-from .fingerprint import Glob, Sighting, digest, list_names, matching
+from .fingerprint import Glob, Sighting, digest, list_names, matching, named
 
 MAX_DOCUMENT_BYTES = 512 << 20
 TEST_UUID_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE = ".uuid", "config.yaml", "test_start_end.json"
@@ -50,7 +49,7 @@ class Recorder:
         self.missing_files: list[str] = []  # important ones
         self.lacks_package = False  # with another package the parsers may make more of it
         self._is_declared = _any_of(tuple(declared_files))
-        self._names: list[str] | None = None
+        self._names: tuple[str, ...] | None = None
 
     def look(self, relative: str) -> Sighting:
         """Note that *relative* was looked for; that the test directory itself is there says nothing."""
@@ -71,15 +70,15 @@ class Recorder:
         known = self.globs.get(pattern)
         if known is None:
             if self._names is None:
-                self._names = list_names(self.root)
+                self._names = tuple(list_names(self.root))
             found = sorted(matching(self.root, pattern, self._names), key=natural)
             known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
 
     def missing(self, patterns: Sequence[str]) -> list[str]:
         """Those of *patterns*, paths and globs, of which nothing is there; what was read is not looked for again."""
-        seen = [relative for relative, sighting in self.sightings.items() if sighting.exists]
-        unseen = [pattern for pattern in patterns if not fnmatch.filter(seen, pattern)]
+        seen = tuple([relative for relative, sighting in self.sightings.items() if sighting.exists])
+        unseen = [pattern for pattern in patterns if not named(pattern, seen)]
         return [each for each in unseen if not (self.glob(each) if glob.has_magic(each) else self.look(each).exists)]
 
     def unreadable(self, error: OSError) -> Problem | None:
@@ -169,17 +168,17 @@ class ArtifactPath(os.PathLike[str]):
         if sighting.size is not None and sighting.size > MAX_DOCUMENT_BYTES:
             limit = MAX_DOCUMENT_BYTES >> 20
             raise ArtifactError(self, f"is {sighting.size >> 20} MiB; documents are read up to {limit} MiB")
-        with self.reading() as stream:
-            content = stream.read()
+        content = self._read()
         self._recorder.digests[self.relative] = digest(content)
         return content
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[io.FileIO]:
-        """The open file; its errors, but for a missing one, are ArtifactErrors."""
+    def read_end(self, size: int) -> bytes:
+        """The last *size* bytes, whatever its length. Raises as :meth:`read_bytes`."""
+        return self._read(size, is_end=True)
+
+    def _read(self, limit: int = -1, *, is_end: bool = False) -> bytes:
         try:
-            with open(self, "rb", buffering=0) as stream:
-                yield stream
+            return read_regular(self, limit, is_end=is_end)
         except (FileNotFoundError, NotADirectoryError):
             raise
         except OSError as error:

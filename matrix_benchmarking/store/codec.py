@@ -94,7 +94,9 @@ def _wrap(value: Value, careful: bool) -> Value:
         return [_wrap(item, careful) for item in value]
     if kind is dict:
         if set(map(type, value)) <= {str} and not careful:
-            return {key: _wrap(item, careful) for key, item in value.items()}
+            if _SIMPLE.issuperset(map(type, value.values())):
+                return value
+            return {key: item if type(item) in _SIMPLE else _wrap(item, careful) for key, item in value.items()}
         return _ext(_PAIRS, [[_wrap(key, careful), _wrap(item, careful)] for key, item in value.items()])
     if kind in _SIMPLE:
         return _wrap_rare(value) if careful else value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import os
 import types
 import uuid
 from collections.abc import Callable
@@ -118,10 +117,7 @@ def read_tail(path: ArtifactPath, size: int = 64 << 10) -> str:
         FileNotFoundError: it is missing.
         ArtifactError: it can't be read.
     """
-    with path.reading() as stream:
-        stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, stream.tell() - size))
-        return stream.read(size).decode("utf-8", "replace")
+    return path.read_end(size).decode("utf-8", "replace")
 
 
 @ignore_file_not_found

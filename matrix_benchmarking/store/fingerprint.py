@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 DIGEST_SIZE = 16
 _UNTOLD = 1  # the mode of no file
+_MOST_NAMES = 50  # of which is remembered what matched
 
 
 class Sighting(NamedTuple):
@@ -122,12 +123,22 @@ def compare(root: str, source: Source) -> State:
         return State.CHANGED
 
 
-def matching(root: str, pattern: str, names: Sequence[str] | None = None) -> list[str]:
+def named(pattern: str, names: tuple[str, ...]) -> Sequence[str]:
+    """Those of *names* that match *pattern*; the directories of tests are alike, and are asked for the same."""
+    return _named(pattern, names) if len(names) <= _MOST_NAMES else fnmatch.filter(names, pattern)
+
+
+@functools.lru_cache(maxsize=512)
+def _named(pattern: str, names: tuple[str, ...]) -> Sequence[str]:
+    return fnmatch.filter(names, pattern)
+
+
+def matching(root: str, pattern: str, names: tuple[str, ...] | None = None) -> Sequence[str]:
     """Paths below *root* that match the glob *pattern*, relative to it; *names* are what it holds, where known."""
     step, slash, rest = pattern.partition(os.sep)
     if slash and (not rest or glob.has_magic(rest) or step.startswith(".") or not glob.has_magic(step)):
         return glob.glob(pattern, root_dir=root)
-    found = fnmatch.filter(list_names(root) if names is None else names, step)
+    found = named(step, tuple(list_names(root)) if names is None else names)
     if not slash:
         return found
     below = [f"{name}/{rest}" for name in found if not name.startswith(".")]  # a third of the time that glob takes
@@ -144,5 +155,5 @@ def list_names(directory: str) -> list[str]:
 
 def unchanged(root: str, globs: Sequence[Glob]) -> bool:
     """True if every pattern matches what it matched."""
-    names = list_names(root) if globs else []
+    names = tuple(list_names(root)) if globs else ()
     return all(set(matching(root, known.pattern, names)) == set(known.matches) for known in globs)
