@@ -302,7 +302,8 @@ def find_tests(root: Path, workload: Workload, look: Look = _look) -> Found:
     if traces is not None:
         candidates = traces.without_false_losses(candidates)
     # As texts, which paths keep anyway: of a million tests their parts would take a tenth of a gigabyte.
-    candidates.sort(key=lambda each: (*map(natural, str(each.path).split("/")), natural(each.part or "")))
+    start = len(str(root))
+    candidates.sort(key=lambda each: (*map(natural, str(each.path)[start:].split("/")), natural(each.part or "")))
     unfinished = [each for each in candidates if not each.finished]
     above = {parent for each in candidates for parent in each.path.parents} if unfinished else set()
     tests = [each for each in candidates if each.finished]
