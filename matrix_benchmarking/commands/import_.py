@@ -34,6 +34,8 @@ from .shared_options import NAMES, Read
 _BETTER = ("higher", "lower", "neither")
 _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|drop|retr).+/(s|sec|second|min|h)"}
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
+_OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
+"""What tables of many projects are called."""
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -103,7 +105,8 @@ def command(
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)
     collections.deque(rows(file, settings, ways), maxlen=0)
-    written = output or table.with_name(f"{_plain(table.stem)}_workload.py")
+    called = _plain(table.stem)
+    written = output or table.with_name(f"{called}_workload.py")
     if written.exists():
         raise OutputError(f"'{written}' is there already: change it, remove it, or name another --output")
     content = _TEMPLATE.format(
@@ -112,7 +115,7 @@ def command(
         settings=list(settings),
         names=[column for column, _, _ in kpi],
         time=time,
-        name=_plain(table.stem),
+        name=called,
         versions=compared,
         texts=[*dict.fromkeys([*compared, *ways.found, *ways.names])],
     )
@@ -127,6 +130,8 @@ def command(
     odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
     warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
     warn(_unread(file, unnamed, settings, kpi, time))
+    if called.lower() in _OFTEN:
+        warn([f"its runs are those of the workload '{called}': in a history with another project's, change `name`"])
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):

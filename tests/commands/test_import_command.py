@@ -46,6 +46,17 @@ def test_rows_that_are_added_are_read_and_the_others_stay_the_same_runs(table: P
     assert "1 run added, 20 there already" in capsys.readouterr().out
 
 
+def test_a_name_that_tables_of_many_projects_have_is_said(table: Path, capsys: Capture) -> None:
+    table.rename("encoders.csv")
+    assert main(["import", "encoders.csv", *IMPORT[2:]]) == 0
+    assert "the workload" not in capsys.readouterr().err
+    Path("encoders.csv").rename("Results.csv")
+    assert main(["import", "Results.csv", *IMPORT[2:]]) == 0
+    said = "its runs are those of the workload 'Results': in a history with another project's, change `name`"
+    assert said in capsys.readouterr().err
+    assert "name='Results'" in Path("Results_workload.py").read_text()
+
+
 def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
     assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
