@@ -131,16 +131,21 @@ def _ids(series: Series, changes: Sequence[Change], known: Mapping[str, Known]) 
 def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect, unsure: Collection[int] = ()) -> list[int]:
     """The places of the changes that led back from *place*, for the most part or to what isn't worth a word.
 
-    What took it back at once did, unless it is *unsure*, by its first version: a change that followed is left out.
+    What took it back at once did, unless it is *unsure*, by its first version: a change that followed is left out. An
+    improvement that was itself taken back did not.
     """
-    change = changes[place]
+    change, undone = changes[place], {one.takes_back for one in changes}
     step = change.new_level - change.old_level
     allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, change.old_level))
     return [
         at
         for at, later in enumerate(changes[place + 1 :], place + 1)
         if (later.takes_back == change.first and later.first not in unsure)
-        or (not later.is_worse and (later.new_level - change.old_level) * math.copysign(1.0, step) <= allowed)
+        or (
+            not later.is_worse
+            and (later.takes_back is not None or later.first not in undone)
+            and (later.new_level - change.old_level) * math.copysign(1.0, step) <= allowed
+        )
     ]
 
 

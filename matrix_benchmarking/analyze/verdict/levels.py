@@ -327,10 +327,14 @@ def stays_away(points: Floats, old: float, new: float) -> list[tuple[int, int]]:
     sums = [math.fsum(likelier[start:stop]) for start, stop in stays if stop - start >= FEWEST_TOGETHER]
     if math.fsum(min(each, MOST_OF_ONE) for each in sums) < TOGETHER:
         stays = _stays(likelier, LIKELIER + more)
-    if all(stop - start < FEWEST_POINTS for start, stop in stays):
-        return []
-    there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
-    return stays if (there.mean() - old) / gap >= 1.0 - LEFT else []
+    # What lies between both levels, as a third one does, is now nearer to this one and now to that.
+    parts = [points[start:stop][~disturbed[start:stop]] for start, stop in stays]
+    stays = [
+        stay
+        for stay, there in zip(stays, parts, strict=True)
+        if len(there) and (np.median(there) - old) / gap >= 1.0 - LEFT
+    ]
+    return stays if any(stop - start >= FEWEST_POINTS for start, stop in stays) else []
 
 
 def _about(points: Floats, is_old: Flags) -> Floats:

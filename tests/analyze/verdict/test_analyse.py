@@ -277,6 +277,23 @@ def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm(
     assert further.fails
 
 
+@pytest.mark.parametrize("levels", [(80.0, 60.0), (90.0, 80.0), (85.0, 75.0)])
+def test_what_undoes_two_improvements_is_no_level_that_the_machine_had_before(levels: tuple[float, float]) -> None:
+    for seed in range(5):
+        (verdict,) = analyse(history(65, {20: levels[0], 40: levels[1], 60: 100.0}, seed=seed)).verdicts
+        assert verdict.fails
+        assert verdict.first_bad == 60
+
+
+@pytest.mark.parametrize("good", [2, 3, 4])
+def test_what_was_good_for_a_few_versions_repairs_nothing(good: int) -> None:
+    for seed in range(5):
+        entries = history(66, {30: 110.0, 43: 100.0, 43 + good: 110.0}, repeats=2, seed=seed)
+        (verdict,) = analyse(entries).verdicts
+        assert verdict.fails
+        assert (verdict.first_bad, [alarm.status for alarm in verdict.alarms]) == (30, [Status.OPEN])
+
+
 def test_what_is_on_a_level_of_the_machine_is_not_suspected() -> None:
     steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
     (known,) = analyse(history(56, steps, repeats=3)).verdicts

@@ -239,9 +239,9 @@ def test_two_long_stays_are_very_likely_together_so_one_point_can_part_them() ->
     assert returns(points, 100.0, 100.0 + gap) == 2
 
 
-@pytest.mark.parametrize(("nearer", "count"), [(2.4e-5, 1), (2.6e-5, 2)])
-def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise(nearer: float, count: int) -> None:
-    points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0 + nearer, 1), (100.0, 2))
+@pytest.mark.parametrize(("level", "count"), [(105.0, 1), (105.1, 1), (107.4, 1), (107.6, 2), (110.0, 2), (115.0, 2)])
+def test_a_stay_is_of_the_other_level_if_it_is_most_of_the_way_there(level: float, count: int) -> None:
+    points = went((100.0, 5), (110.0, 3), (100.0, 2), (level, 1), (100.0, 2))
     assert returns(points, 100.0, 110.0) == count
 
 
