@@ -16,7 +16,7 @@ from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.wording.analyses import headline, lead, without_a_good_run
+from ..analyze.wording.analyses import broken, headline, lead
 from ..errors import ConfigError, VerdictError, os_reason
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer
@@ -72,7 +72,7 @@ def publish(
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
     if analysis.failed and not output.exit_zero:
-        unjudged = [without_a_good_run(one) for one in analysis.without_a_good_run]
+        unjudged = broken(analysis)
         lines = [headline(analysis)] if analysis.failures > len(unjudged) else []
         raise VerdictError("\n".join([*lines, *(one.rstrip(".") for one in unjudged)]))
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..analyze import handling
+from ..analyze.select.failing import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import select
@@ -95,7 +96,10 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
         return version_pairs(everything, baseline, selected.newest, study.order.axis)[0]
 
     question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
-    return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
+    axis = study.order.axis
+    fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
+    selected = dataclasses.replace(selected, fails_more=fails)
+    return compare_versions(selected, baseline, selected.newest, question, axis=axis)
 
 
 def compare(
@@ -145,7 +149,8 @@ def compare(
         )
     question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
-    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
+    fails = versions_fail((old, new), study.runs.entries, axis, workload)
+    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer, fails_more=fails)
     return compare_versions(selected, old, new, question, axis=axis)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from ...files import atomic_write
 from ..verdict.model import Analysis, Outcome, OverAll, SeriesVerdict, Status
 from ..wording import verdicts
-from ..wording.analyses import without_a_good_run
+from ..wording.analyses import broken, without_a_good_run
 from ..words import probability
 from .json_report import json_report
 from .markdown import Worse, markdown, one_line, worse
@@ -75,6 +75,7 @@ def error_lines(analysis: Analysis) -> list[str]:
             for kpi, sentence in _suspected(analysis)
         ),
         *((NOT_JUDGED, one_line(without_a_good_run(one), 1000)) for one in analysis.without_a_good_run),
+        *((FAILS_MORE, one_line(sentence, 1000)) for sentence in analysis.fails_more),
     ]
     shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
     lines = [error(f"{name}: {title}", message.rstrip()) for title, message in shown]
@@ -98,14 +99,14 @@ def error(title: str, message: str) -> str:
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
 OVER_ALL = "over all series together"
-NOT_JUDGED = "a version was not judged"
+NOT_JUDGED, FAILS_MORE = "a version was not judged", "runs fail more often"
 
 
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
     suspected = {one.id for one in analysis.also_failing}
-    left_out, more_failing = analysis.not_analysed, [*analysis.failing_together, *analysis.without_a_good_run]
+    left_out, more_failing = analysis.not_analysed, [*analysis.failing_together, *broken(analysis)]
     # A series that can't be told today may still have an alarm: it fails.
     untold = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts)
     counts = {
@@ -142,6 +143,9 @@ def junit(analysis: Analysis) -> str:
     for version in analysis.without_a_good_run:
         attributes = {"message": _attribute(without_a_good_run(version)), "type": "no good run"}
         ET.SubElement(case("no good run", version), "failure", attributes)
+    for sentence in analysis.fails_more:
+        attributes = {"message": _attribute(sentence), "type": FAILS_MORE}
+        ET.SubElement(case(FAILS_MORE, ""), "failure", attributes)
     for one in left_out:
         reason = {"message": _attribute(f"not analysed: {one.reason}")}
         ET.SubElement(case(one.kpi, one.series), "skipped", reason)
@@ -202,6 +206,7 @@ def code_quality(analysis: Analysis) -> str:
     findings += [
         _finding(f"{analysis.workload}\0{one}", without_a_good_run(one), "major") for one in analysis.without_a_good_run
     ]
+    findings += [_finding(f"{analysis.workload}\0{FAILS_MORE}", one, "major") for one in analysis.fails_more]
     failing_ids = {*(one.verdict.id for one in failing), *(one.id for one in analysis.also_failing)}
     acknowledged = {
         verdict.id: (verdict, alarm.reason)

@@ -224,6 +224,8 @@ class ReportFields(_Fields):
     """Those of them that change this answer, in sentences."""
     without_a_good_run: list[str]
     """The versions, in words, that fail it as they have none."""
+    fails_more: list[str]
+    """That runs fail more often than before, or than the other side's, in sentences: they fail it."""
     over_all: list[OverAllFields]
     """KPIs that change over all their series, and in none of them by itself."""
     series: list[SeriesFields]

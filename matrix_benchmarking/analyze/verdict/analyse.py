@@ -88,6 +88,7 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
+        fails_more=selection.fails_more,
         over_all=tuple(told_over_all(series, told, blocks, now, rate, newest)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )

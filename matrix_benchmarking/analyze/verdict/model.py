@@ -195,6 +195,8 @@ class Analysis:
     fails_on_suspected: bool = False  # what may be worse fails it, too
     without_a_good_run: Sequence[str] = ()  # the versions, as ``version 1.4.0``, that fail it as they weren't judged
 
+    fails_more: Sequence[str] = ()  # that runs fail more often than before, or than the other side's, in sentences
+
     def __repr__(self) -> str:
         """Short: a comparison of many series is long."""
         outcomes = collections.Counter(one.outcome.value for one in self.verdicts)
@@ -239,9 +241,9 @@ class Analysis:
 
     @property
     def failures(self) -> int:
-        """How many series, KPIs over all their series together, and versions that weren't judged make it fail."""
+        """How many series, KPIs over all their series together, and sentences on runs that failed make it fail."""
         series = len(self.failing) + len(self.also_failing)
-        return series + len(self.failing_together) + len(self.without_a_good_run)
+        return series + len(self.failing_together) + len(self.without_a_good_run) + len(self.fails_more)
 
     @property
     def failed(self) -> bool:

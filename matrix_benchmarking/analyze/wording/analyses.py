@@ -75,7 +75,8 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
-    said = [headline(analysis), *map(without_a_good_run, analysis.without_a_good_run), *_of_a_unit(analysis)]
+    said = [*analysis.fails_more, headline(analysis), *map(without_a_good_run, analysis.without_a_good_run)]
+    said += _of_a_unit(analysis)
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
@@ -109,6 +110,11 @@ def lead(analysis: Analysis) -> list[str]:
         *_two_newest(analysis),
         *filter(None, (analysis.beside, left_out, analysis.order)),
     ]
+
+
+def broken(analysis: Analysis) -> list[str]:
+    """What no series shows and makes the analysis fail: versions without a good run, runs that fail more often."""
+    return [*map(without_a_good_run, analysis.without_a_good_run), *analysis.fails_more]
 
 
 def without_a_good_run(version: str) -> str:

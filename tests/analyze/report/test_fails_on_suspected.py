@@ -66,3 +66,18 @@ def test_all_reports_say_that_a_version_was_not_judged(suspicious: Analysis) -> 
     assert [one["description"] for one in json.loads(code_quality(analysis))] == [said]
     assert summary(analysis)["failures"] == 1
     assert markdown(analysis).startswith("## ❌")
+
+
+def test_all_reports_say_that_runs_fail_more_often(suspicious: Analysis) -> None:
+    said = "Runs fail more often since 1.5.0: 9 of 10, and 0 of 50 before."
+    analysis = dataclasses.replace(suspicious, fails_more=(said,))
+    document, suite = as_json(analysis), ET.fromstring(junit(analysis).encode())
+    assert (analysis.failed, document["failed"], document["fails_more"]) == (True, True, [said])
+    assert document["verdict"][0] == said
+    (failed,) = [case for case in suite.iter("testcase") if case.find("failure") is not None]
+    assert failed.attrib["name"] == "runs fail more often"
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("3", "1")
+    assert error_lines(analysis) == [f"::error title=encoder_bench%3A runs fail more often::{said}"]
+    assert [one["description"] for one in json.loads(code_quality(analysis))] == [said]
+    assert said in markdown(analysis)
+    assert markdown(analysis).startswith("## ❌")

@@ -1,0 +1,120 @@
+"""Runs that fail more often than before are said, by the version since when; those that always fail are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import toy_runs
+from scipy import stats
+
+from matrix_benchmarking.analyze.select.failing import began, chance, sides_fail
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.rows import Rows
+
+Fails = Callable[[int, str, int], bool]
+"""Whether a run fails, by its version, configuration and repeat."""
+
+
+@pytest.mark.parametrize(
+    ("new", "old"), [((4, 5), (0, 5)), ((2, 2), (0, 60)), ((224, 250), (3, 1300)), ((1, 9), (2, 3))]
+)
+def test_the_chance_is_that_of_fishers_exact_test(new: tuple[int, int], old: tuple[int, int]) -> None:
+    table = [[new[0], new[1] - new[0]], [old[0], old[1] - old[0]]]
+    expected = stats.fisher_exact(table, alternative="greater")[1]
+    assert chance(new, old) == pytest.approx(expected if new[0] * old[1] > old[0] * new[1] else 1.0, rel=1e-6)
+
+
+def test_since_when_is_the_version_that_chance_explains_least() -> None:
+    assert began([(0, 10)] * 8 + [(6, 10)] * 4)[0] == 8
+    assert began([(0, 10)] * 8 + [(6, 10)] * 3 + [(0, 10)]) == (12, 1.0)  # the newest one is good again
+    assert began([(10, 10)]) == (1, 1.0)
+    assert began([]) == (0, 1.0)
+    assert began([(5, 10)] * 20)[1] == 1.0
+
+
+def history(fails: Fails, versions: int = 20, configurations: str = "ab", repeats: int = 2) -> list[Entry]:
+    runs: list[dict[str, Any]] = []
+    for version in range(versions):
+        for name in configurations:
+            for repeat in range(repeats):
+                is_bad = fails(version, name, repeat)
+                run = {"version": f"1.{version}.0", "size": name, "day": version, "exit_code": int(is_bad)}
+                runs.append(run if is_bad else {**run, "cost": 100.0 + (7 * version + 3 * repeat) % 5})
+    return [toy_runs.entry(run, number) for number, run in enumerate(runs)]
+
+
+def analysed(fails: Fails, **shape: Any) -> Analysis:
+    return analyse_runs(history(fails, **shape), toy_runs.workload(), data="a test", kpi_filter=["cost"])
+
+
+@pytest.mark.parametrize(
+    ("fails", "said"),
+    [
+        (
+            lambda version, name, repeat: version == 19 and repeat == 1,
+            "Runs fail more often at 1.19.0: 2 of 4, and 0 of 76 before.",
+        ),
+        (
+            lambda version, name, repeat: version > 16 and name == "b",
+            "Runs of size b fail more often since 1.17.0: 6 of 6, and 0 of 34 before.",
+        ),
+        (
+            lambda version, name, repeat: version > 16 and repeat == 0,
+            "Runs fail more often since 1.17.0: 6 of 12, and 0 of 68 before.",
+        ),
+    ],
+)
+def test_what_fails_since_one_of_the_newest_versions_is_said_and_makes_it_fail(fails: Fails, said: str) -> None:
+    analysis = analysed(fails)
+    assert analysis.fails_more == (said,)
+    assert analysis.failed
+    assert not analysis.failing
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        lambda version, name, repeat: False,
+        lambda version, name, repeat: version == 18,  # repaired
+        lambda version, name, repeat: version == 19 and (name, repeat) == ("a", 0),  # one may be chance
+        lambda version, name, repeat: repeat == 0,  # as ever
+        lambda version, name, repeat: name == "b",
+    ],
+)
+def test_what_is_repaired_or_always_fails_or_may_be_chance_is_not(fails: Fails) -> None:
+    assert not analysed(fails).fails_more
+
+
+def test_a_point_that_is_new_and_fails_was_never_good() -> None:
+    runs = [run for run in history(lambda version, name, repeat: name == "b") if run.settings["size"] == "a"]
+    new = [one for one in history(lambda version, name, repeat: name == "b", repeats=6) if one.settings["size"] == "b"]
+    newest = [run for run in new if run.settings["version"] == "1.19.0"]
+    analysis = analyse_runs([*runs, *newest], toy_runs.workload(), data="a test", kpi_filter=["cost"])
+    assert len(newest) == 6
+    assert not analysis.fails_more
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
+def test_runs_that_fail_by_chance_are_hardly_ever_said(share: float) -> None:
+    found = 0
+    for seed in range(60):
+        bad = np.random.default_rng([seed, 77]).random((20, 2, 2)) < share
+        found += bool(
+            analysed(lambda version, name, repeat, bad=bad: bad[version, "ab".index(name), repeat]).fails_more
+        )
+    assert found <= 2
+
+
+def test_of_two_sides_that_fails_more_often_which_is_the_new_one() -> None:
+    def said(old: int, new: int) -> list[str]:
+        runs = history(lambda version, name, repeat: repeat < (old, new)[version], 2, "a", 5)
+        sides = [int(run.settings["version"] == "1.1.0") for run in runs]
+        return sides_fail(("old", "new"), Rows.of(runs), sides, toy_runs.workload())
+
+    assert said(0, 4) == ["Runs of new fail more often: 4 of 5, and 0 of 5 of old."]
+    assert said(4, 0) == said(0, 2) == said(0, 0) == said(5, 5) == []
