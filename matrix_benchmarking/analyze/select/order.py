@@ -229,10 +229,17 @@ class Order:
             return [_nothing_to_order(versions)]
         is_axis = key == self._first_axis
         told = None if self._explicit is None else given(self._explicit, versions, is_required=is_axis)
-        found = [told, declared(self._workload, versions) if is_axis else None, of_names(versions)]
+        names = of_names(versions) or (of_names(versions, build) if (build := self._build(key)) else None)
+        found = [told, declared(self._workload, versions) if is_axis else None, names]
         sources = [source for source in found if source is not None]
         is_enough = any(len(set(source.extents.values())) == len(versions) for source in sources)
         return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), dated=not is_enough)]
+
+    def _build(self, key: str) -> Item | None:
+        """The version of the results at hand, where it is one, and new."""
+        current, kept = ({typed(run.versions[key]) for run in self._runs if run.is_current is is_one}
+                         for is_one in (True, False))  # fmt: skip
+        return next(iter(current)) if len(current) == 1 and not current & kept else None
 
     def _order_of_runs(self) -> Placed:
         items = [run_id(run) for run in self._runs]

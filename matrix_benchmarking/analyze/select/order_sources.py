@@ -92,13 +92,17 @@ def declared(workload: Workload, versions: Mapping[Item, object]) -> Source | No
     return Source.of_versions("the workload's version_order", places, versions)
 
 
-def of_names(versions: Mapping[Item, object]) -> Source | None:
-    """The numbers of versions of one name, or the dates in all of them; None for versions of another kind."""
-    kind = same_kind(value for value in versions.values() if value is not NOT_SET)
-    places = {item: key(value) for item, value in versions.items()}
+def of_names(versions: Mapping[Item, object], build: Item | None = None) -> Source | None:
+    """The numbers of versions of one name, or the dates in all of them; None for versions of another kind.
+
+    A *build*, the version of the results at hand, is newer than what a history has, whatever it is called.
+    """
+    kind = same_kind(value for item, value in versions.items() if value is not NOT_SET and item != build)
+    places: dict[Item, Place] = {item: (_LAST,) if item == build else key(value) for item, value in versions.items()}
     if kind is None or len(set(places.values())) < 2:  # builds of one release, told apart by their hashes
         return None
-    return Source.of_versions("their numbers" if kind == NUMBERED else "their dates", places, versions)
+    name = "their numbers" if kind == NUMBERED else "their dates"
+    return Source.of_versions(name if build is None else f"{name}, the results at hand last", places, versions)
 
 
 def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, dated: bool = True) -> list[Source]:

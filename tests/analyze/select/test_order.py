@@ -420,3 +420,32 @@ def test_the_axis_comes_first_and_then_each_other_key_that_varies_once() -> None
     assert axes(runs[1:], toy) == ["driver"]
     assert axes(runs[:1], toy) == []
     assert axes([], toy) == []
+
+
+@pytest.mark.parametrize(("build", "of"), [("pr-1", "pr-1"), ("feature/x", "feature/x"), ("1.3.0", "1.3.0")])
+def test_a_build_at_hand_is_the_newest_of_a_history_that_was_kept_at_once(build: str, of: str) -> None:
+    runs = [{"version": f"1.{number}.0", "cost": 100.0 + number % 3, "day": None} for number in range(30)]
+    kept = [entry({**run, "recorded": (1, DAY_US)}, number) for number, run in enumerate(runs)]
+    at_hand = dataclasses.replace(entry({"version": build, "cost": 200.0, "day": None}, 99), kept_in=None)
+    toy = workload()
+    found = Order(labelled([*kept, at_hand], toy), toy)
+    known = versions(found)
+    if build == "1.3.0":  # which a history has
+        assert known[-1] == "1.29.0"
+        return
+    assert known == [*(f"1.{number}.0" for number in range(30)), of]
+    assert found.sentence == "Versions in the order of their numbers, the results at hand last."
+    assert analyse_runs([*kept, at_hand], toy, data="both", kpi_filter=["cost"]).newest == build
+
+
+def test_several_builds_at_hand_have_no_order_by_their_names() -> None:
+    kept = [
+        entry({"version": f"1.{one}.0", "cost": 1.0, "day": None, "recorded": (1, DAY_US)}, one) for one in range(9)
+    ]
+    at_hand = [
+        dataclasses.replace(entry({"version": name, "cost": 1.0, "day": None}, 90 + place), kept_in=None)
+        for place, name in enumerate(("pr-1", "pr-2"))
+    ]
+    toy = workload()
+    with pytest.raises(OrderUnknown):
+        assert Order(labelled([*kept, *at_hand], toy), toy).of("version")
