@@ -181,11 +181,12 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
 
     What is known *instead*, where that can't be told, comes first.
     """
-    counted, *others = analyses.lead(analysis)
+    counted, *others = analyses.lead(analysis)[len(analysis.fails_more) :]
     failing, known = analysis.failing, analyses.at_known_levels(analysis)
     others = [one for one in others if one not in known]
     said = analyses.changes(analysis, first_kpi)
-    lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in said[:VERSIONS_NAMED]]
+    first = [*analysis.fails_more, *said[:VERSIONS_NAMED]]
+    lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in first]
     lines += (
         [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
     )
@@ -200,7 +201,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     behind += [html.P(" ".join(others))] if others else []
     if behind:
         lines.append(html.Details([html.Summary("How much, and what else" if failing else "What else"), *behind]))
-    return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
+    return html.Div(lines, className=f"verdict{' failing' if failing or analysis.fails_more else ''}")
 
 
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
