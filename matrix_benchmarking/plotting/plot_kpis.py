@@ -126,6 +126,11 @@ def conclusion(group: Group, spreads: Sequence[Spread], without: Sequence[str]) 
         worse = named([f"{one.kpi.name} {one.winner:,.3g} times" for one in far])
         said.append(f"{'It' if near else f'The best by {group.kpi.name}'} is worse by others: {worse}.")
     if not others:
-        said += [f"{one.kpi.name} is up to {one.worst:,.3g} times worse than at its best point." for one in spreads]
+        said += [
+            f"{one.kpi.name} is within 5 % of its best at all points."
+            if one.worst <= NEAR
+            else f"{one.kpi.name} is up to {one.worst:,.3g} times worse than at its best point."
+            for one in spreads
+        ]
     said += [f"Not drawn, for values that aren't above 0: {named(without)}."] if without else []
     return [" ".join(said) or "No KPI of these points has values and a direction."]

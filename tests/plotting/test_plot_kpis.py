@@ -57,6 +57,8 @@ def test_a_kpi_with_values_of_zero_has_no_ratio_and_is_named() -> None:
 def test_a_headline_alone_is_said_by_its_reach() -> None:
     _, said = drawn(*({"size": run["size"], "cost": run["cost"]} for run in RUNS))
     assert said == "cost is up to 4 times worse than at its best point."
+    _, said = drawn(*({"size": run["size"], "cost": 10.0 + run["cost"] / 100.0} for run in RUNS))
+    assert said == "cost is within 5 % of its best at all points."
 
 
 def test_a_kpi_that_the_winner_lacks_is_drawn_without_its_star() -> None:

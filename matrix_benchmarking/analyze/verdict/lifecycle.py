@@ -106,6 +106,8 @@ def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
         return verdict.why
     if verdict.outcome is Outcome.SUSPECTED and verdict.first_bad_version == first_bad:
         return f"suspected: {verdict.why or ALONE}"
+    if verdict.too_small is not None:
+        return "; ".join(["what changed is less than the minimum effect", *verdict.notes])
     return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])
 
 

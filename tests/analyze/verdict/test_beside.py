@@ -18,6 +18,7 @@ from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.pairs import compare_versions, of_history
 from matrix_benchmarking.analyze.verdict.sides import Pair, Question, RunBlocks
 from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 
@@ -38,8 +39,9 @@ def nightly(levels: Sequence[float], seed: int = 1, repeats: int = 3) -> list[En
     return runs
 
 
-def analysed(runs: list[Entry]) -> Analysis:
-    return analyse_runs(runs, workload(), data="a test", now=NOW, kpi_filter=["cost"])
+def analysed(runs: list[Entry], minimum: MinimumEffect | None = None) -> Analysis:
+    effects = None if minimum is None else {"cost": minimum}
+    return analyse_runs(runs, workload(), data="a test", now=NOW, kpi_filter=["cost"], minimum_effects=effects)
 
 
 STEP = [100.0] * 12 + [104.0] * 4
@@ -121,5 +123,7 @@ def test_an_alarm_that_is_not_seen_any_more_has_its_reason() -> None:
     assert reasons(nightly(STEP[:12])) == ["there is no run of 1.12"]
     assert reasons(nightly([100.0] * 12 + [120.0])) == ["suspected: one or two blocks of runs alone say so"]
     assert reasons(nightly([100.0] * 13 + [120.0])) == ["no change at 1.12 is shown"]
+    small = analysed(nightly(STEP), MinimumEffect(0.5))
+    assert [reason for _, reason in unseen(small, known)] == ["what changed is less than the minimum effect"]
     two = [one for one in nightly(STEP) if one.settings["version"] in ("1.11", "1.12")]
     assert reasons(two) == ["the history is too short; measure 8 more versions, fewer with repeats"]
