@@ -207,7 +207,9 @@ class Order:
             claims = {level[0]: source.extents[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
             if key == self._first_axis:  # the others are compared within a version only
                 notes += _against(claims, others, lambda: _texts(versions))
-            return _placed("Versions", source, kept, notes, len(versions))
+            placed = _placed("Versions", source, kept, notes, len(versions))
+            since = _measured_since(list(claims), others, lambda: _texts(versions)) if source.is_of_names else ""
+            return dataclasses.replace(placed, sentence=f"{placed.sentence} {since}".rstrip())
         texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
@@ -301,6 +303,22 @@ def _placed(what: str, source: Source, found: Sequence[Sequence[Item]], notes: S
     places = {item: place for place, level in enumerate(found) for item in level}
     sentence = f"{what} in {_order_of(source)}." if source.name else ""
     return Placed(sentence, places, len(places) < items, tuple(notes))
+
+
+def _measured_since(
+    in_order: Sequence[Item], others: Sequence[Source], in_text: Callable[[], Mapping[Item, str]]
+) -> str:
+    """That another version was measured after all runs of the newest one, as a fix of an old release is."""
+    for other in others:
+        if other.is_of_names or not in_order or not other.extents.keys() >= set(in_order):
+            continue
+        since = [one for one in in_order if other.extents[one][0] > other.extents[in_order[-1]][1]]
+        if since:
+            last, texts = max(since, key=lambda one: other.extents[one]), in_text()
+            before = [texts[one] for one in in_order[: in_order.index(last)] if one not in since][-1:]
+            way = "".join(f": 'matbench compare {one} {texts[last]}' does it" for one in before)
+            return f"{texts[last]} was measured after {texts[in_order[-1]]}, and is not judged{way}."
+    return ""
 
 
 def _texts(versions: Mapping[Item, object]) -> dict[Item, str]:

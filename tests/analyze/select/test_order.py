@@ -250,7 +250,10 @@ def given_order(*names: str) -> Explicit:
 def test_an_order_that_somebody_gave_goes_before_everything() -> None:
     runs = [{"version": "1.0", "day": 1}, {"version": "1.1", "day": 2}]
     found = order(*runs, explicit=given_order("1.1", "1.0", "2.0"))
-    assert (versions(found), found.sentence) == (["1.1", "1.0"], "Versions in the order of the file releases.txt.")
+    assert versions(found) == ["1.1", "1.0"]
+    assert found.sentence == (
+        "Versions in the order of the file releases.txt. 1.1 was measured after 1.0, and is not judged."
+    )
     assert found.notes == (
         "the other way round by their numbers: 1 of 1 pair, 1.0 before 1.1",
         "the other way round by the times: 1 of 1 pair, 1.0 before 1.1",
@@ -449,3 +452,16 @@ def test_several_builds_at_hand_have_no_order_by_their_names() -> None:
     toy = workload()
     with pytest.raises(OrderUnknown):
         assert Order(labelled([*kept, *at_hand], toy), toy).of("version")
+
+
+def test_a_version_that_was_measured_after_the_newest_one_is_said_to_be_not_judged() -> None:
+    runs = [{"version": f"1.{number}.0", "day": number} for number in range(9)]
+    fixes = [{"version": f"1.5.{number}", "day": 9 + number} for number in (1, 2)]
+    found = order(*runs, *fixes)
+    assert versions(found)[-1] == "1.8.0"
+    said = "1.5.2 was measured after 1.8.0, and is not judged: 'matbench compare 1.5.0 1.5.2' does it."
+    assert found.sentence == f"Versions in the order of their numbers. {said}"
+    again = [{"version": "1.3.0", "day": 12}]  # which was measured before it, too
+    assert order(*runs, *again).sentence == "Versions in the order of their numbers."
+    later = [{"version": "1.9.0", "day": 12}]
+    assert order(*runs, *fixes, *later).sentence == "Versions in the order of their numbers."
