@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
+from ..analyze.select.failing import versions_fail
 from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
 from ..analyze.verdict.lifecycle import known_alarms, new_events
@@ -188,9 +189,10 @@ class CompareReport(Report):
         named = [bullets(sentences, len(told) - NAMED)] if told else []
         rest = [self._sentence(switch), " ".join(analyses.lead(switch.analysis))]
         hidden = html.Details([title, *doubts, *named, *map(html.P, rest)])
-        failing = " failing" if any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
-        lead = html.P(self._lead(switch, is_brief=True), className="lead")
-        return html.Div([lead, *said, hidden], className=f"verdict{failing}")
+        fails = switch.analysis.fails_more
+        failing = " failing" if fails or any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
+        lead = [html.P(each, className="lead") for each in (*fails, self._lead(switch, is_brief=True))]
+        return html.Div([*lead, *said, hidden], className=f"verdict{failing}")
 
     def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
@@ -206,7 +208,8 @@ class CompareReport(Report):
         first = self._usual()
         if first is None:
             return "There is nothing to compare."
-        return " ".join(filter(None, [self._lead(first), self._sentence(first), first.analysis.beside]))
+        said = [*first.analysis.fails_more, self._lead(first), self._sentence(first), first.analysis.beside]
+        return " ".join(filter(None, said))
 
     def instead(self) -> str:
         """What the newest version and the one before say by themselves, where their history is too short to tell."""
@@ -274,7 +277,9 @@ class CompareReport(Report):
             question = dataclasses.replace(question, lenders=lenders)
         if is_of_versions:
             selected = self._selected(entries, either(setting, show(old), show(new)))
-            selected = dataclasses.replace(selected, order=self.study.order.newer_said(setting, (old, new)))
+            fails = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
+            newer = self.study.order.newer_said(setting, (old, new))
+            selected = dataclasses.replace(selected, order=newer, fails_more=fails)
             return switch_versions(selected, setting, old, new, question)
         return switch(entries, self.workload, setting, old, new, question)
 
