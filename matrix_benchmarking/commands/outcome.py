@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
 
 SHOWN = 10
+_SAME_ROWS = "there already, but for columns that no option names"
 
 
 def print_delivered(
@@ -63,6 +64,7 @@ def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> No
     foreseen = dry.pushed
     assert foreseen is not None  # nobody else delivers what was only foreseen
     would = _parts(
+        (foreseen.same_rows, _SAME_ROWS),
         (foreseen.recomputed, "recomputed"),
         (foreseen.replaced, "there with other contents, which would be replaced"),
         (len(foreseen.conflicts), "there with other contents, which would be kept"),
@@ -119,6 +121,7 @@ def names_of(study: Study) -> dict[str, str]:
 def counts(pushed: Pushed) -> str:
     others = _parts(
         (pushed.unchanged, "there already"),
+        (pushed.same_rows, _SAME_ROWS),
         (pushed.recomputed, "recomputed"),
         (pushed.replaced, "replaced"),
         (len(pushed.conflicts), "in conflict"),

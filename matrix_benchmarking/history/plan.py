@@ -6,15 +6,27 @@ A record has its place by its id, or, where that is new, by its measurement: the
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import HistoryError
 from ..jsonable import Document
+from ..lts.read import Head, head_of
 from .port import Query, Storage, batched
-from .records import KeptRun, Record, Row, Version, digest, record_of
-from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
+from .records import KeptRun, Record, Row, Version, digest, record_of, run_of
+from .sameness import (
+    Difference,
+    agree,
+    cells_of,
+    difference,
+    identifies,
+    may_be_corrected,
+    measured_in_row,
+    renamed,
+    said,
+)
 
 CHUNK = 500
 """How many runs are looked up at once."""
@@ -52,6 +64,7 @@ class Pushed:
     """What became of pushed records.
 
     Attributes:
+        same_rows: rows of a table that are kept, but for cells of columns that no option names; they stay as they are.
         recomputed: of the same measurement, with older computations, which were replaced.
         replaced: of other content, which was replaced.
         corrected: those of the replaced ones of which only the description was another one.
@@ -62,6 +75,7 @@ class Pushed:
 
     added: int = 0
     unchanged: int = 0
+    same_rows: int = 0
     recomputed: int = 0
     replaced: int = 0
     corrected: list[Corrected] = dataclasses.field(default_factory=list)
@@ -119,6 +133,7 @@ class Upload:
         self._storage, self._replace, self._are_copies = storage, replace, are_copies
         self._seen: dict[str, str] = {}  # the digests that it has brought so far, by id
         self._ids: set[str] = set()
+        self._rows: dict[str, dict[str, list[str]]] = {}  # by workload and gist the ids of the runs that were kept
 
     def plan(self, chunk: Iterable[Record]) -> Iterator[Write]:
         """What of *chunk* is to be written; what depends on the rest of the push goes to :attr:`waiting`."""
@@ -135,7 +150,7 @@ class Upload:
             elif there.get(each.id) == each.digest:
                 self.pushed.unchanged += 1
                 self._seen[each.id] = each.digest
-            elif each.measurement in measured:
+            elif each.measurement in measured or self._alike(each):
                 self.waiting.append(each)
             else:
                 yield from self._write(each, Write(each, each.id))
@@ -145,14 +160,38 @@ class Upload:
         measured = {name: set(ids) - self._ids for name, ids in self._measured(self.waiting).items()}
         times = collections.Counter(of.measurement for of in {each.id: each for each in self.waiting}.values())
         kept = self._kept([run for ids in measured.values() if len(ids) == 1 for run in ids])
+        alike = {run for each in self.waiting for run in self._alike(each)} - self._ids
+        rows = {run: measured_in_row(of) for run, (of, _) in self._kept(sorted(alike)).items()}
         for each in self.waiting:
             if self._came_before(each):
                 continue
             candidates = [kept[run] for run in measured.get(each.measurement or "", ()) if run in kept]
             if len(candidates) == times[each.measurement] == 1 and may_be_corrected(candidates[0][0], each):
                 yield from self._place(renamed(each, candidates[0][0].id), each, candidates[0])
+            elif (row := self._same_row(each, rows)) is not None:
+                del rows[row]  # it is one run only
+                self.pushed.same_rows += 1
+                self._seen[each.id] = each.digest
             else:
                 yield from self._write(each, Write(each, each.id))
+
+    def _same_row(self, each: Record, rows: Mapping[str, tuple[Document, str]]) -> str | None:
+        """The id of that of *rows* which is *each*, but for cells of columns that no option names."""
+        cells, rest = measured_in_row(each)
+        same = (run for run in self._alike(each) if run in rows and rows[run][1] == rest and agree(rows[run][0], cells))
+        return next(same, None)
+
+    def _alike(self, each: Record) -> Sequence[str]:
+        """The runs, kept before, of which one may be the row of a table that *each* is."""
+        if self._storage is None or cells_of(each.payload.get("results")) is None:
+            return ()
+        if each.workload not in self._rows:
+            known = self._rows[each.workload] = dict[str, list[str]]()
+            for row in self._storage.select(each.workload, None):
+                with contextlib.suppress(HistoryError):  # a damaged one
+                    run = run_of(row, ())
+                    known.setdefault(_gist(run.time_us, run.head), []).append(run.id)
+        return self._rows[each.workload].get(_gist(each.time_us, head_of(each.payload)), ())
 
     def _came_before(self, each: Record) -> bool:
         """True if this push has brought a run of this id before, which is counted."""
@@ -210,6 +249,10 @@ class Upload:
             for measurement, run in self._storage.measured(sorted(wanted)):
                 shared.setdefault(measurement, []).append(run)
         return shared
+
+
+def _gist(time_us: int | None, head: Head) -> str:
+    return digest([time_us, head.settings, head.exit_code, head.values])
 
 
 def foresee(records: Iterable[Record], storage: Storage | None, *, replace: bool) -> Pushed:

@@ -15,6 +15,7 @@ import msgspec
 from .. import plausible
 from ..errors import HistoryError
 from ..filters import Filters
+from ..jsonable import to_jsonable
 from ..lts.read import (
     NO_PAYLOAD,
     Doubts,
@@ -31,8 +32,8 @@ from ..workload import Workload
 from . import open_history
 from .location import Location
 from .port import Query
-from .records import KeptRun, Record, moment
-from .sameness import identifies
+from .records import KeptRun, Record, digest, moment
+from .sameness import agree, cells_of, identifies
 
 CHUNK = 500
 NOWHERE = Path(os.devnull, "history")
@@ -93,22 +94,40 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     """All known runs: those of *past* and, as the newest, those of *matrix*.
 
     Of a run in both, by its id or its measurement, the entry of *matrix* is taken, with the id under which it is kept.
+    So it is of a table's row in both, which may have cells in one that no option names.
     """
     current = {entry.test_uuid: entry for entry in matrix}
     measured = {entry.measurement: entry for entry in matrix if identifies(entry.measurement)}
     kept, known = [], dict[int, Entry]()
+    ids = {entry.test_uuid for entry in past}
+    rows: dict[str, list[Entry]] = {}
+    for entry in matrix:
+        if entry.part is not None and entry.test_uuid not in ids:
+            rows.setdefault(_gist(entry), []).append(entry)
     for entry in past:
         same = current.get(entry.test_uuid)
         if same is None and (described := measured.get(entry.measurement)) is not None:
             # Runs that took place at different times are repeats, however equal their artifacts.
             is_same_time = len({entry.time_us, described.time_us} - {None}) < 2
             same = described if id(described) not in known and is_same_time else None
+        if same is None and rows and (alike := [each for each in rows.get(_gist(entry), ()) if id(each) not in known]):
+            same = next((each for each in alike if _is_one_row(entry, each)), None)
         if same is None:
             kept.append(entry)
         else:
             known[id(same)] = dataclasses.replace(same, test_uuid=entry.test_uuid, recorded=entry.recorded)
     merged = [*kept, *(known.get(id(entry), entry) for entry in matrix)]
     return Matrix(merged, unfinished=matrix.unfinished, notes=past.notes)
+
+
+def _gist(entry: Entry) -> str:
+    return digest([entry.settings, entry.time_us, entry.exit_code, dict(entry.kpis)])
+
+
+def _is_one_row(entry: Entry, other: Entry) -> bool:
+    results, others = to_jsonable(entry.results), to_jsonable(other.results)
+    cells, of_other = cells_of(results), cells_of(others)
+    return cells is not None and of_other is not None and agree(cells, of_other)
 
 
 class _Kept:

@@ -19,6 +19,7 @@ _TIMES = ("start", "end")
 _DESCRIPTION = ("workload", "repeat", "campaign", "round", *_TIMES, "exit_code", "presets")
 _NOT_COMPUTED = frozenset({*_DESCRIPTION, "settings", "config", "test_uuid", "measurement"})
 _OF_A_KPI = frozenset({"labels", "test_uuid", "@timestamp"})
+_CELLS, _NO_NAME = "row", re.compile(r"column [0-9]+")  # as a table's reader calls them
 _CONTENT_ID = 5  # version of the UUIDs that are a digest of the content
 _SHOWN = 3
 
@@ -115,6 +116,29 @@ def may_be_corrected(kept: Record, new: Record) -> bool:
         ours is None or theirs is None or microseconds(ours) == microseconds(theirs)
         for ours, theirs in zip(*times, strict=True)
     )
+
+
+def measured_in_row(of: Record) -> tuple[Document, str]:
+    """The cells of a table's row that no option named, and a digest of all else but its repeat, empty of other runs."""
+    results = of.payload.get("results") or {}
+    if (cells := cells_of(results)) is None:
+        return {}, ""
+    without = {**of.payload, "results": _without(results, {_CELLS})}
+    return cells, digest(
+        [_without(description(of), {"repeat"}), computed_digest(dataclasses.replace(of, payload=without))]
+    )
+
+
+def cells_of(results: object) -> Document | None:
+    """The cells in *results* that no option named; None where they are of no table."""
+    cells = results.get(_CELLS) if isinstance(results, dict) else None
+    return cells if isinstance(cells, dict) else None
+
+
+def agree(cells: Document, others: Document) -> bool:
+    """True if both may be of one row: what only one of them says may be a new column, and rows move in a table."""
+    both = ((cells[name], others[name]) for name in cells.keys() & others.keys() if not _NO_NAME.fullmatch(name))
+    return all(None in (one, other) or digest(one) == digest(other) for one, other in both)
 
 
 def renamed(of: Record, run: str) -> Record:

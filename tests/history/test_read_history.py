@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.select.series import series_of
 from matrix_benchmarking.history import read, record
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.store import TableReader, reader_store
 from matrix_benchmarking.workload import Workload
 
 
@@ -109,6 +111,20 @@ def test_a_run_in_both_is_there_once_with_its_directory_and_new_ones_are_the_new
         ({"size": 1}, [11.0, 1.5]),
         ({"size": 2}, [3.0]),
     ]
+
+
+def test_a_row_of_a_table_with_a_new_column_is_there_once(place: history.Location, tmp_path: Path) -> None:
+    models_kpis = speed_workload().store.models_kpis
+    reader = TableReader(name="t.csv", settings=["size"], kpis=["speed"])
+    workload = Workload(name="t", store=reader_store([reader], models_kpis=models_kpis))
+    (tmp_path / "t.csv").write_text("size,speed\n1,5\n1,5\n2,7\n")
+    lts.GoodRuns(workload, store.parse_tree(workload, tmp_path), keep_going=False).write(lines := io.BytesIO())
+    push(place, *map(json.loads, lines.getvalue().splitlines()))
+    (tmp_path / "t.csv").write_text("size,speed,note\n1,5,\n1,5,warm\n2,7,\n3,9,\n")
+    past = read.with_past(store.parse_tree(workload, tmp_path), read.read_matrix(workload, place))
+    assert [(entry.settings["size"], entry.recorded is None) for entry in past] == [
+        (1, False), (1, False), (2, False), (3, True)
+    ]  # fmt: skip
 
 
 def files_of(directory: Path, *contents: object) -> Path:

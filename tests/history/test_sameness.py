@@ -386,3 +386,37 @@ class TestTheSample:
             with history.open_history(history.SQLiteLocation(tmp_path / f"{name}.db"), writable=True) as kept:
                 push(kept, *before)
                 assert push(kept, *newer) == Pushed(recomputed=153)
+
+
+class TestRowsOfATable:
+    """What no option names of a table's row is kept beside its results, as ``row``; the ids and measurements differ."""
+
+    def of_row(self, number, **row):
+        made = measured(number, values={"speed": 10})
+        made["results"] = {"speed": 10, "row": row}
+        return made
+
+    def test_a_row_with_a_new_column_is_no_new_run(self, kept):
+        push(kept, self.of_row(1, night="a"), self.of_row(2, night="b"))
+        again = self.of_row(11, night="a", note=None), self.of_row(12, night="b", note="warm")
+        assert push(kept, *again) == Pushed(same_rows=2)
+        assert [each["metadata"]["test_uuid"] for each in shown(kept)] == sorted([test_id(1), test_id(2)])
+
+    def test_a_filled_cell_a_column_that_is_gone_and_another_index_make_no_new_run(self, kept):
+        push(kept, self.of_row(1, **{"column 1": 0, "note": None, "night": "a"}))
+        assert push(kept, self.of_row(2, **{"column 1": 7, "note": "warm"})) == Pushed(same_rows=1)
+
+    @pytest.mark.parametrize(
+        "other", [{"row": {"night": "b"}}, {"speed": 11, "row": {"night": "a"}}, {"row": None}, {"row": "night"}]
+    )
+    def test_another_cell_or_value_makes_another_run(self, kept, other):
+        push(kept, self.of_row(1, night="a"))
+        new = self.of_row(2, night="a")
+        new["results"] |= other
+        assert push(kept, new).added == 1
+
+    def test_each_kept_run_is_one_row_only_and_what_the_upload_brings_by_itself_is_none(self, kept):
+        push(kept, self.of_row(1, night="a"))
+        both = self.of_row(2, night="a", note=1), self.of_row(3, night="a", note=2)
+        assert push(kept, *both) == Pushed(added=1, same_rows=1, new=[])
+        assert push(kept, self.of_row(4, note=3), self.of_row(1, night="a")).added == 1
