@@ -190,8 +190,8 @@ def prune_(
 ) -> None:
     """Say which runs would go, and remove them with --delete.
 
-    A run goes if it is too old or beyond the number; one of unknown time is never too old. Without either option the
-    months go that lts.opensearch.keep_months lets go.
+    A run goes if it is too old or beyond the number; one of unknown time is never too old, and goes with its
+    upload only. Without either option the months go that lts.opensearch.keep_months lets go.
     """
     location = locate()
     if before is None and keep is None:
@@ -210,6 +210,10 @@ def prune_(
             say(f"{location}: {history.delete(chosen)} of {total} runs deleted")
         else:
             say(f"{location}: {len(chosen)} of {total} runs would be deleted (dry run: --delete deletes them)")
+        of = {name: count for name, count in runs.items() if only_workload in (None, name)}
+        beyond = 0 if keep is None else sum(max(0, count - keep) for count in of.values()) - len(chosen)
+        if beyond > 0:
+            say(f"  {beyond} more than the number stay: they have no time, and came with others that stay")
 
 
 def _expire(location: Location, *, delete: bool) -> None:

@@ -15,7 +15,7 @@ from . import alarms, plan
 from .alarms import Action, AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write
 from .port import EVERYTHING, Event, Progress, Query, Storage, batched
-from .records import URLS_LABEL, KeptRun, Record, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
+from .records import URLS_LABEL, KeptRun, Record, Recorded, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
 
 BATCH = 1000
 
@@ -117,7 +117,7 @@ class History(contextlib.AbstractContextManager["History"]):
             return plan.foresee(records, self._storage, replace=replace)
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[KeptRun]:
-        """Newest first, those of unknown time last, ties in the order of the ids."""
+        """Newest first as :func:`.records.newest_first` has it."""
         with self._storage.sentences(), self._storage.reading() as reader:
             yield from self._runs(reader, query)
 
@@ -148,13 +148,18 @@ class History(contextlib.AbstractContextManager["History"]):
 
     def prunable(self, workload: str | None, *, before_us: int | None = None, keep: int | None = None) -> list[str]:
         """The ids of the runs (of *workload*, where given) before *before_us*, and of all but the newest *keep* of each
-        workload, newest first. A run of unknown time is not known to be old."""
-        seen = collections.Counter[str]()
+        workload, newest first. A run of unknown time is not known to be old, nor older than another one of its upload.
+        """
+        seen, last_upload = collections.Counter[str](), dict[str, Recorded]()
         found = []
         for run in self.runs(Query(workload)):
             seen[run.workload] += 1
             is_old = before_us is not None and run.time_us is not None and run.time_us < before_us
-            if is_old or (keep is not None and seen[run.workload] > keep):
+            untimed = run.recorded if run.time_us is None else None
+            if seen[run.workload] == keep and untimed is not None:
+                last_upload[run.workload] = untimed
+            is_as_new = untimed is not None and untimed == last_upload.get(run.workload)
+            if is_old or (keep is not None and seen[run.workload] > keep and not is_as_new):
                 found.append(run.id)
         return found
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import heapq
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Self
 
@@ -20,13 +22,19 @@ from . import opensearch_indices as indices
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
 from .opensearch_location import OpenSearchLocation
 from .port import Event, batched
-from .records import URLS_LABEL, Row, moment, shape_and_head
+from .records import URLS_LABEL, Row, moment, newest_first, shape_and_head
 
 ALREADY_THERE, GONE = 409, 404
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
 MULTI_GET = "the request for known runs"
 _BY_TIME: Sequence[Document] = [
     {"matbench.time_us": {"order": "desc", "missing": "_last"}},
+    {"matbench.id": "asc"},
+]
+_LAST = {"order": "desc", "missing": "_last", "unmapped_type": "long"}
+_BY_RECORDED: Sequence[Document] = [
+    {"matbench.recorded_us": _LAST},
+    {"matbench.recorded_place": _LAST},
     {"matbench.id": "asc"},
 ]
 _ALARM = ("alarm", "action", "author", "reason", "until", "version")
@@ -88,11 +96,17 @@ class OpenSearchStorage:
             wanted.append({"term": {"matbench.workload": workload}})
         if since_us is not None:
             wanted.append({"range": {"matbench.time_us": {"gte": since_us}}})
-        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"], most):
+        has_time: Document = {"exists": {"field": "matbench.time_us"}}
+        parts = [([*wanted, has_time], _BY_TIME)]
+        if since_us is None:
+            parts.append(([*wanted, {"bool": {"must_not": has_time}}], _BY_RECORDED))
+        found = (self._pages({"bool": {"filter": all_of}}, ["matbench"], most, sort) for all_of, sort in parts)
+        rows = (itertools.chain.from_iterable(pages) for pages in found)
+        for some in batched(heapq.merge(*rows, key=newest_first), CHUNK):
             # Those of before have no head: it is made of their payloads.
-            before = [row.id for row in page if row.head is None]
+            before = [row.id for row in some if row.head is None]
             known = {row.id: row for row in self.find(before, payload=True)} if before else {}
-            yield from (known.get(row.id, row) for row in page)
+            yield from (known.get(row.id, row) for row in some)
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
         return (copies[0] for copies in self._copies(ids, payload=payload))
@@ -245,10 +259,16 @@ class OpenSearchStorage:
         """Remove the documents of the KPIs of *rows*, which were read with their payloads."""
         self._bulk((each for row in rows for each in self._hidden(row)), "to delete a KPI", GONE)
 
-    def _pages(self, query: Document, source: Sequence[str] | bool, most: int | None = None) -> Iterator[list[Row]]:
-        """The rows of the documents that match, *source* of each, the latest first, at most so many."""
+    def _pages(
+        self,
+        query: Document,
+        source: Sequence[str] | bool,
+        most: int | None = None,
+        sort: Sequence[Document] = _BY_TIME,
+    ) -> Iterator[list[Row]]:
+        """The rows of the documents that match, *source* of each, in the order of *sort*, at most so many."""
         page = CHUNK if source is True else PAGE
-        hits = search(self._client, self._all, query=query, sort=_BY_TIME, source=source, page=page, most=most)
+        hits = search(self._client, self._all, query=query, sort=sort, source=source, page=page, most=most)
         for some in batched(hits, CHUNK):
             with reading("a search"):
                 rows = [self._row(each) for each in some]

@@ -24,7 +24,7 @@ from .alarms import AlarmEvent
 from .history import History
 from .location import MARK, SUFFIX, ParquetLocation, files_in
 from .port import EVERYTHING, Progress, Query, batched
-from .records import KeptRun, Record, Row, row_of
+from .records import KeptRun, Record, Row, newest_first, row_of
 from .transfer import Contents
 
 VERSION = 1
@@ -124,7 +124,7 @@ class ParquetStorage:
                 rows += [row for row in file.rows(content) if workload in (None, row.workload)]
         if since_us is not None:
             rows = [row for row in rows if row.time_us is not None and row.time_us >= since_us]
-        rows.sort(key=lambda row: (row.time_us is None, -(row.time_us or 0), row.id))
+        rows.sort(key=newest_first)
         return self._once(rows)
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:

@@ -48,7 +48,7 @@ class Storage(Protocol):
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         """The runs of *workload* not before *since_us*, where given, without payloads; no more than *most* are needed.
 
-        Newest first, those of unknown time last, ties in the order of the ids.
+        Newest first as :func:`.records.newest_first` has it.
         """
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:

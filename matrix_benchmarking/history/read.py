@@ -41,7 +41,7 @@ NOWHERE = Path(os.devnull, "history")
 
 
 def read_matrix(workload: Workload, location: Location, filters: Filters | None = None) -> Matrix:
-    """The runs of *workload* in the history at *location*, oldest first, those of unknown time before all others.
+    """The runs of *workload* in the history at *location*, in the reverse of the order of :meth:`.History.runs`.
 
     The history is closed when this returns, and opened again where a payload is asked for.
     """

@@ -42,6 +42,7 @@ TABLES = (
 """What makes the tables. ``{id}`` is the type of ids, which are compared by their bytes; ``{descending}`` has what is
 unknown last."""
 
+_NEWEST = "coalesce(time_us, recorded_us, recorded_place)"  # places are less than any moment
 _INSERT_RUN = """
     INSERT INTO runs (id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -84,7 +85,7 @@ class SQLReader:
         given = {clause: value for clause, value in wanted.items() if value is not None}
         where = f"WHERE {' AND '.join(given)}" if given else ""
         limit = "" if most is None else f"LIMIT {most:d}"
-        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY time_us DESC NULLS LAST, id {limit}"  # noqa: S608 - our own names
+        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY {_NEWEST} DESC NULLS LAST, id {limit}"  # noqa: S608 - our own names
         return itertools.starmap(Row, self.stream(text, list(given.values())))
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:

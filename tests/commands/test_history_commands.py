@@ -396,11 +396,14 @@ def test_an_export_that_can_not_be_written_leaves_nothing(uploaded: None, capsys
 
 def test_prune_is_a_dry_run_unless_told_otherwise(uploaded: None, capsys: Capture) -> None:
     assert main(["history", "prune", "--keep=1"]) == 0
-    assert "2 of 3 runs would be deleted (dry run: --delete deletes them)" in capsys.readouterr().out
-    assert main(["history", "prune", "--keep=1", "--delete"]) == 0
-    assert "2 of 3 runs deleted" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "0 of 3 runs would be deleted (dry run: --delete deletes them)\n  2 more than the number stay: they" in said
+    assert main(["history", "prune", "--keep=0"]) == 0
+    assert "3 of 3 runs would be deleted (dry run: --delete deletes them)" in capsys.readouterr().out
+    assert main(["history", "prune", "--keep=0", "--delete"]) == 0
+    assert "3 of 3 runs deleted" in capsys.readouterr().out
     assert main(UPLOAD) == 0
-    assert "2 runs added, 1 there already" in capsys.readouterr().out
+    assert "3 runs added" in capsys.readouterr().out
 
 
 def test_a_file_of_the_history_belongs_to_its_owner(uploaded: None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 
@@ -141,11 +142,26 @@ def test_runs_share_what_their_payloads_say_of_the_kpis(kept):
     assert all(each is first for each in same)
 
 
-def test_runs_come_newest_first_and_those_of_unknown_time_last(kept):
-    kept.push(records(payload(3, time=None), payload(1), payload(4, time=None), payload(2)))
-    unknown = sorted([test_id(3), test_id(4)])
-    assert ids(kept) == [test_id(2), test_id(1), *unknown]
-    assert [run.time_us for run in kept.runs()][2:] == [None, None]
+def at_minute(number, minute):
+    """The record of a run without a time that was first seen at that *minute*; None for one that nobody knows."""
+    seen = None if minute is None else record(payload(minute)).time_us
+    return record(payload(number, time=None), None if seen is None else (1, seen))
+
+
+def test_runs_come_newest_first_by_when_they_were_first_seen_where_they_have_no_time(kept):
+    kept.push([*records(payload(3), payload(1)), at_minute(10, 2), at_minute(11, 4), at_minute(12, 0)])
+    kept.push([dataclasses.replace(at_minute(13, None), recorded=(0, 5))])  # by a matbench that noted places only
+    expected = [test_id(number) for number in (11, 3, 10, 1, 12, 13)]
+    assert ids(kept) == expected
+    assert ids(kept, limit=3) == expected[:3]
+    assert kept.prunable(None, keep=4) == expected[4:]
+
+
+def test_runs_without_a_time_of_one_upload_are_pruned_together(kept):
+    kept.push([at_minute(number, number % 2) for number in range(6)])
+    assert kept.prunable(None, keep=1) == sorted(test_id(number) for number in (0, 2, 4))
+    assert kept.prunable(None, keep=4) == []
+    assert len(kept.prunable(None, keep=0)) == 6
 
 
 def test_runs_of_one_moment_come_in_the_order_of_their_ids(kept):
@@ -250,8 +266,8 @@ def test_labels_of_any_name_and_shape_are_kept(kept):
 
 def test_values_come_oldest_first_with_their_runs(kept):
     kept.push(records(payload(3, {"speed": 3}), payload(1, {"speed": 1.5}), payload(2, {"speed": -2}, time=None)))
-    assert values(kept) == [-2, 1.5, 3]
-    assert [type(value) for value in values(kept)] == [int, float, int]
+    assert values(kept) == [1.5, 3, -2]
+    assert [type(value) for value in values(kept)] == [float, int, int]
     (one,) = kept.summary().series
     assert one.span == history.Span(3, record(payload(1)).time_us, record(payload(3)).time_us)
 
