@@ -78,6 +78,9 @@ class TableReader:
         ]
         for name in nothing.doubtful():
             file.note(nothing.said(name))
+        for name, text in ways.names.items():
+            if name not in ways.found:
+                file.note(f"{name}: {text} was read as {float(text):g}: name it in `texts` if it isn't that number")
         if unclear:
             file.note(f"{UNCLEAR_CODES} {unclear}")
         if 0 < sum(zoned) < len(zoned):

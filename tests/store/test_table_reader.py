@@ -257,6 +257,16 @@ def test_a_setting_that_is_written_two_ways_is_a_problem_of_the_file(tmp_path: P
     assert not parse(tmp_path, "image,batch,rate\na,3.1,1.0\na,3.1,1.00\n").unfinished
 
 
+def test_a_version_that_looks_like_a_number_is_noted_in_rows_that_came_later_too(tmp_path: Path) -> None:
+    content = "image,batch,rate\na,3.8,1\na,3.9,2\n"
+    assert not parse(tmp_path, content).notes
+    later = parse(tmp_path, content + "a,3.10,3\na,3.11,3\n")
+    assert later.notes == ["runs.csv: batch: 3.10 was read as 3.1: name it in `texts` if it isn't that number"]
+    other = tmp_path / "other"  # whose cache knows no other reader
+    other.mkdir()
+    assert not parse(other, content + "a,3.10,3\n", texts=["batch"]).notes
+
+
 def test_rows_whose_exit_code_is_not_zero_failed(tmp_path: Path) -> None:
     content = "image,batch,rate,exit_code\na,1,10,0\na,2,900,137\na,3,11,\na,4,12,ok\na,5,13,-9\na,6,3,OOM\n"
     matrix = parse(tmp_path, content)
