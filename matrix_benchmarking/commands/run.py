@@ -96,13 +96,13 @@ def opened(
 def _history(locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
     """What locates the history that is read, if any; whether all tests come from it; if it has to be there.
 
-    They do where it is named by a flag and no directory is, or by the environment and no directory is known at all, or
-    where it *is_last*: nothing else is named. Otherwise its runs are there besides those of a directory.
+    They do where it is named by a flag and no directory is, or by the environment or the configuration and no directory
+    is known at all, or where it *is_last*: nothing else is named. Otherwise its runs are besides those of a directory.
     """
     named = max(strength("history"), strength("opensearch_host"))
     directory = max(strength("results_dirname"), strength("lts_results_dirname"))
     if named or configuration().lts.opensearch.instance is not None:
-        is_all = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
+        is_all = directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
         return locate, is_all, named == BY_FLAG
     return (locate if is_last else None), is_last, True
 

@@ -54,6 +54,13 @@ def test_results_are_compared_with_the_history(capsys: Capture) -> None:
     assert page().count('href="../results/run_') == 3
 
 
+def name_history(by: str, location: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if by == "environment":
+        monkeypatch.setenv("MATBENCH_HISTORY", location)
+    else:
+        Path("config.yaml").write_text(f"matbench:\n  history: {location}\n")
+
+
 def test_runs_that_are_in_the_history_already_count_once(capsys: Capture) -> None:
     assert main(["upload_lts", "--workload=tiny.py", RESULTS, HISTORY]) == 0
     assert main([*VISUALIZE, RESULTS, HISTORY]) == 0
@@ -71,10 +78,19 @@ def test_without_a_directory_the_tests_come_from_the_history(capsys: Capture) ->
     assert 'href="/dev' not in Path("report/best-configuration.html").read_text()
 
 
-def test_the_environment_names_the_history_where_no_directory_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MATBENCH_HISTORY", "sqlite:///kept.db")
+@pytest.mark.parametrize("by", ["configuration", "environment"])
+def test_the_environment_and_the_configuration_name_the_history_where_no_directory_is_known(
+    by: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    name_history(by, "sqlite:///kept.db", monkeypatch)
     assert main(VISUALIZE) == 0
     assert "Data: sqlite:///kept.db, 3 tests" in page()
+    for command in (["check"], ["analyze_lts", "--record=no"]):
+        assert main([*command, "--workload=tiny.py"]) in (0, 1)
+    assert "3 runs of tiny (sqlite:///kept.db)" in capsys.readouterr().out
+    name_history(by, AWAY, monkeypatch)
+    assert main(["check", "--workload=tiny.py"]) == 2
+    assert "there is no history 'away.db' yet: 'matbench upload_lts' makes it" in capsys.readouterr().err
 
 
 def test_filters_are_for_the_history_too(capsys: Capture) -> None:
@@ -100,10 +116,7 @@ def test_a_configured_history_is_used_beside_the_results() -> None:
 def test_a_history_that_is_only_configured_may_be_away(
     by: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if by == "environment":
-        monkeypatch.setenv("MATBENCH_HISTORY", AWAY)
-    else:
-        Path("config.yaml").write_text(f"matbench:\n  history: {AWAY}\n")
+    name_history(by, AWAY, monkeypatch)
     assert main([*VISUALIZE, RESULTS]) == 0
     assert "warning: the history can't be read: there is no history 'away.db' yet" in capsys.readouterr().err
     assert "Note: the history can&#x27;t be read: there is no history" in page()
