@@ -133,7 +133,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first_problem(damaged)}."
         yield Finding.of("damaged", sentence, damaged)
     whole = untold.where(not problems for problems in untold.values("problems"))
-    yield from _in_other_units(good)
+    yield from _said_otherwise(good)
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
     yield from _copies(good)
@@ -242,16 +242,23 @@ def _schemas(matrix: Matrix) -> Iterator[Finding]:
         yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
 
 
-def _in_other_units(good: Rows) -> Iterator[Finding]:
-    """KPIs that runs of a history, or of payload files, keep in another unit than the workload's."""
+def _said_otherwise(good: Rows) -> Iterator[Finding]:
+    """KPIs that runs of a history, or of payload files, keep in another unit or direction than the workload's."""
     runs: dict[tuple[str, str], list[int]] = {}
+    turned: dict[str, list[int]] = {}
     for place, facts in enumerate(good.values("facts")):
         for kept in facts.other_units.items() if facts is not None else ():
             runs.setdefault(kept, []).append(place)
+        for name in facts.other_directions if facts is not None else ():
+            turned.setdefault(name, []).append(place)
     for (name, units), places in runs.items():
         what = f"{name} is unknown in {count_of(len(places), 'run')}, since it is {units}"
         todo = "upload such runs again from their artifacts, or give the KPI in its new unit another name"
         yield Finding.of("other-unit", f"{what}: {todo}.", good.at(places))
+    for name, places in sorted(turned.items()):
+        what = f"{name} was better the other way round in {count_of(len(places), 'run')}, which no analysis compares"
+        todo = "upload such runs again from their artifacts, or give the KPI another name"
+        yield Finding.of("other-unit", f"{what}: {todo}.", good.at(places), ANALYSES)
 
 
 def _without(good: Rows, kpi: str) -> Rows:

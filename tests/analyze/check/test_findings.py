@@ -109,6 +109,19 @@ def test_values_in_another_unit_are_counted_and_not_said_twice() -> None:
         ]
 
 
+def test_values_that_were_better_the_other_way_round_are_counted() -> None:
+    old = [{"version": "1", "other_directions": ["cost"]}] * 2
+    found = findings(Matrix(entries(*old, {"version": "2"})), toy_runs.workload())
+    assert [(one.sentence, one.runs, one.changes) for one in found if one.kind == "other-unit"] == [
+        (
+            "cost was better the other way round in 2 runs, which no analysis compares: upload such runs again from "
+            "their artifacts, or give the KPI another name.",
+            ["run 0", "run 1"],
+            {AnswerKind.HISTORY, AnswerKind.PAIR},
+        )
+    ]
+
+
 def test_a_campaign_whose_runs_are_of_two_machines_is_found() -> None:
     of = [("one", "Xeon"), ("one", "EPYC"), ("one", None), ("two", "Xeon"), ("three", "EPYC"), (None, "Xeon")]
     runs = entries(*({"version": "1", "vus": number} for number in range(len(of))))
