@@ -36,6 +36,8 @@ _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|d
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
 """What tables of many projects are called."""
+_MAY_ORDER = {"build", "build_id", "build_number", "commit", "release", "revision", "sha", "tag", "version"}
+"""What columns are often called whose values are versions."""
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -130,6 +132,8 @@ def command(
     odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
     warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
     warn(_unread(file, unnamed, settings, kpi, time))
+    if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
+        warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
     if called.lower() in _OFTEN:
         warn([f"its runs are those of the workload '{called}': in a history with another project's, change `name`"])
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]

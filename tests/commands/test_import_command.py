@@ -57,6 +57,18 @@ def test_a_name_that_tables_of_many_projects_have_is_said(table: Path, capsys: C
     assert "name='Results'" in Path("Results_workload.py").read_text()
 
 
+def test_a_setting_that_may_be_the_version_is_said_where_none_is(table: Path, capsys: Capture) -> None:
+    assert main(IMPORT) == 0
+    assert "--versions" not in capsys.readouterr().err
+    table.write_text(table.read_text().replace("version", "Build", 1))
+    options = ["import", "runs.csv", "--settings=image,Build", "--kpi=rate:higher:req/s"]
+    assert main([*options, "--output=other.py"]) == 0
+    said = "no setting orders a history, so each Build is a series of its own: --versions=Build makes it one"
+    assert said in capsys.readouterr().err
+    assert main([*options, "--output=third.py", "--versions=Build"]) == 0
+    assert "series" not in capsys.readouterr().err
+
+
 def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
     assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
