@@ -157,6 +157,8 @@ def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_pa
     assert {run.settings["benchmark"] for run in matrix} == {"randrw (read)", "randrw (write)", "seqwrite (write)"}
     text = (samples / "fio" / "fio.json").read_text()
     assert len(parse(written(tmp_path, "warned.json", f"fio: this platform is slow\n{text}"))) == len(matrix)
+    said = f"{text}\nrandread: (groupid=0, jobs=1): err= 0\n  read: IOPS=8 {{\n"  # --output-format=json,normal
+    assert len(parse(written(tmp_path, "warned.json", said))) == len(matrix)
 
 
 def test_files_of_before_are_read_too(tmp_path: Path) -> None:

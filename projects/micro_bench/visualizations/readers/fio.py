@@ -1,10 +1,9 @@
 """fio --output-format=json: a job and a direction is one run; latencies in nanoseconds (microseconds before fio 3)."""
 
 import datetime as dt
+import json
 from collections.abc import Iterator
 from typing import Any
-
-import msgspec
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
@@ -61,11 +60,11 @@ def _is_setting(name: str, options: dict[str, Any]) -> bool:  # of files a devic
 
 
 def _json(file: ArtifactPath) -> Any:
-    """The document, which warnings may come before."""
+    """The document, which warnings may come before, and a report for people behind."""
     text = read_text(file)
     try:
-        return msgspec.json.decode(text[max(0, text.find("{")) :])
-    except msgspec.DecodeError as error:
+        return json.JSONDecoder().raw_decode(text, max(0, text.find("{")))[0]
+    except (ValueError, RecursionError) as error:
         raise ArtifactError(file, f"is not valid JSON: {error}") from error
 
 
