@@ -15,6 +15,7 @@ from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
 from ..store import ArtifactPath, TestDirectory
 from ..store.tables import (
+    NO_KPIS,
     STATES,
     UNCLEAR_CODES,
     WordsForNothing,
@@ -104,6 +105,8 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
+    if time is not None and (why := _first_bad_time(file, time)):
+        raise MatbenchError(f"no row of '{table}' has a time that can be read: {why}")
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)
     collections.deque(rows(file, settings, ways), maxlen=0)
@@ -161,6 +164,8 @@ def _named(
             raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
         if named.count(name) > 1:
             raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
+        if name in NO_KPIS and name not in settings and name != time:
+            raise ConfigError(f"the KPI '{name}' would be lost, since runs have such a field: rename the column")
     for name, field in ((column, field_name(column)) for column, _, _ in kpi):
         same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
         if same:
@@ -176,6 +181,18 @@ def _opened(table: Path) -> ArtifactPath:
     if not table.is_file():
         raise MatbenchError(f"'{table}' is no file")
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
+
+
+def _first_bad_time(file: ArtifactPath, time: str) -> str:
+    """What is wrong with the first time where none can be read; empty where one can, or there is none."""
+    first = ""
+    for number, row in rows(file):
+        try:
+            if not isinstance(row, str) and moment_of(row.get(time)) is not None:
+                return ""
+        except ValueError as error:
+            first = first or f"row {number} {error}"
+    return first
 
 
 def _unread(

@@ -168,7 +168,7 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
 STATES = ("state", "status")
 _NOT_FINISHED = frozenset(
     ("failed", "failure", "fail", "crashed", "killed", "error", "errored", "running", "pending", "scheduled", "aborted",
-     "timeout", "cancelled", "canceled", "oom", "preempted", "unfinished")
+     "timeout", "cancelled", "canceled", "oom", "preempting", "preempted", "unfinished")
 )  # fmt: skip
 
 
@@ -179,6 +179,10 @@ def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
     """Whether a column ``exit_code`` of *row* may mean either: that the run failed, or that it succeeded."""
     code = None if isinstance(row, str) else row.get("exit_code")
     return isinstance(code, bool) or (isinstance(code, str) and code.strip().lower() in ("true", "false"))
+
+
+NO_KPIS = ("campaign", "end", "exit_code", "row", "start")
+"""What results say besides KPIs, so that no KPI's column can have such a name."""
 
 
 def field_name(column: str) -> str:
@@ -247,6 +251,8 @@ def rows(
             head = list(itertools.islice(stream, _MOST_ABOVE))
             skipped = next((at for at, line in enumerate(head) if _begins(line, head[at + 1 : at + 2])), 0)
             lines, first = itertools.chain(head[skipped:], stream), "".join(head[skipped : skipped + 1])
+            if re.fullmatch(r"\s*\[\s*(\{.*)?", first, re.DOTALL):
+                raise ArtifactError(file, f"is a JSON array: {_ADVICE}, or as one object a line")
             if first.lstrip().startswith("{"):
                 for number, line in enumerate(lines, start=1 + skipped):
                     if line.strip():
@@ -270,10 +276,13 @@ def rows(
                         ways.see(row)
                     cells = {name: _cell(text if above is None else _point(text)) for name, text in row.items()}
                     yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
+    except UnicodeDecodeError as error:
+        raise ArtifactError(file, f"is no text in UTF-8: {_ADVICE}") from error
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
 
 
+_ADVICE = "save it as CSV in UTF-8"
 _MOST_ABOVE = 20  # lines above a table
 _SEPARATORS, _SEPARATOR = ",;\t", re.compile(r"sep=([,;\t])\s*", re.IGNORECASE)
 

@@ -178,6 +178,11 @@ def test_names_of_columns_and_files_are_never_code(directory: Path) -> None:
         (["--settings=image"], "say which columns are --settings and which is a --kpi; 'runs.csv' has image, version"),
         (["--settings=imag", "--kpi=rate:higher"], "has no column 'imag': did you mean 'image'?"),
         (["--settings=image", "--kpi=rate:up"], "'rate:up' is not COLUMN:higher, :lower or :neither with :UNIT"),
+        (["--settings=image", "--kpi=start:lower:s"], "the KPI 'start' would be lost, since runs have such a field"),
+        (
+            ["--settings=version", "--kpi=rate:higher", "--time=image"],
+            "no row of 'runs.csv' has a time that can be read: row 2 has 'a' where an ISO 8601 time is expected",
+        ),
         (["--settings=image,rate", "--kpi=rate:higher"], "the column 'rate' can be a setting, a KPI or the time"),
         (
             ["--settings=image", "--kpi=rate:higher", "--versions=version"],
@@ -185,7 +190,10 @@ def test_names_of_columns_and_files_are_never_code(directory: Path) -> None:
         ),
     ],
 )
-def test_what_is_not_in_the_table_is_a_sentence(capsys: Capture, arguments: list[str], sentence: str) -> None:
+def test_what_is_not_in_the_table_is_a_sentence(
+    table: Path, capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    table.write_text(table.read_text().replace("p95.ms", "start", 1))
     assert main(["import", "runs.csv", *arguments]) == 2
     assert sentence in capsys.readouterr().err
     assert not Path("runs_workload.py").exists()
@@ -198,12 +206,16 @@ def test_what_is_not_in_the_table_is_a_sentence(capsys: Capture, arguments: list
         ("runs.xlsx", "PK", "save it as CSV"),
         ("empty.csv", "", "holds no row"),
         ("short.csv", "a,b\n1\n", "holds no row that can be read: row 2 has not as many cells as the first row"),
+        ("array.csv", '[{"a": 1, "b": 2}]', "is a JSON array: save it as CSV in UTF-8, or as one object a line"),
+        ("lines.csv", '[\n  {"a": 1,\n "b": 2}\n]', "is a JSON array: save it as CSV in UTF-8"),
+        ("wide.csv", b"\xff\xfea\0,\0b\0", "is no text in UTF-8: save it as CSV in UTF-8"),
+        ("t.parquet", b"PAR1\x15\x04\x15\xb0PAR1", "is no text in UTF-8: save it as CSV in UTF-8"),
         ("odd.csv", "a,a\n1,2\n", "its first row has the name 'a' twice"),
     ],
 )
-def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str | None, sentence: str) -> None:
+def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str | bytes | None, sentence: str) -> None:
     if content is not None:
-        Path(name).write_text(content)
+        Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
     assert main(["import", name, "--settings=a", "--kpi=b:lower"]) == 2
     assert sentence in capsys.readouterr().err
 
@@ -216,7 +228,7 @@ def parsed(capsys: Capture) -> str:
 
 
 def test_runs_that_a_tracker_of_experiments_calls_failed_take_no_part(directory: Path, capsys: Capture) -> None:
-    Path("p.csv").write_text("Name,State,batch,loss\na,finished,1,0.5\nb,crashed,1,0.1\nc,running,1,0.2\nd,,1,0.6\n")
+    Path("p.csv").write_text("Name,State,batch,loss\na,finished,1,0.5\nb,crashed,1,0.1\nc,preempting,1,0.2\nd,,1,0.6\n")
     assert main(["import", "p.csv", "--settings=batch", "--kpi=loss:lower"]) == 0
     said = capsys.readouterr().err
     assert "State: 2 of 4 rows say that their run failed, and take no part" in said

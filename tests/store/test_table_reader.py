@@ -335,7 +335,7 @@ def test_times_of_which_some_name_no_zone_are_a_problem_of_the_file(tmp_path: Pa
         ("image,batch,rate\na,1,1,2\n", 0, "row 2 has not as many cells as the first row"),
         ("image,image,rate\na,1,1\n", 0, "its first row has the name 'image' twice"),
         ("image,rate\na,1\n", 0, "row 2 has no column 'batch'; it has image, rate"),
-        (b"image,batch,rate\na,1,\xff\n", 0, "is no table: 'utf-8' codec can't decode"),
+        (b"image,batch,rate\na,1,\xff\n", 0, "is no text in UTF-8: save it as CSV in UTF-8"),
         ('image,batch,rate\na,1,"1\n', 0, "is no table: unexpected end of data"),
         ('{"image": 1, "batch": 1, "rate": 1}\n[]\n', 1, "row 2 holds no JSON object"),
         (
