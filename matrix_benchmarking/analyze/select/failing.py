@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...filters import show
 from ...matrix import TREE, typed
@@ -42,18 +44,21 @@ def _ways(every: int, some: int) -> float:
     return math.lgamma(every + 1) - math.lgamma(some + 1) - math.lgamma(every - some + 1)
 
 
-def began(versions: Sequence[Counts]) -> tuple[int, float]:
-    """With which of the *versions*, in their order, runs began to fail as the last ones do, and the chance of it.
+def began(seen: Sequence[Counts], known: Sequence[Counts]) -> tuple[int, float]:
+    """With which of the versions, in their order, runs began to fail as the last ones do, and the chance of it.
 
     That counts how many beginnings were looked at: half of it is the newest version's, a quarter the one's before …
+
+    Args:
+        seen: of each version what is seen to have failed.
+        known: the same with what may have, as :func:`_counted` has it: so much is taken of versions before.
     """
-    found = len(versions), 1.0
-    if not versions or not versions[-1][0]:
+    found = len(seen), 1.0
+    if not seen or not seen[-1][0]:
         return found
-    for start in range(len(versions) - 1, max(len(versions) - _LONGEST, 1) - 1, -1):
-        if versions[start][0]:
-            new, old = _sum(versions[start:]), _sum(versions[:start])
-            one = chance(new, old) * 2.0 ** (len(versions) - start)
+    for start in range(len(seen) - 1, max(len(seen) - _LONGEST, 1) - 1, -1):
+        if seen[start][0]:
+            one = chance(_sum(seen[start:]), _sum(known[:start])) * 2.0 ** (len(seen) - start)
             found = min(found, (start, one), key=lambda each: each[1])
     return found
 
@@ -72,27 +77,61 @@ def fails_more(rows: Rows, order: Order, workload: Workload) -> list[str]:
     of_code = [placed.get(typed(value)) for value in values]
     versions = [of_code[code] for code in codes]
     known = {place: show(values[code]) for place, code in zip(versions, codes, strict=True) if place is not None}
-    of_points: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for place, (point, version) in enumerate(zip(_points(rows, workload), versions, strict=True)):
-        if version is not None:
-            of_points.setdefault(point, []).append((version, place))
     # A point that is new, and fails, was never good.
-    points = [each for each in of_points.values() if len({version for version, _ in each}) > 1]
+    points = [each for each in _counted(rows, versions, workload) if len(each.seen) > 1]
     last = max(known, default=0)
-    together = _told([each for point in points for each in point], is_bad, last)
-    told = [(point, one) for point in points if (one := _told(point, is_bad, last)) is not None]
-    sure = [(point, one) for point, one in told if one[0] * len(points) <= CHANCE]
-    of_sure = sum(failed for _, (_, (_, (failed, _), _)) in sure)
-    if together is not None and together[0] <= CHANCE and of_sure < together[1][1][0]:
-        return [_said("Runs", together[1], known)]
+    together = _told(points, last)
+    told = [(point, one) for point in points if (one := _told([point], last)) is not None]
+    sure = [(point, one) for point, one in told if one.chance * len(points) <= CHANCE]
+    if together is not None and together.chance <= CHANCE:
+        is_of_few = 0 < 2 * len(sure) <= len(points) and sum(one.new[0] for _, one in sure) >= together.new[0]
+        if not is_of_few:
+            return [_said("Runs", together, known)]
     if not sure:
         return []
-    first, (_, since) = min(sure, key=lambda each: each[1][0])
-    settings = rows[first[0][1]].settings
-    apart = _apart(rows, workload)
+    first, since = min(sure, key=lambda each: each[1].chance)
+    settings, apart = rows[first.place].settings, _apart(rows, workload)
     what = ", ".join(f"{name} {show(settings[name])}" for name in varying(rows) if name in apart and name in settings)
     more = f" (and those of {len(sure) - 1} more)" if len(sure) > 1 else ""
     return [_said(f"Runs of {what}{more}", since, known)]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Point:
+    """How many of its runs failed, by version: what is *seen*, and what may have where a history says nothing."""
+
+    place: int  # of one of its runs
+    seen: Mapping[int, Counts]
+    known: Mapping[int, Counts]
+
+
+def _counted(rows: Rows, versions: Sequence[int | None], workload: Workload) -> list[_Point]:
+    """The points of *rows*, of which those without a version take no part.
+
+    A history has no failed runs: where it has fewer of a version than the point has elsewhere, the others may have.
+    """
+    is_kept = [kept is not None for kept in rows.values("kept_in")]
+    of_history = {version for version, kept in zip(versions, is_kept, strict=True) if kept and version is not None}
+    firsts: dict[tuple[int, ...], int] = {}
+    counts: dict[tuple[int, ...], dict[int, Counts]] = {}
+    for place, (point, version, bad) in enumerate(
+        zip(keys(rows, _apart(rows, workload)), versions, rows.failed(), strict=True)
+    ):
+        if version is not None:
+            seen = counts.setdefault(point, {})
+            failed, runs = seen.get(version, (0, 0))
+            seen[version] = failed + bad, runs + 1
+            firsts.setdefault(point, place)
+    found = []
+    for point, seen in counts.items():
+        most, first = max(runs for _, runs in seen.values()), min(seen)
+        known = dict(seen)
+        for version in of_history:
+            failed, runs = seen.get(version, (0, 0))
+            if version >= first:
+                known[version] = failed + most - runs, most
+        found.append(_Point(firsts[point], seen, known))
+    return found
 
 
 def _apart(rows: Rows, workload: Workload) -> list[str]:
@@ -102,37 +141,43 @@ def _apart(rows: Rows, workload: Workload) -> list[str]:
     return [name for name in rows.names() if name not in others]
 
 
-def _points(rows: Rows, workload: Workload) -> list[tuple[int, ...]]:
-    return keys(rows, _apart(rows, workload))
+class _Since(NamedTuple):
+    """With which version runs began to fail more often: the chance of it, and how many failed since and before."""
+
+    chance: float
+    version: int
+    new: Counts
+    old: Counts
 
 
-Since = tuple[int, Counts, Counts]
-"""The place of the first version since when, and how many runs failed since and before."""
-
-
-def _told(runs: Sequence[tuple[int, int]], is_bad: Sequence[bool], last: int) -> tuple[float, Since] | None:
-    """Since when *runs*, each its version and its place, fail more often, and the chance of it; None if they don't.
+def _told(points: Sequence[_Point], last: int) -> _Since | None:
+    """Since when runs of *points* fail more often, and the chance of it; None if they don't.
 
     *last* is the newest version of all, at which they have to be.
     """
-    of_versions: dict[int, list[bool]] = {}
-    for version, place in runs:
-        of_versions.setdefault(version, []).append(is_bad[place])
-    if last not in of_versions:
+    seen, known = (_by_version([getattr(point, name) for point in points]) for name in ("seen", "known"))
+    if last not in seen:
         return None
-    in_order = sorted(of_versions)
-    counted = [(sum(of_versions[version]), len(of_versions[version])) for version in in_order]
-    start, of_chance = began(counted)
+    in_order = sorted(known)
+    as_seen, as_known = ([counts.get(version, (0, 0)) for version in in_order] for counts in (seen, known))
+    start, of_chance = began(as_seen, as_known)
     if start == len(in_order):
         return None
-    return of_chance, (in_order[start], _sum(counted[start:]), _sum(counted[:start]))
+    return _Since(of_chance, in_order[start], _sum(as_seen[start:]), _sum(as_known[:start]))
 
 
-def _said(what: str, since: Since, known: Mapping[int, str]) -> str:
-    version, (failed, runs), (failed_before, runs_before) = since
-    at = "at" if version == max(known) else "since"
-    before = f"{failed_before:,} of {runs_before:,} before"
-    return f"{what} fail more often {at} {known[version]}: {failed:,} of {runs:,}, and {before}."
+def _by_version(points: Iterable[Mapping[int, Counts]]) -> dict[int, Counts]:
+    found: dict[int, Counts] = {}
+    for point in points:
+        for version, counts in point.items():
+            found[version] = _sum((counts, found.get(version, (0, 0))))
+    return found
+
+
+def _said(what: str, since: _Since, known: Mapping[int, str]) -> str:
+    at = "at" if since.version == max(known) else "since"
+    new, old = (f"{failed:,} of {runs:,}" for failed, runs in (since.new, since.old))
+    return f"{what} fail more often {at} {known[since.version]}: {new}, and {old} before."
 
 
 def sides_fail(names: tuple[str, str], rows: Rows, sides: Sequence[int | None], workload: Workload) -> list[str]:
@@ -140,21 +185,16 @@ def sides_fail(names: tuple[str, str], rows: Rows, sides: Sequence[int | None], 
 
     *names* and numbers are those of the old side, 0, and the new one, 1; a run of neither has None.
     """
-    is_bad, points = rows.failed(), _points(rows, workload)
-    if not any(is_bad):
+    if not any(rows.failed()):
         return []
-    there = [{point for point, of in zip(points, sides, strict=True) if of == side} for side in (0, 1)]
-    counted = [[0, 0], [0, 0]]
-    for bad, point, side in zip(is_bad, points, sides, strict=True):
-        if side is not None and point in there[0] and point in there[1]:
-            counted[side][0] += bad
-            counted[side][1] += 1
-    old, new = ((failed, runs) for failed, runs in counted)
-    if not new[1] or chance(new, old) > OF_A_PAIR:
+    both = [point for point in _counted(rows, sides, workload) if len(point.seen) == 2]
+    if not both:
         return []
-    return [
-        f"Runs of {names[1]} fail more often: {new[0]:,} of {new[1]:,}, and {old[0]:,} of {old[1]:,} of {names[0]}."
-    ]
+    new, old = _sum([point.seen[1] for point in both]), _sum([point.known[0] for point in both])
+    if chance(new, old) > OF_A_PAIR:
+        return []
+    of_old = f"{old[0]:,} of {old[1]:,} of {names[0]}"
+    return [f"Runs of {names[1]} fail more often: {new[0]:,} of {new[1]:,}, and {of_old}."]
 
 
 def versions_fail(names: tuple[str, str], rows: Rows, axis: str | None, workload: Workload) -> tuple[str, ...]:

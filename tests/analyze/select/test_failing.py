@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -30,11 +31,14 @@ def test_the_chance_is_that_of_fishers_exact_test(new: tuple[int, int], old: tup
 
 
 def test_since_when_is_the_version_that_chance_explains_least() -> None:
-    assert began([(0, 10)] * 8 + [(6, 10)] * 4)[0] == 8
-    assert began([(0, 10)] * 8 + [(6, 10)] * 3 + [(0, 10)]) == (12, 1.0)  # the newest one is good again
-    assert began([(10, 10)]) == (1, 1.0)
-    assert began([]) == (0, 1.0)
-    assert began([(5, 10)] * 20)[1] == 1.0
+    def of(versions: list[tuple[int, int]]) -> tuple[int, float]:
+        return began(versions, versions)
+
+    assert of([(0, 10)] * 8 + [(6, 10)] * 4)[0] == 8
+    assert of([(0, 10)] * 8 + [(6, 10)] * 3 + [(0, 10)]) == (12, 1.0)  # the newest one is good again
+    assert of([(10, 10)]) == (1, 1.0)
+    assert of([]) == (0, 1.0)
+    assert of([(5, 10)] * 20)[1] == 1.0
 
 
 def history(fails: Fails, versions: int = 20, configurations: str = "ab", repeats: int = 2) -> list[Entry]:
@@ -118,3 +122,32 @@ def test_of_two_sides_that_fails_more_often_which_is_the_new_one() -> None:
 
     assert said(0, 4) == ["Runs of new fail more often: 4 of 5, and 0 of 5 of old."]
     assert said(4, 0) == said(0, 2) == said(0, 0) == said(5, 5) == []
+
+
+def beside_a_history(fails: Fails, **shape: Any) -> Analysis:
+    """The newest version's runs at hand, beside a history of the others', which has the good ones alone."""
+    runs = history(fails, **shape)
+    newest = runs[-1].settings["version"]
+    here = [dataclasses.replace(run, kept_in=None) for run in runs if run.settings["version"] == newest]
+    kept = [run for run in runs if run.settings["version"] != newest and not run.failed]
+    return analyse_runs([*kept, *here], toy_runs.workload(), data="both", kpi_filter=["cost"])
+
+
+def test_beside_a_history_which_has_good_runs_alone_missing_ones_may_have_failed() -> None:
+    (said,) = beside_a_history(lambda version, name, repeat: version == 29 and name == "b", versions=30).fails_more
+    assert said == "Runs of size b fail more often at 1.29.0: 2 of 2, and 0 of 58 before."
+    flaky = np.random.default_rng(5).random((20, 2, 4)) < 0.3
+    flaky[19, :, :2] = True
+    assert not beside_a_history(
+        lambda version, name, repeat: bool(flaky[version, "ab".index(name), repeat]), repeats=4
+    ).fails_more
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2])
+def test_what_always_fails_now_and_then_is_hardly_ever_said_beside_its_history(share: float) -> None:
+    found = 0
+    for seed in range(100):
+        bad = np.random.default_rng([seed, 78]).random((20, 2, 2)) < share
+        analysis = beside_a_history(lambda version, name, repeat, bad=bad: bool(bad[version, "ab".index(name), repeat]))
+        found += bool(analysis.fails_more)
+    assert found <= 2
