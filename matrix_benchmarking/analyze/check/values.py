@@ -20,6 +20,7 @@ from ..points import keys
 from ..words import count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
+from .first_runs import first_run_findings
 from .matched import OF_A_UNIT, Matched, has_many_digits
 from .uneven import uneven_findings
 
@@ -58,6 +59,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from _no_more_than_zero(good, values, kpi, changes)
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
+        yield from first_run_findings(good, points, values, kpi, len(ranking)) if kpi.name in ranking else ()
         positive = [value for value in values if value is not None and value > 0]
         if positive and max(positive) >= OF_A_MINUTE * min(positive):
             is_headline = kpi is workload.headline
