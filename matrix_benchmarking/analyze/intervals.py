@@ -22,6 +22,8 @@ WIDEST = 100.0
 """An interval of which one end is more than so many times the other says nothing; of differences, one that is wider
 than so many times the largest value."""
 
+CLEAR = 4  # so many standard errors above zero a level is no matter of chance: what is measured about zero is none
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Sample:
@@ -62,6 +64,12 @@ def summarise(values: Sequence[float]) -> Sample:
     if runs == 1:
         return Sample(1, mean, None)
     return Sample(runs, mean, math.hypot(*[value - mean for value in values]) / math.sqrt(runs - 1))
+
+
+def is_clear_of_zero(level: float, values: Sequence[float]) -> bool:
+    """Whether it says something how many per cent another level is off: the *values* are positive, or their *level*."""
+    of = summarise(values)
+    return min(values) > 0 or level > CLEAR * (of.deviation or 0.0) / math.sqrt(of.runs)
 
 
 def scale_of(values: Iterable[float]) -> Scale:

@@ -61,7 +61,8 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
         yield from first_run_findings(good, points, values, kpi, len(ranking)) if kpi.name in ranking else ()
         positive = [value for value in values if value is not None and value > 0]
-        if positive and max(positive) >= OF_A_MINUTE * min(positive):
+        is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
+        if is_far and not _has_both_signs(values):
             is_headline = kpi is workload.headline
             medians = [_median(places, values) for places in points]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
@@ -251,7 +252,7 @@ def _far_off(
     changes: frozenset[AnswerKind],
 ) -> Iterator[Finding]:
     positive = [value for value in values if value is not None and value > 0]
-    if not positive or max(positive) <= FAR_OFF * min(positive):
+    if not positive or max(positive) <= FAR_OFF * min(positive) or _has_both_signs(values):
         return
     far = [each for places in points for each in _far_off_of(places, values)]
     usual = _usual_ratio([[values[place] for place in places] for places in points]) if far else 1.0
@@ -262,6 +263,11 @@ def _far_off(
         more = f" ({count_of(len(far), 'run')} like that)" if len(far) > 1 else ""
         sentence = f"{what}{more}: one such run decides what its point is worth."
         yield Finding.of("far-off", sentence, (good[place] for place, _ in far), changes)
+
+
+def _has_both_signs(values: Sequence[float | None]) -> bool:
+    """Whether values lie on both sides of zero, where ratios say nothing: what wasn't measured is a single one."""
+    return len({value for value in values if value is not None and value < 0}) > 1
 
 
 def _usual_ratio(points: Sequence[Sequence[float | None]]) -> float:

@@ -60,7 +60,7 @@ def _at_known_level(series: Series, trend: Trend) -> bool:
 def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
     """Suspected to be worse: along its versions, or since one of them."""
     last, runs, since = (trend.last, trend.low, trend.high), [one.count for one in verdict.points], trend.since
-    of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 else None
+    of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 and verdict.effect else None
     new = len(runs) - 1 if since is None else since
     is_line = since is None and of_first is not None
     return dataclasses.replace(

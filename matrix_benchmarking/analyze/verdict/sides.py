@@ -16,7 +16,7 @@ from .. import pair
 from ..blocks import Block, blocks_of
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
-from ..intervals import Scale
+from ..intervals import Scale, is_clear_of_zero
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.series import Series
 from .lifecycle import Known, is_expired
@@ -106,11 +106,12 @@ class Judged:
 
     @property
     def effect(self) -> Estimate | None:
-        """New level / old level − 1; None if the old level isn't positive."""
+        """New level / old level − 1; None if the old level isn't clearly positive."""
         if self.runs.scale is Scale.RATIO:
             return Estimate(*[ratio(end) for end in self._ends])
-        old = self.evidence.old
-        return Estimate(*[end / old for end in self._ends]) if old > 0.0 else None
+        old, runs = self.evidence.old, self.runs
+        is_clear = old > 0.0 and is_clear_of_zero(old, runs.values[runs.sides == OLD].tolist())
+        return Estimate(*[end / old for end in self._ends]) if is_clear else None
 
     @property
     def measure(self) -> Estimate:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
 
-from ..detect import Change, Judgement, Kind, compare_levels, q_values
+from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
 from ..detect.series import OF_THE_PRIOR
+from ..intervals import is_clear_of_zero
 from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
@@ -78,7 +80,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return _about(base, one, raised.worst, Outcome.REGRESSION)
     seen = judgement.suspicion
     if seen is not None and _is_suspected(seen, one.series):
-        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen)
+        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, series.values)
         return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
@@ -86,7 +88,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
         is_at_known_level = raised.changes[-1].is_worse
         return dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement)
-    base = dataclasses.replace(_measured(base, judgement), too_small=one.too_small)
+    base = dataclasses.replace(_measured(base, judgement, series.values), too_small=one.too_small)
     if judgement.is_one_block:
         return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(base, judgement)
@@ -121,10 +123,15 @@ def _is_suspected(seen: Judgement, series: Series) -> bool:
     return not levels_known([change], series.values)
 
 
-def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
+def _of_clear(effect: Estimate | None, level: float | None, old: Sequence[Sequence[float]]) -> Estimate | None:
+    """The *effect*, where the *level* of the versions with the *old* values is clearly positive."""
+    return effect if effect and level and is_clear_of_zero(level, [*itertools.chain(*old)]) else None
+
+
+def _measured(base: SeriesVerdict, of: Judgement, values: Sequence[Sequence[float]]) -> SeriesVerdict:
     return dataclasses.replace(
         base,
-        effect=of.effect,
+        effect=_of_clear(of.effect, of.old_level, values[: of.first_bad]),
         difference=of.difference,
         old_level=of.old_level,
         new_level=of.new_level,
@@ -153,7 +160,7 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
     return dataclasses.replace(
         base,
         outcome=outcome,
-        effect=effect,
+        effect=_of_clear(effect, change.old_level, values[slice(*old)]),
         difference=difference,
         old_level=change.old_level,
         new_level=last.new_level,

@@ -156,7 +156,7 @@ def _of_a_unit(analysis: Analysis) -> list[str]:
 
 def _jumps(one: SeriesVerdict) -> bool:
     old, new = one.old_level, one.new_level
-    if old is None or new is None or min(old, new) <= 0:
+    if one.effect is None or old is None or new is None or min(old, new) <= 0:
         return False
     return not 1 / OF_UNITS < new / old < OF_UNITS
 

@@ -39,6 +39,10 @@ def test_what_scatters_so_anyway_is_not_odd(name: str) -> None:
     assert sum(map(bool, odd)) <= 1
 
 
+def test_what_lies_around_zero_is_not_far_off() -> None:
+    assert not any(changing(np.random.default_rng(seed).normal(0.0, 1.0, (1, 40, 3))) for seed in range(10))
+
+
 def test_a_zero_and_a_run_far_off_are_odd_where_values_are_alike() -> None:
     values = 100.0 * np.exp(np.random.default_rng(20261204).normal(0.0, 0.03, SHAPE))
     assert changing(values) == []

@@ -426,6 +426,14 @@ def test_failing_series_come_first_and_the_largest_of_them() -> None:
     assert [one.labels["image"] for one in analyse(entries).verdicts] == ["large", "small", "better", "quiet"]
 
 
+def test_a_step_from_about_zero_is_in_the_unit() -> None:
+    runs = history(40, {30: 1.0}, level=0.01, noise=0.2, repeats=3, seed=1)
+    (verdict,) = analyse_runs(runs, workload(), data="here", now=NOW).verdicts
+    assert (verdict.outcome, verdict.effect) == (Outcome.REGRESSION, None)
+    assert verdict.difference is not None
+    assert verdict.difference.value == pytest.approx(1.0, abs=0.2)
+
+
 def test_an_empty_history_is_an_empty_analysis() -> None:
     analysis = analyse([])
     assert (analysis.verdicts, analysis.failed, analysis.newest) == ((), False, None)

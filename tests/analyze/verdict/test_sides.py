@@ -85,6 +85,16 @@ def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_
     assert unseen.would_show(NOTHING) is None
 
 
+@pytest.mark.parametrize(("old", "is_relative"), [((-1.0, 1.0, 1.5), False), ((-0.1, *[0.6] * 6, 0.8), True)])
+def test_a_level_that_may_be_zero_has_no_per_cent(old: tuple[float, ...], is_relative: bool) -> None:
+    values = np.array([*old, *(one + 1.0 for one in old)])
+    of = np.repeat([OLD, NEW], len(old))
+    runs = pair.runs_of(values.tolist(), of, np.arange(len(of)), np.full(len(of), NO_ROUND))
+    found = sides.judged(runs, pair.lend([pair.evidence(runs)])[0])
+    assert (found.effect is not None) is is_relative
+    assert found.difference.value == pytest.approx(1.0)
+
+
 def test_what_can_not_be_told_has_no_ends() -> None:
     found = judged(Scale.RATIO, math.log(100.0), math.log(1.5), p_value=None, ground=Ground.NONE)
     assert parts(found.effect) == pytest.approx((0.5, -1.0, math.inf))
@@ -286,8 +296,10 @@ def test_what_would_show_of_few_counts_does_in_four_of_five_cases(mean: float) -
 
     seen = list[bool]()
     for seed in range(150):
-        size = compared(np.random.default_rng(seed), 1.0).would_show(NOTHING)
+        alike = compared(np.random.default_rng(seed), 1.0)
+        size = alike.would_show(NOTHING)
         if size is not None:
+            size /= 1.0 if alike.effect else mean
             found = compared(np.random.default_rng(1000 + seed), 1.0 + size)
             seen.append(found.p_value is not None and found.p_value <= pair.SIGNIFICANT and found.measure.value > 0.0)
     assert len(seen) > 120
