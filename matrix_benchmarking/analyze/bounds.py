@@ -28,6 +28,8 @@ RISK = 1 - CONFIDENCE
 MOST_STEPS = 60
 CLOSE = 1e-3  # in the least width: after so short a step of Newton's the next would be of its square
 STRIDE = 16  # of so many rows one is solved first
+FEW = 12
+"""Of so many points, or fewer, the risk of the last counts twice: its luck hides what might be in its place."""
 MOST_ADDED = 64  # of the points before one, the risks of so many are added; so many after it might be in its place
 
 
@@ -74,7 +76,8 @@ def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) ->
     It is where the point's own risk is at most 5 %, and so is the sum of that and of the risks of all the points that
     keep the limit more easily. There its own counts half, since of the last risk that has room half is used on average
     (as in Lancaster's mid-p, 1961, JASA 56, 223–234), and once more for each point that might as well be in its place
-    (as Bonferroni has it of points that are alike). Points that keep a limit keep every wider one.
+    (as Bonferroni has it of points that are alike), all that twice of few points. Points that keep a limit keep every
+    wider one.
     """
     values = found.values if lower_better else -found.values
     errors = np.sqrt(found.variances)
@@ -85,7 +88,8 @@ def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) ->
     before = asked[:, None] - np.arange(steps, -1, -1)
     taking = order[np.maximum(before, 0)]
     shares = np.where(before < 0, 0.0, np.where(errors[taking] > 0, 1.0, 0.0))  # what has no error is no risk
-    shares[:, -1] *= 0.5 + _by_chance(values, found.variances, order, asked)
+    more = 1 + min(1.0, FEW / max(int(np.count_nonzero(errors)), 1)) ** 2
+    shares[:, -1] *= more * (0.5 + _by_chance(values, found.variances, order, asked))
     limits = np.full(len(order), -np.inf)
     limits[asked] = _where_risks_fit(alone[order[asked]], shares, values[taking], errors[taking], found.degrees[taking])
     # What is known worse may count for more here: none keeps a tighter limit than one that keeps it more easily.
