@@ -90,7 +90,7 @@ def _unlikely(
     start = max(begin - 1, change.first - _AROUND)
     points, unit = middles(values, start, min(end, change.first + _AROUND))
     old, new = change.old_level / unit, change.new_level / unit
-    noise = max(noise_of(points), LEAST_NOISE * abs(new - old))
+    noise = max(noise_of(points), LEAST_NOISE * abs(new - old)) or 1.0  # of equal levels no place is likelier
     said = np.clip(((points - new) ** 2 - (points - old) ** 2) / noise**2, -_MOST_OF_ONE, _MOST_OF_ONE)  # for the old
     for_old = np.concatenate([[0.0], said.cumsum()])
     seen = for_old[change.first - start]

@@ -7,8 +7,11 @@ import math
 import random
 from collections.abc import Callable, Iterable
 
+import numpy as np
 import toy_runs
 
+from matrix_benchmarking.analyze.detect import Change
+from matrix_benchmarking.analyze.verdict import beginnings
 from matrix_benchmarking.analyze.verdict.alarms import causes
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import new_events
@@ -94,3 +97,9 @@ def test_an_alarm_that_was_raised_stays_with_its_version() -> None:
         assert alarm.first_bad == version
         assert begun(found).count(f"1.{AT}") >= 16
     assert alarm.id == raised[0].alarm
+
+
+def test_between_equal_levels_without_noise_no_place_is_likelier() -> None:
+    change = Change(5, 4, 6, 0.0, 0.0, is_worse=True)
+    with np.errstate(all="raise"):
+        assert set(beginnings._unlikely([[0.0]] * 10, change, 3, 6, 1, 10)) == {0.0}
