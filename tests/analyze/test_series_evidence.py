@@ -247,7 +247,7 @@ def test_a_return_is_a_stay_near_the_other_level_and_the_way_back(text: str, cou
 def test_what_lies_between_both_levels_is_a_stay_on_neither() -> None:
     text = "......####......###....."
     assert count_of_stays(levels(text), 100.0, 113.0) == 2
-    assert count_of_stays(levels(text), 100.0, 114.0) == 0
+    assert count_of_stays(levels(text), 100.0, 115.0) == 0
     assert count_of_stays(levels(text, noise=12.0), 100.0, 110.0) == 0
     assert count_of_stays(levels(text), 100.0, 100.0) == 0
 
