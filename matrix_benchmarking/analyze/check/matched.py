@@ -142,16 +142,20 @@ def copied(matched: Matched) -> Iterator[Finding]:
             for codes in (codes for each, codes in by_values.items() if each is not None):
                 for pair in itertools.combinations(sorted(codes)[:MOST_ALIKE], 2):
                     same[pair] += [places[code] for code in pair]
+        copies = list[tuple[str, int, list[int]]]()
         for (one, other), found in same.items():
             both = [places for places in alike if one in places and other in places]
             compared = sum(of_points[places[one]] is not None for places in both)
             by_chance = [_chance(measured[place], often) for place in found[::2]]
             is_chance = math.prod(by_chance) * math.comb(len(values), 2) > MOST_BY_CHANCE
             if len(found) == 2 * compared >= FEWEST_PAIRS and not is_chance:
-                which = f"'{name}' {show(values[one])} and {show(values[other])}"
-                what = f"All runs of {which} have the same values at {compared} points, though repeats differ"
-                runs = good.at(run for at in found for run in points[at])
-                yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
+                copies.append((f"'{name}' {show(values[one])} and {show(values[other])}", compared, found))
+        if copies:
+            which, compared, _ = copies[0]
+            more = f" (and of {count_of(len(copies) - 1, 'pair')} more)" if copies[1:] else ""
+            what = f"All runs of {which}{more} have the same values at {compared} points, though repeats differ"
+            runs = good.at(run for at in {at for *_, found in copies for at in found} for run in points[at])
+            yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
 
 
 def _chance(runs: Collection[object], often: float) -> float:

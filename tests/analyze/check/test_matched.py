@@ -87,6 +87,12 @@ def test_a_value_whose_runs_are_another_ones_is_a_copy(name: str, values: tuple[
     assert len(copy.runs) == 2 * 3 * points
 
 
+def test_several_copies_are_one_finding_with_each_run_once() -> None:
+    (copy,) = found(pasted("hw", "a", "b", "c"))
+    assert copy.sentence.startswith("All runs of 'hw' a and b (and of 2 pairs more) have the same values at 15 points")
+    assert len(copy.runs) == 3 * 3 * 15
+
+
 @pytest.mark.parametrize(("users", "digits", "is_asked"), [((16,), 12, True), ((16,), 3, False), (USERS, 12, False)])
 def test_one_point_whose_runs_are_those_of_another_is_a_copy_unless_chance_or_a_limit_repeats_them(
     users: tuple[int, ...], digits: int, is_asked: bool
