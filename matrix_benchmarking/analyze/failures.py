@@ -1,14 +1,18 @@
-"""Which values of which settings failed tests have more often than chance explains: pure statistics over entries."""
+"""How likely it is that some fail so much more often than others, and with which values of which settings they do."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 
 from ..filters import show
 from ..matrix import Entry, typed
 from .intervals import CONFIDENCE
 
+Counts = tuple[int, int]
+"""How many runs failed, and how many there are."""
+_NEGLIGIBLE = 1e-12
 MOST_VALUES = 60  # a setting with more values names tests rather than a cause; it isn't looked at
 
 
@@ -34,19 +38,37 @@ class Prone:
         )
 
 
+def chance(new: Counts, old: Counts) -> float:
+    """That of as many failed *new* runs as there are, or more, if they fail as often as *old* ones.
+
+    One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments).
+    """
+    (failed, runs), every, bad = new, new[1] + old[1], new[0] + old[0]
+    if failed * old[1] <= old[0] * runs:
+        return 1.0
+    whole, total = _ways(every, runs), 0.0
+    for count in range(failed, min(runs, bad) + 1):
+        each = math.exp(_ways(bad, count) + _ways(every - bad, runs - count) - whole)
+        total += each
+        if each <= _NEGLIGIBLE * total:  # they only fall, beyond the mean
+            break
+    return min(total, 1.0)
+
+
+def _ways(every: int, some: int) -> float:
+    """The logarithm of how many ways there are to choose *some* of *every*."""
+    return math.lgamma(every + 1) - math.lgamma(some + 1) - math.lgamma(every - some + 1)
+
+
 def prone_values(tests: Sequence[Entry]) -> list[Prone]:
     """The values with which tests fail more often than chance explains, at 95 % over all of them; the surest first."""
-    from scipy import stats
-
     failed = sum(test.failed for test in tests)
     if not failed:
         return []
     counts = _counts(tests)
     found = []
     for (setting, _), (value, bad, total) in counts.items():
-        others = len(tests) - total
-        table = [[bad, total - bad], [failed - bad, others - (failed - bad)]]
-        p_value = float(stats.fisher_exact(table, alternative="greater")[1]) * len(counts)
+        p_value = chance((bad, total), (failed - bad, len(tests) - total)) * len(counts)
         if p_value < 1 - CONFIDENCE:
             found.append(Prone(setting, value, bad, total, failed, p_value))
     return sorted(found, key=lambda one: (one.p_value, one.setting, show(one.value)))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
-from ..analyze.select.failing import versions_fail
+from ..analyze.select.failing_since import versions_fail
 from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
 from ..analyze.verdict.lifecycle import known_alarms, new_events

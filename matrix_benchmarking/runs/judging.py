@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..analyze import handling
-from ..analyze.select.failing import versions_fail
+from ..analyze.select.failing_since import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import select

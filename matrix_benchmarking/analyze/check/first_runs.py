@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...kpi import KPIDefinition
 from ...matrix import Entry
 from ...rows import Rows
-from ..blocks import Block, blocks_of
+from ..blocks import Block
 from ..words import as_percent, percent
 from .finding import EVERY, NONE, Finding, Points
 
@@ -37,12 +37,17 @@ class _Repeats(NamedTuple):
 
 
 def first_run_findings(
-    good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition, asked: int = 1
+    good: Rows,
+    points: Points,
+    values: Sequence[float | None],
+    kpi: KPIDefinition,
+    blocks: Callable[[], Sequence[Block]],
+    asked: int = 1,
 ) -> Iterator[Finding]:
     """The first runs of points, each in its campaign, where nearly all are above the later ones or nearly all below.
 
     Drifts look alike, and mislead alike. That changes answers where points have so different numbers of runs that
-    their means differ by it. So many KPIs are *asked*.
+    their means differ by it. *blocks* are those of the runs; so many KPIs are *asked*.
     """
     starts = [start for start, _ in good.values("span_us")]
     # By repeat where times aren't known.
@@ -51,7 +56,7 @@ def first_run_findings(
     above = sum((values[one] or 0) > (values[other] or 0) for one, other, *_ in several)
     if not several or (len(several) >= MANY and abs(above / len(several) - 0.5) < UNDECIDED):
         return  # to know the campaigns takes a while
-    repeats, units, fewest = _together(good, ordered, values, starts)
+    repeats, units, fewest = _together(good, ordered, values, starts, blocks())
     if len(repeats) < FEWEST_POINTS:
         return
     ahead = statistics.median(one.ahead for one in repeats)
@@ -70,10 +75,14 @@ def first_run_findings(
 
 
 def _together(
-    good: Rows, ordered: Points, values: Sequence[float | None], starts: Sequence[int | None]
+    good: Rows,
+    ordered: Points,
+    values: Sequence[float | None],
+    starts: Sequence[int | None],
+    blocks: Sequence[Block],
 ) -> tuple[list[_Repeats], Iterable[list[_Repeats]], int]:
     """The runs of each point and campaign that repeated it, the same by units of evidence, and how few there may be."""
-    blocks, fewest = blocks_of(good), len(good)
+    fewest = len(good)
     repeats, units = list[_Repeats](), collections.defaultdict[object, list[_Repeats]](list)
     for places in ordered:
         of_campaigns: dict[int, list[int]] = {}

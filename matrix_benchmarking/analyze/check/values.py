@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import math
 import statistics
@@ -51,6 +52,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
     for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
     of_settings = Matched(good, points, workload)
+    blocks = functools.cache(lambda: blocks_of(good))  # to know them takes a while
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -59,7 +61,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from _no_more_than_zero(good, values, kpi, changes)
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
-        yield from first_run_findings(good, points, values, kpi, len(ranking)) if kpi.name in ranking else ()
+        yield from first_run_findings(good, points, values, kpi, blocks, len(ranking)) if kpi.name in ranking else ()
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):

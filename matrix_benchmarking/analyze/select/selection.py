@@ -19,7 +19,7 @@ from ...plausible import DAY_US
 from ...rows import Rows
 from ...workload import Workload
 from ..words import count_of, named, plural
-from .failing import fails_more
+from .failing_since import fails_more
 from .labelled import LabelledRun, labelled
 from .order import Order, axes
 from .series import NotAnalysed, Series, series_of

@@ -15,7 +15,7 @@ from ..blocks import Block
 from ..machines import between_sides, campaigns_together
 from ..pair import NEW, OLD
 from ..points import Key, joined_warnings, key
-from ..select.failing import sides_fail
+from ..select.failing_since import sides_fail
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs

@@ -11,7 +11,8 @@ import pytest
 import toy_runs
 from scipy import stats
 
-from matrix_benchmarking.analyze.select.failing import began, chance, sides_fail
+from matrix_benchmarking.analyze.failures import chance
+from matrix_benchmarking.analyze.select.failing_since import began, sides_fail
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.matrix import Entry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,37 +10,13 @@ from ...filters import show
 from ...matrix import TREE, typed
 from ...rows import Rows
 from ...workload import Workload
+from ..failures import Counts, chance
 from ..points import keys, varying
 from .order import Order
 
-Counts = tuple[int, int]
-"""How many runs failed, and how many there are."""
 CHANCE, OF_A_PAIR = 0.005, 0.05
 """Up to which chance of as many failed runs it is said: of a history at each version, of two sides once."""
 _LONGEST = 30  # versions that may have failed together
-_NEGLIGIBLE = 1e-12
-
-
-def chance(new: Counts, old: Counts) -> float:
-    """That of as many failed *new* runs as there are, or more, if they fail as often as *old* ones.
-
-    One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments).
-    """
-    (failed, runs), every, bad = new, new[1] + old[1], new[0] + old[0]
-    if failed * old[1] <= old[0] * runs:
-        return 1.0
-    whole, total = _ways(every, runs), 0.0
-    for count in range(failed, min(runs, bad) + 1):
-        each = math.exp(_ways(bad, count) + _ways(every - bad, runs - count) - whole)
-        total += each
-        if each <= _NEGLIGIBLE * total:  # they only fall, beyond the mean
-            break
-    return min(total, 1.0)
-
-
-def _ways(every: int, some: int) -> float:
-    """The logarithm of how many ways there are to choose *some* of *every*."""
-    return math.lgamma(every + 1) - math.lgamma(some + 1) - math.lgamma(every - some + 1)
 
 
 def began(seen: Sequence[Counts], known: Sequence[Counts]) -> tuple[int, float]:
