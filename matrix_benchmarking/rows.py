@@ -54,7 +54,7 @@ class GivenTests:
         read = _GIVEN.get(name) or operator.attrgetter(name)
         return [read(self._entries[place]) for place in places]
 
-    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
+    def kpi(self, name: str, places: Iterable[int]) -> Sequence[float | None]:
         """The values of a KPI of the tests with these places; None where a test has none."""
         return [self._entries[place].kpis.get(name) for place in places]
 
@@ -91,8 +91,7 @@ class ParsedTests:
         self._load_results, self._load_lts = load_results, load_lts
         self._entries: list[_Row | None] = [None] * len(columns)
         self._settings = {name: ([NOT_SET, *one.distinct[1:]], one.codes) for name, one in columns.settings.items()}
-        kpis = {name: column.floats for name, column in columns.kpis.items()}
-        self._floats = {name: floats for name, floats in kpis.items() if floats is not None}
+        self._kpis = {name: column.reader() for name, column in columns.kpis.items()}
         self._same = {name: (one.distinct, one.codes) for name in SAME for one in [getattr(columns, name)]}
 
     def __len__(self) -> int:
@@ -118,7 +117,8 @@ class ParsedTests:
         if name in ("facts", "recorded", "kept_in"):  # a tree is no history
             return [None for _ in places]
         if name == "span_us":
-            return [(columns.start_us[place], columns.end_us[place]) for place in places]
+            places = list(places)
+            return list(zip(*(column.reader()(places) for column in (columns.start_us, columns.end_us)), strict=True))
         if name in ("location", "name"):
             return list(map(getattr(self, name), places))
         if name == "settings":
@@ -131,10 +131,8 @@ class ParsedTests:
             return list(map(column.distinct.__getitem__, map(column.codes.__getitem__, places)))
         return list(map(column.__getitem__, places))
 
-    def kpi(self, name: str, places: Iterable[int]) -> list[float | None]:
-        if name not in self.columns.kpis:
-            return [None for _ in places]
-        return list(map((self._floats.get(name) or self.columns.kpis[name]).__getitem__, places))
+    def kpi(self, name: str, places: Iterable[int]) -> Sequence[float | None]:
+        return self._kpis[name](places) if name in self._kpis else [None for _ in places]
 
     @property
     def is_finite(self) -> bool:
@@ -215,7 +213,8 @@ class Rows(Sequence[Entry]):
 
     def where(self, is_wanted: Iterable[object]) -> Rows:
         """Those of which *is_wanted* is true."""
-        return Rows(self.table, array.array("I", itertools.compress(self.places, is_wanted)))
+        wanted = array.array("I", itertools.compress(self.places, is_wanted))
+        return self if len(wanted) == len(self) else Rows(self.table, wanted)
 
     def with_settings(self, wanted: Iterable[tuple[str, Collection[object]]]) -> Rows:
         """Those whose settings have one of the *wanted* values each, None where one is not set."""
@@ -267,9 +266,14 @@ class Rows(Sequence[Entry]):
         """The value of a field of each row."""
         return self.table.values(name, self.places)
 
-    def kpi(self, name: str) -> list[float | None]:
+    def kpi(self, name: str) -> Sequence[float | None]:
         """The value of a KPI of each row; None where it has none."""
         return self.table.kpi(name, self.places)
+
+    @property
+    def called(self) -> RunNames:
+        """The name of each row."""
+        return RunNames(self)
 
     def failed(self) -> list[bool]:
         """For each row whether the test says that it failed, or did not finish."""
@@ -279,6 +283,36 @@ class Rows(Sequence[Entry]):
     @property
     def successful(self) -> Rows:
         return self.where(map(operator.not_, self.failed()))
+
+
+class RunNames(Sequence[str]):
+    """The names of rows, which are made when they are looked at: those of a million take 100 MB."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for place in self._rows.places for name in self._rows.table.values("name", (place,)))
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return RunNames(self._rows[place])
+        return self._rows[place].name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 def _same(one: object, other: object) -> bool:

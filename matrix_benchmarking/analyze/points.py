@@ -300,36 +300,35 @@ _GAP = "\0"
 _RUNS_NAMED = 5
 
 
-def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
+def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, Rows]]:
     """The warnings of *runs*, each with the runs that have it; those that differ in their numbers alone are one.
 
     The numbers become a range: ``they took 57 to 80 % of a core``.
     """
+    rows = Rows.of(runs)
+    alike, which = rows.shared("warnings")
+    numbers, having = dict[str, list[list[str]]](), dict[str, set[int]]()
+    for code in dict.fromkeys(which):
+        for warning in alike[code]:
+            numbers.setdefault(_template(warning), []).append(_numbers(warning))
+            having.setdefault(_template(warning), set()).add(code)
     return [
-        (_filled(template, [numbers for _, numbers in of]), list({id(run): run for run, _ in of}.values()))
-        for template, of in _by_template(runs).items()
+        (_filled(template, of), rows.where(map(having[template].__contains__, which)))
+        for template, of in numbers.items()
     ]
 
 
 def among_others(point: Point, others: Sequence[Entry]) -> list[str]:
     """The warnings of *point*, each with how many of the *others* have it: ``… (all 3 runs; of the others 9 of 9)``."""
     is_one, warnings = len(point.runs) == 1, point.warnings
-    templates = [_template(warning) for warning in warnings] if is_one else _by_template(point.runs)
+    every = warnings if is_one else (warning for run in point.runs for warning in run.warnings)
+    templates = list(map(_template, every)) if is_one else dict.fromkeys(map(_template, every))
     said = []
     for warning, template in zip(warnings, templates, strict=True):
         count = sum(any(_template(each) == template for each in run.warnings) for run in others)
         share = f"of the others {f'{count} of {len(others)}' if count else 'none'}"
         said.append(f"{warning} ({share})" if is_one else f"{warning.removesuffix(')')}; {share})")
     return said
-
-
-def _by_template(runs: Iterable[Entry]) -> dict[str, list[tuple[Entry, list[str]]]]:
-    """The warnings of *runs* without their numbers; of each the runs that have it, and their numbers."""
-    found: dict[str, list[tuple[Entry, list[str]]]] = {}
-    for run in runs:
-        for warning in run.warnings:
-            found.setdefault(_template(warning), []).append((run, _numbers(warning)))
-    return found
 
 
 @functools.lru_cache(maxsize=100_000)  # of many runs at each selection

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import textwrap
 from typing import TYPE_CHECKING
@@ -40,7 +39,13 @@ def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     answer = CheckAnswer(study)
     if as_json:
         findings = [
-            {**dataclasses.asdict(one), "changes": sorted(each.value for each in one.changes), "runs": list(one.runs)}
+            {
+                "kind": one.kind,
+                "sentence": one.sentence,
+                "changes": sorted(each.value for each in one.changes),
+                "runs": list(one.runs),
+                "in_most_runs": one.in_most_runs,
+            }
             for one in answer.findings
         ]
         document = {"format": "matbench-check", "version": 1, "workload": study.workload.name}

@@ -43,8 +43,7 @@ class Finding:
     @classmethod
     def of(cls, kind: str, sentence: str, entries: Iterable[Entry], changes: frozenset[AnswerKind] = EVERY) -> Finding:
         """One that is about *entries*."""
-        names = entries.values("name") if isinstance(entries, Rows) else [entry.name for entry in entries]
-        return cls(kind, sentence, changes, names)
+        return cls(kind, sentence, changes, Rows.of(entries).called)
 
     def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
         """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""

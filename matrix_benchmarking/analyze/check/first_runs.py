@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import collections
+import functools
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ...kpi import KPIDefinition
 from ...matrix import Entry
 from ...rows import Rows
-from ..blocks import Block
+from ..blocks import Block, blocks_of
 from ..words import as_percent, percent
 from .finding import EVERY, NONE, Finding, Points
 
@@ -22,6 +23,28 @@ LEAST, SCATTERS = 0.01, 0.5
 FEWEST_POINTS = 5
 MANY, UNDECIDED = 100, 0.1  # of so many points, first runs above the second ones in nearly half are as chance has it
 _NORMAL = 1.4826  # times the median distance from the median: a standard deviation
+
+
+class InTime:
+    """The runs of each point in the order of their starts, and their blocks: what takes a while, once for all KPIs."""
+
+    def __init__(self, good: Rows, points: Points) -> None:
+        self.good, self._points = good, points
+
+    @functools.cached_property
+    def starts(self) -> Sequence[int | None]:
+        """In microseconds since 1970; None where unknown."""
+        return [start for start, _ in self.good.values("span_us")]
+
+    @functools.cached_property
+    def points(self) -> Points:
+        """By repeat where times aren't known."""
+        times = [-1 if start is None else start for start in self.starts]
+        return [sorted(places, key=times.__getitem__) for places in self._points]
+
+    @functools.cached_property
+    def blocks(self) -> Sequence[Block]:
+        return blocks_of(self.good)
 
 
 class _Repeats(NamedTuple):
@@ -37,26 +60,18 @@ class _Repeats(NamedTuple):
 
 
 def first_run_findings(
-    good: Rows,
-    points: Points,
-    values: Sequence[float | None],
-    kpi: KPIDefinition,
-    blocks: Callable[[], Sequence[Block]],
-    asked: int = 1,
+    runs: InTime, values: Sequence[float | None], kpi: KPIDefinition, asked: int = 1
 ) -> Iterator[Finding]:
     """The first runs of points, each in its campaign, where nearly all are above the later ones or nearly all below.
 
     Drifts look alike, and mislead alike. That changes answers where points have so different numbers of runs that
-    their means differ by it. *blocks* are those of the runs; so many KPIs are *asked*.
+    their means differ by it. So many KPIs are *asked*.
     """
-    starts = [start for start, _ in good.values("span_us")]
-    # By repeat where times aren't known.
-    ordered = [sorted(places, key=lambda place: -1 if starts[place] is None else starts[place]) for places in points]
-    several = [places for places in ordered if len(places) > 1]
+    several = [places for places in runs.points if len(places) > 1]
     above = sum((values[one] or 0) > (values[other] or 0) for one, other, *_ in several)
     if not several or (len(several) >= MANY and abs(above / len(several) - 0.5) < UNDECIDED):
         return  # to know the campaigns takes a while
-    repeats, units, fewest = _together(good, ordered, values, starts, blocks())
+    repeats, units, fewest = _together(runs, values)
     if len(repeats) < FEWEST_POINTS:
         return
     ahead = statistics.median(one.ahead for one in repeats)
@@ -71,20 +86,15 @@ def first_run_findings(
     what = f"{kpi.name} of a point's first run in a campaign is {size} {side} that of the later ones"
     why = f"and beyond all of these in {len(apart)} of {len(repeats)} cases: was it cold, or does the machine drift?"
     todo = f" Points of {fewest} and of {most} runs differ by {as_percent(off, digits=1)} for it." * (off >= LEAST)
-    yield Finding.of("first-runs", f"{what}, {why}{todo}", good.at(apart), EVERY if off >= LEAST else NONE)
+    yield Finding.of("first-runs", f"{what}, {why}{todo}", runs.good.at(apart), EVERY if off >= LEAST else NONE)
 
 
-def _together(
-    good: Rows,
-    ordered: Points,
-    values: Sequence[float | None],
-    starts: Sequence[int | None],
-    blocks: Sequence[Block],
-) -> tuple[list[_Repeats], Iterable[list[_Repeats]], int]:
+def _together(runs: InTime, values: Sequence[float | None]) -> tuple[list[_Repeats], Iterable[list[_Repeats]], int]:
     """The runs of each point and campaign that repeated it, the same by units of evidence, and how few there may be."""
+    good, starts, blocks = runs.good, runs.starts, runs.blocks
     fewest = len(good)
     repeats, units = list[_Repeats](), collections.defaultdict[object, list[_Repeats]](list)
-    for places in ordered:
+    for places in runs.points:
         of_campaigns: dict[int, list[int]] = {}
         for place in places:
             of_campaigns.setdefault(blocks[place].campaign, []).append(place)

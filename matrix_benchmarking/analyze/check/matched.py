@@ -122,11 +122,15 @@ def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) ->
 def copied(matched: Matched) -> Iterator[Finding]:
     """Two values of a setting whose runs have the same values of all KPIs at several points, where repeats differ."""
     good, points = matched.good, matched.points
-    columns = [good.kpi(name) for name in good.kpi_names()]
-    if any(len(set(column)) == len(column) for column in columns):  # no value is there twice
-        return
-    rows = [*zip(*columns, strict=True)] if columns else [()] * len(good)
-    measured = [frozenset(rows[place] for place in places) for places in points]
+    columns = list[Sequence[float | None]]()
+    for name in good.kpi_names():
+        columns.append(good.kpi(name))
+        if len(set(columns[-1])) == len(good):  # no value is there twice
+            return
+    same_row, same_set = dict[object, tuple[object, ...]](), dict[object, frozenset[object]]()  # of copies one is kept
+    rows = [same_row.setdefault(row, row) for row in zip(*columns, strict=True)] if columns else [()] * len(good)
+    sets = (frozenset(rows[place] for place in places) for places in points)
+    measured = [same_set.setdefault(each, each) for each in sets]
     # Where repeats are alike, as by a coarse clock, points may be by chance.
     of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(measured, points, strict=True)]
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):

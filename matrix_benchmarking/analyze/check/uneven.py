@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import math
 import statistics
@@ -33,21 +34,24 @@ def uneven_findings(
 
     Where repeats scatter more at some points than at others, or have long tails, there are many between.
     """
-    usual, every = list[float](), list[tuple[float, int, int]]()
+    usual, every, runs, ats = list[float](), array.array("d"), array.array("Q"), array.array("Q")
     for at, places in enumerate(points):
         known = sorted((value, place) for place in places if (value := values[place]) and 0 < value < LARGEST_VALUE)
         if len(known) >= FEWEST:
             middle = (known[(len(known) - 1) // 2][0] + known[len(known) // 2][0]) / 2
             distances = [_distance(value, middle) for value, _ in known]
-            every += [(distance, place, at) for distance, (_, place) in zip(distances, known, strict=True)]
+            every.extend(distances)
+            runs.extend([place for _, place in known])
+            ats.extend([at] * len(known))
             usual.append(_scatter(sorted(map(abs, distances))))
     if len(usual) < FEWEST_POINTS:
         return
     scatter, count = statistics.median(usual), len(every)
     if not scatter:  # most repeats are alike, and steps tell nothing
         return
-    far = [one for one in every if abs(one[0]) > max(FAR, TIMES * scatter)]
-    between = sum(abs(distance) > NEAR * scatter for distance, *_ in every) - len(far)
+    least = max(FAR, TIMES * scatter)
+    far = [(every[one], runs[one], ats[one]) for one in range(count) if abs(every[one]) > least]
+    between = sum(abs(distance) > NEAR * scatter for distance in every) - len(far)
     if not 0 < len(far) <= LARGEST * count or between > len(far):
         return
     of_points = collections.Counter(at for *_, at in far)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import itertools
 import math
 import statistics
@@ -21,7 +20,7 @@ from ..points import keys
 from ..words import count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
-from .first_runs import first_run_findings
+from .first_runs import InTime, first_run_findings
 from .matched import OF_A_UNIT, Matched, has_many_digits
 from .uneven import uneven_findings
 
@@ -52,7 +51,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
     for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
     of_settings = Matched(good, points, workload)
-    blocks = functools.cache(lambda: blocks_of(good))  # to know them takes a while
+    in_time = InTime(good, points)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -61,7 +60,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from _no_more_than_zero(good, values, kpi, changes)
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
-        yield from first_run_findings(good, points, values, kpi, blocks, len(ranking)) if kpi.name in ranking else ()
+        yield from first_run_findings(in_time, values, kpi, len(ranking)) if kpi.name in ranking else ()
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):
@@ -70,7 +69,7 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
             of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
             yield from of_points or matched.of_another_unit(of_settings, medians, kpi, changes)
-    yield from _same_values(good, points)
+    yield from _same_values(good, points, in_time)
     copies = [*matched.copied(of_settings)]
     yield from copies or matched.copied_points(good, points, workload)
     for gate in workload.gates:
@@ -161,12 +160,11 @@ def campaign_findings(
         )
 
 
-def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
+def _same_values(good: Rows, points: Points, in_time: InTime) -> Iterator[Finding]:
     """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
     columns = [good.kpi(name) for name in good.kpi_names()]
     # Those of a history are told apart by their times elsewhere.
-    of_tree = (facts is None for facts in good.values("facts"))
-    starts = [start if is_here else None for (start, _), is_here in zip(good.values("span_us"), of_tree, strict=True)]
+    of_history = [facts is not None for facts in good.values("facts")]
     same: list[int] = []
     for places in points:
         if any(len({column[place] for place in places}) == len(places) for column in columns):
@@ -185,7 +183,8 @@ def _same_values(good: Rows, points: Points) -> Iterator[Finding]:
         if twice:
             same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
         elif columns:
-            same += _copied([(starts[place], *(column[place] for column in columns)) for place in places], places)
+            times = [None if of_history[place] else in_time.starts[place] for place in places]
+            same += _copied([*zip(times, *([column[at] for at in places] for column in columns), strict=True)], places)
     same = same or _all_as_often(points, columns)
     if same:
         what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"
@@ -329,10 +328,10 @@ def _point_of(good: Rows, places: Sequence[int]) -> str:
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
     """The fewer of the *places* of one point whose values are far from the others', which agree; and their median."""
-    known = [(value, place) for place in places if (value := values[place]) is not None and value > 0]
-    if len(known) < FEWEST or max(known)[0] <= FAR_OFF * min(known)[0]:
+    there = [value for place in places if (value := values[place]) is not None and value > 0]
+    if len(there) < FEWEST or max(there) <= FAR_OFF * min(there):
         return
-    known.sort()
+    known = sorted((value, place) for place in places if (value := values[place]) is not None and value > 0)
     steps = [after / before for (before, _), (after, _) in itertools.pairwise(known)]
     at = max(range(len(steps)), key=steps.__getitem__) + 1
     far, rest = sorted((known[at:], known[:at]), key=len)
