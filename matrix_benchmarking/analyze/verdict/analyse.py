@@ -18,7 +18,7 @@ from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
 from .beginnings import begun_together
-from .beyond import with_newest, with_trends
+from .beyond import with_newest, with_spikes, with_trends
 from .in_common import in_common
 from .levels import JudgedSeries, judged_together
 from .lifecycle import known_alarms
@@ -68,7 +68,8 @@ def analyse(
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     blocks = _blocks(judgeable)
     series = begun_together(judged_together(judgeable, minima, blocks), known)
-    told = with_newest(with_trends(told_of(series, known, now, rate), series, blocks, rate), series, blocks, now, rate)
+    told = with_trends(told_of(series, known, now, rate), series, blocks, rate)
+    told = with_spikes(with_newest(told, series, blocks, now, rate), series, blocks, rate)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..detect import Change, Estimate, q_values
 from ..detect.series import Blocks
@@ -12,6 +12,7 @@ from ..select.series import Series
 from .alarms import levels_known
 from .levels import JudgedSeries, judged_together
 from .model import OF_NEWEST, Outcome, SeriesVerdict
+from .spikes import spiked
 from .told import NOT_EVEN_A_DOUBLING, ONE_BLOCK, told_of
 from .trend import Trend, trends
 
@@ -31,7 +32,27 @@ def with_trends(
         if one.outcome is Outcome.NO_CHANGE or (one.outcome is Outcome.CANT_TELL and one.why != ONE_BLOCK)
     ]
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
-    known = [(told[at], at, trend) for at, trend in zip(asked, found, strict=True) if trend is not None]
+    return _suspected(told, series, zip(asked, found, strict=True), rate)
+
+
+def with_spikes(
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
+) -> list[SeriesVerdict]:
+    """The verdicts, in which series are suspected whose levels stay, and whose runs are far worse more often."""
+    still = (Outcome.NO_CHANGE, Outcome.CANT_TELL)
+    asked = [at for at, one in enumerate(told) if one.outcome in still and one.why != ONE_BLOCK]
+    found = [spiked(series[at].series, blocks(series[at].series)) for at in asked]
+    return _suspected(told, series, zip(asked, found, strict=True), rate)
+
+
+def _suspected(
+    told: Sequence[SeriesVerdict],
+    series: Sequence[JudgedSeries],
+    found: Iterable[tuple[int, Trend | None]],
+    rate: float,
+) -> list[SeriesVerdict]:
+    """The verdicts, with those on the series at the places at which a trend for the worse is *found* that is sure."""
+    known = [(told[at], at, trend) for at, trend in found if trend is not None]
     p_values = [trend.p_value(one.kpi) for one, _, trend in known]
     before = [1.0 if trend.before is None else trend.before.p_value(one.kpi) for one, _, trend in known]
     verdicts = list(told)
@@ -79,7 +100,10 @@ def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
         would_show_in=0,
         drift=of_first.value / (len(verdict.points) - 1) if is_line and of_first is not None else None,
         rises_all_along=since is None,
+        too_small=None,
+        is_at_known_level=False,
         why=trend.shape.why,
+        notes=(*verdict.notes, *filter(None, [trend.note])),
     )
 
 

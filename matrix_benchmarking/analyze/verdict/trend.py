@@ -54,7 +54,7 @@ JUMP = Shape(2.4, 1.0, FARTHEST)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Trend:
-    """A line, a step or a jump of a series, in the KPI's unit; of its logarithms where all values are above 0."""
+    """A line, a step, a jump, or spikes of a series, in the KPI's unit; of logarithms where all values are above 0."""
 
     shape: Shape
     first: float  # its ends
@@ -62,8 +62,9 @@ class Trend:
     score: float  # how surely it is no chance, in standard deviations of a normal distribution; negative where it falls
     low: float  # between which its last end lies, with 95 %, as seen from the first
     high: float
-    since: int | None = None  # the point with which a step or jump begins
+    since: int | None = None  # the point with which a step or jump begins, or spikes do
     before: Trend | None = None  # that without the newest campaign
+    note: str = ""  # what else is to be said of it
 
     def worse(self, kpi: KPIDefinition) -> float:
         """The score of one for the worse."""
@@ -84,7 +85,7 @@ def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | N
     Of lines and steps the variance is widened by as much as neighbours are alike beside them. No single campaign
     decides: lines are those of ranks, and a step is there without any one of its campaigns, too.
     """
-    campaigns = [_of_campaigns(*each) for each in zip(series, blocks, strict=True)]
+    campaigns = [of_campaigns(*each) for each in zip(series, blocks, strict=True)]
     found: list[Trend | None] = [None] * len(series)
     by_length: dict[int, list[int]] = {}
     for place, (points, _) in enumerate(campaigns):
@@ -123,7 +124,7 @@ def _shapes(points: Floats) -> list[tuple[float, int | None]]:
     return [(step, int(place)) if is_one else (line, None) for is_one, line, step, place in each]
 
 
-def _of_campaigns(series: Series, blocks: Blocks) -> tuple[Floats, list[int]]:
+def of_campaigns(series: Series, blocks: Blocks) -> tuple[Floats, list[int]]:
     """The mean of each campaign's versions, which share its mood if it measured them in turn, and its first version."""
     middles = middle_of_each(series)
     campaigns = [of[0][0] if of else -1 for of in blocks]

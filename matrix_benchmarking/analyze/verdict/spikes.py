@@ -1,0 +1,121 @@
+"""Runs far beyond the usual that come more often since a version, as of a lock that is met now and then."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import special
+from ..detect.evidence import Floats, Integers
+from ..detect.series import Blocks
+from ..select.series import Series
+from .model import NOW_AND_THEN
+from .trend import Shape, Trend, of_campaigns
+
+NEWEST, FEWEST = 30, 10
+"""So many of the newest campaigns may have begun it, and at least so many are there before."""
+AMONG = 200
+"""How often it was before is asked of so many of the newest campaigns."""
+AROUND = 10
+"""The middle of so many campaigns before one, and of its own, is the usual."""
+FAR, NOISES = 0.1, 5.0
+"""A run is far beyond it by so much, and by so many times what runs usually are off."""
+MOST = 0.5
+"""Where more runs since are, medians show it."""
+SPIKES = Shape(1.9, 1.0, NOW_AND_THEN)
+_PARTS = 12  # the share of a campaign's runs that are far beyond is counted in such parts
+_SEEN = 1.5  # standard deviations from which on the chance is reckoned
+_MAD, _WIDTH, _LARGEST = 1.4826, 1.96, 300.0
+
+
+def spiked(series: Series, blocks: Blocks) -> Trend | None:
+    """Since when runs far worse than usual come more often, up to the newest campaign; the ends are means of runs.
+
+    None where they don't, medians show it, values aren't all above 0, or there are too few campaigns.
+    """
+    starts, values = of_campaigns(series, blocks)[1][-AMONG:], series.values
+    parts = zip(starts, [*starts[1:], len(values)], strict=True)
+    counts = np.array([sum(map(len, values[start:end])) for start, end in parts])
+    runs = np.array([*itertools.chain.from_iterable(values[starts[0] :])])
+    if len(counts) <= FEWEST or runs.min() <= 0.0:
+        return None
+    logarithms, way = np.log(runs), 1.0 if series.kpi.lower_better else -1.0
+    found = _trend(logarithms, counts, starts, way)
+    return found and dataclasses.replace(found, before=_trend(logarithms[: -counts[-1]], counts[:-1], starts, way))
+
+
+def _trend(runs: Floats, counts: Integers, starts: Sequence[int], way: float) -> Trend | None:
+    """The same of the logarithms of *runs*, so many a campaign; *way* is 1 where higher is worse, else -1.
+
+    *starts* are the first points of the campaigns.
+    """
+    if len(counts) <= FEWEST:
+        return None
+    ends = counts.cumsum()
+    usual = _usual(_middles(runs, counts))
+    off = runs - usual.repeat(counts)
+    least = max(math.log1p(FAR), NOISES * _MAD * float(np.median(np.abs(off))))
+    far = np.add.reduceat((way * off > least).astype(np.int64), ends - counts)
+    found = _since(far, counts) if far[-NEWEST:].any() else None
+    if found is None:
+        return None
+    place, chance = found
+    begin = int(ends[place] - counts[place])
+    old, new = np.split(np.exp(np.clip(off, -_LARGEST, _LARGEST)), [begin])
+    seen, before = int(far[place:].sum()), int(far[:place].sum())
+    if seen > MOST * len(new):
+        return None
+    level, wide = math.exp(usual[-1]), _WIDTH * math.sqrt(float(old.var() / len(old) + new.var() / len(new)))
+    first, last = float(old.mean()), float(new.mean())
+    note = f"runs far beyond the usual: {seen} of {len(new)} since, {before} of {len(old)} before"
+    levels = [level * one for one in (first, last, last - wide, last + wide)]
+    score = -way * float(special.ndtri(max(chance, 1e-300)))
+    return Trend(SPIKES, levels[0], levels[1], score, levels[2], levels[3], starts[place], note=note)
+
+
+def _middles(runs: Floats, counts: Integers) -> Floats:
+    """The median of the runs of each campaign."""
+    if (counts == counts[0]).all():
+        return np.asarray(np.median(runs.reshape(len(counts), -1), axis=1)) if counts[0] > 1 else runs
+    return np.array([np.median(of) for of in np.split(runs, counts.cumsum()[:-1])])
+
+
+def _usual(middles: Floats) -> Floats:
+    """What is usual at each campaign: the middle of those before it and of its own, of the first ones that of them."""
+    together = np.median(np.lib.stride_tricks.sliding_window_view(middles, AROUND + 1), axis=1)
+    return np.concatenate([together[:1].repeat(AROUND), together])
+
+
+def _since(far: Integers, runs: Integers) -> tuple[int, float] | None:
+    """The campaign with which runs begin to be *far* more often, of so many *runs* each, and the chance of it.
+
+    Without a change k of the newest campaigns are as likely as any k of all to be those with so many; the chance counts
+    that several k were looked at, each with a weight of 1 / (k (k + 1)), which add up to 1.
+    """
+    count = len(far)
+    parts: Integers = np.rint(_PARTS * far / runs).astype(np.int64)
+    sums = parts[::-1].cumsum()[: min(NEWEST, count - FEWEST)]
+    news = np.arange(1, len(sums) + 1)
+    spread = np.sqrt(news * parts.var() * (count - news) / (count - 1.0))
+    if not (sums - news * parts.mean() > _SEEN * spread).any():
+        return None
+    ways = _ways(parts, len(sums))
+    chances = [
+        float(ways[new, total:].sum()) / math.comb(count, new) * new * (new + 1)
+        for new, total in zip(news.tolist(), sums.tolist(), strict=True)
+    ]
+    best = int(np.argmin(chances))
+    return count - 1 - best, min(chances[best], 1.0)
+
+
+def _ways(parts: Integers, most: int) -> Floats:
+    """By how many ways so many of *parts*, up to *most* of them, add up to each number."""
+    ways = np.zeros((most + 1, _PARTS * most + 1))
+    ways[0, 0] = 1.0
+    for part in parts.tolist():
+        ways[1:, part:] += ways[:-1, : ways.shape[1] - part]
+    return ways
