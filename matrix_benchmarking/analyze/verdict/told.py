@@ -148,7 +148,7 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
     starts = [one.first for one in changes if one.first < change.first]
     begin = max(starts, default=0) if change.takes_back is None else change.takes_back
     old, new = (begin, change.first), (last.first, len(values))
-    if change.takes_back is None and change.first == one.judged:
+    if change.takes_back is None and change is last and change.first == one.judged:
         effect, difference = one.judgement.effect, one.judgement.difference
         runs_before = one.judgement.runs_before
     else:
