@@ -103,7 +103,7 @@ def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
         too_small=None,
         is_at_known_level=False,
         why=trend.shape.why,
-        notes=(*verdict.notes, *filter(None, [trend.note])),
+        notes=(*filter(None, [trend.note]), *verdict.notes),
     )
 
 
