@@ -10,20 +10,16 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 import pytest
 from download_support.web import directory_server
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from requirements import missing
+from wheels import built_wheel, pip
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-BUILT_FROM = ("matrix_benchmarking", "projects", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
-SETUPTOOLS = (70, 1)
-"""The first version that builds wheels by itself."""
-
 LOAD = """
 from matrix_benchmarking import workload
 loaded = workload.load("encoder_bench")
@@ -57,24 +53,7 @@ for line in sys.stdin.read().splitlines():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built without a network."""
-    try:
-        found = tuple(int(part) for part in version("setuptools").split(".")[:2])
-    except PackageNotFoundError:
-        found = (0, 0)
-    if found < SETUPTOOLS:
-        missing("setuptools 70.1 or newer; run `make test`, which installs it")
-    directory = tmp_path_factory.mktemp("wheel")
-    for name in BUILT_FROM:
-        source, copy = REPOSITORY / name, directory / "source" / name
-        copy.parent.mkdir(exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        else:
-            shutil.copy(source, copy)
-    pip(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(directory), str(directory / "source")])
-    (built,) = directory.glob("*.whl")
-    return built
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +62,6 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("installed")
     pip(["install", "--no-deps", "--no-index", "--target", str(target), str(wheel)])
     return target
-
-
-def pip(arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 def run_installed(installed: Path, arguments: list[str], directory: Path) -> subprocess.CompletedProcess[str]:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from benchmark_support.machines import REPOSITORY, starter, wait_until
 from benchmark_support.slurm import slurm
+from wheels import built_wheel, dependencies
 
 from matrix_benchmarking.recorded import read_block
 
@@ -37,11 +38,16 @@ def said(command: str, directory: Path, account: dict[str, str], status: int = 0
     return done.stdout + done.stderr
 
 
-def test_the_page_leads_from_an_installation_to_a_finished_matrix(account: dict[str, str], tmp_path: Path):
+def test_the_page_leads_from_an_installation_to_a_finished_matrix(
+    account: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+):
     (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    installation, _, rest = block.partition("matbench new")
-    assert installation.endswith("pip install 'matrix-benchmarking[cluster,benchmark]'\n")
-    output = said("matbench new" + rest, tmp_path, account)
+    assert "pip install 'matrix-benchmarking[cluster,benchmark]'\n" in block
+    wheel = built_wheel(tmp_path_factory.mktemp("wheel"))  # the packages that it needs are those of this environment
+    offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_FIND_LINKS": str(wheel.parent)}
+    others = str(dependencies(tmp_path_factory.mktemp("others") / "packages"))
+    output = said(f"{block}command -v matbench", tmp_path, {**account, **offline, "PYTHONPATH": others})
+    assert f"\n{tmp_path}/venv/bin/matbench\n" in output
     assert "On Slurm, queue normal, one point at a time on a host" in output
     assert "worker 1: 8 points of round 1, 3" in output
     assert "results/hash_bench: 12 points measured" in output
