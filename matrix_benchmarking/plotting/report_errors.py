@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import operator
 import os
 import re
 import stat
@@ -52,19 +53,20 @@ class ErrorReport(Report):
     )
 
     def draw(self, view: View) -> list[Node]:
-        matrix = self.matrix
-        everything = [*matrix.entries, *matrix.unfinished]
-        failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
+        matrix, rows = self.matrix, self.matrix.entries
+        well = rows.successful.having("warnings")
+        failed = [(entry, show(entry.exit_code)) for entry in rows.where(rows.failed())]
         without = [(entry, str(problem)) for entry in matrix.unfinished for problem in entry.problems]
-        damaged = [(entry, str(problem)) for entry in matrix for problem in entry.problems]
-        missing = [(entry, (file,)) for entry in everything for file in entry.missing_files]
-        wrong = [(entry, sentence) for entry in matrix for sentence in (*entry.implausible, *entry.harmless)]
-        warned = [(entry, said) for entry in matrix if not entry.failed for said in entry.warnings]
-        unknown = [(entry, item) for entry in matrix for item in entry.missing_kpis.items()]
+        damaged = [(entry, str(problem)) for entry in rows.having("problems") for problem in entry.problems]
+        lacking = [*rows.having("missing_files"), *matrix.unfinished]
+        missing = [(entry, (file,)) for entry in lacking for file in entry.missing_files]
+        odd = rows.where(map(operator.or_, *(map(bool, rows.values(name)) for name in ("implausible", "harmless"))))
+        wrong = [(entry, sentence) for entry in odd for sentence in (*entry.implausible, *entry.harmless)]
+        warned = [(entry, said) for entry in well for said in entry.warnings]
+        unknown = [(entry, item) for entry in rows.having("missing_kpis") for item in entry.missing_kpis.items()]
         lines = [html.P(overview(matrix), className="lead")]
         if self.workload.warnings is not None:
-            tests = len({id(entry) for entry, _ in warned})
-            numbers = f"The numbers of {tests} {plural(tests, 'test')} are" if tests else "No test's numbers are"
+            numbers = f"The numbers of {len(well)} {plural(len(well), 'test')} are" if well else "No test's numbers are"
             lines.append(html.P(f"{numbers} doubtful by the workload's own checks."))
         sections = [
             html.Div(lines, className="verdict"),
@@ -180,16 +182,18 @@ class ErrorReport(Report):
 
 
 def overview(matrix: Matrix) -> str:
-    everything = [*matrix.entries, *matrix.unfinished]
+    rows, unfinished = matrix.entries, matrix.unfinished
+    every = len(rows) + len(unfinished)
     counts = {
-        "failed": sum(entry.failed for entry in matrix),
-        "without results": len(matrix.unfinished),
-        "with artifacts that can't be read": sum(bool(entry.problems) for entry in matrix),
-        "without a file that is read where there is one": sum(bool(entry.missing_files) for entry in everything),
+        "failed": sum(rows.failed()),
+        "without results": len(unfinished),
+        "with artifacts that can't be read": len(rows.having("problems")),
+        "without a file that is read where there is one": len(rows.having("missing_files"))
+        + sum(bool(entry.missing_files) for entry in unfinished),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]
-    total = f"{len(everything)} {plural(len(everything), 'test')}"
-    if not found and len(everything) == 1:
+    total = f"{every} {plural(every, 'test')}"
+    if not found and every == 1:
         return "The test didn't fail, it finished, and no artifact is damaged or missing."
     if not found:
         return f"None of {total} failed, all finished, no artifact is damaged or missing."

@@ -76,8 +76,8 @@ class KPIReport(Report):
 
     def summary(self) -> str:
         count = len(self.workload.kpis)
-        known = {name for entry in self.matrix for name in entry.kpis}
-        return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
+        known = len(self.matrix.entries.kpi_names())
+        return f"{count} {plural(count, 'KPI')}, {known} of them with values."
 
     def _version(self, points: Points) -> str:
         """The one version of *points*, where there are others."""
