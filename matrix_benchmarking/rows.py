@@ -92,6 +92,7 @@ class ParsedTests:
         self._entries: list[_Row | None] = [None] * len(columns)
         self._settings = {name: ([NOT_SET, *one.distinct[1:]], one.codes) for name, one in columns.settings.items()}
         self._kpis = {name: column.reader() for name, column in columns.kpis.items()}
+        self._times = columns.start_us.reader(), columns.end_us.reader()
         self._same = {name: (one.distinct, one.codes) for name in SAME for one in [getattr(columns, name)]}
 
     def __len__(self) -> int:
@@ -118,7 +119,7 @@ class ParsedTests:
             return [None for _ in places]
         if name == "span_us":
             places = list(places)
-            return list(zip(*(column.reader()(places) for column in (columns.start_us, columns.end_us)), strict=True))
+            return list(zip(*(read(places) for read in self._times), strict=True))
         if name in ("location", "name"):
             return list(map(getattr(self, name), places))
         if name == "settings":
