@@ -246,9 +246,11 @@ def estimates(
     """
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
-    if old <= 0.0 or new <= 0.0:
-        relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
-        return relative, difference
+    if old <= 0.0:
+        return None, difference
+    if new <= 0.0:
+        least = -1.0 if new == 0.0 else -math.inf  # nothing is less than nothing, unless levels are below zero
+        return Estimate(shift / old, max((shift - reach) / old, least), (shift + reach) / old), difference
     step, factor = math.log(new) - math.log(old), reach / min(old, new)
     low, high = step - factor, step + factor
     if is_found and reach < abs(shift) and low <= 0.0 <= high:

@@ -111,7 +111,8 @@ class Judged:
             return Estimate(*[ratio(end) for end in self._ends])
         old, runs = self.evidence.old, self.runs
         is_clear = old > 0.0 and is_clear_of_zero(old, runs.values[runs.sides == OLD].tolist())
-        return Estimate(*[end / old for end in self._ends]) if is_clear else None
+        least = -1.0 if runs.values.min() >= 0.0 else -math.inf  # nothing is less than nothing
+        return Estimate(*[max(end / old, least) for end in self._ends]) if is_clear else None
 
     @property
     def measure(self) -> Estimate:
