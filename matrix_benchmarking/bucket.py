@@ -129,6 +129,12 @@ def put(local: Path, address: str) -> None:
         files.put_file(str(local), address.removeprefix(BEGINNING))
 
 
+def remove(address: str) -> None:
+    """Remove the object at *address*, if it is there. Raises OutputError: the bucket can't be written."""
+    with opened(address, OutputError, "remove") as files, contextlib.suppress(FileNotFoundError):
+        files.rm_file(address.removeprefix(BEGINNING))
+
+
 def check(address: str, kind: type[MatbenchError]) -> None:
     """Raise *kind* where *address* names no bucket, or nothing in it."""
     bucket, _, key = address.removeprefix(BEGINNING).partition("/")

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import bucket
+from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, OutputError
 from ..files import only_one
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import environment, hf_endpoint, processes, run_directory, schema
+from . import environment, hf_endpoint, leases, processes, run_directory, schema
 from .expand import SEARCHABLE, SearchCase
 from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
@@ -138,7 +139,7 @@ class Campaign:
             return
         log = ServerLog(self._plan.root / TARGETS_DIRECTORY)
         price = self._plan.usd_per_hour(group.target, group.settings)
-        target = make_target(group.target, self._plan.base, self._plan.root, price)
+        target = make_target(group.target, self._plan.base, self._plan.root, price, self._plan.bucket)
         self._listener.starts("starting the target")
         try:
             self._limits.start_meter(self._plan.charged_per_hour(group))
@@ -278,13 +279,18 @@ class Served:
         return False
 
 
-def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
-    """The target that *spec*, settings filled in, describes, not started; *base* is what its paths are relative to."""
+def make_target(
+    spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None, of: BucketPath | None = None
+) -> Target:
+    """The target that *spec*, settings filled in, describes, not started; *base* is what its paths are relative to.
+
+    What is paid for is known in *results*, and in the bucket *of* which they are.
+    """
     if spec.process is not None:
         return ProcessTarget(spec.process, base)
     endpoint = spec.hf_endpoint or spec.existing_hf_endpoint
     if endpoint is not None:
-        return hf_endpoint.HFEndpoint(endpoint, results, usd_per_hour)
+        return hf_endpoint.HFEndpoint(endpoint, results, usd_per_hour, of)
     assert spec.url is not None
     return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)
 
@@ -312,12 +318,12 @@ def run(
         locks.enter_context(only_one(plan.root / LOCK_FILE, plan.root, "benchmark"))
         if plan.bucket is not None:
             locks.enter_context(bucket.only_one(plan.bucket, LOCK_FILE, plan.root, listener.note))
-        for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
+        for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root, plan.bucket)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
         report = elsewhere(limits) if elsewhere else Campaign(plan, limits, listener, repeat, stop_on_error).run()
-        left = hf_endpoint.read_leases(plan.root)
+        left = leases.read_leases(plan.root, plan.bucket)
         if left and not report.left_behind:
             names = ", ".join(f"{lease.namespace}/{lease.name}" for lease in left)
             report.left_behind.append(
@@ -327,12 +333,18 @@ def run(
         return report
 
 
-def cleanup(root: Path) -> list[str]:
-    """Tear down, and end, what earlier runs left behind; a sentence for each."""
-    if not root.is_dir():
+def cleanup(results: Path) -> list[str]:
+    """Tear down, and end, what earlier runs left behind, in a bucket on whichever machine; a sentence for each."""
+    root, of = run_directory.place_of(results), results if isinstance(results, BucketPath) else None
+    if of is not None:
+        root.mkdir(parents=True, exist_ok=True)
+    elif not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
-    with only_one(root / LOCK_FILE, root, "benchmark"):
-        return [*processes.end_leftovers(), *hf_endpoint.cleanup(root)]
+    with contextlib.ExitStack() as locks:
+        locks.enter_context(only_one(root / LOCK_FILE, root, "benchmark"))
+        if of is not None:
+            locks.enter_context(bucket.only_one(of, LOCK_FILE, root, lambda note: None))
+        return [*processes.end_leftovers(), *hf_endpoint.cleanup(root, of)]
 
 
 def _check_money(plan: Plan, max_usd: float) -> None:

@@ -1,13 +1,7 @@
-"""A Hugging Face Inference Endpoint: created, waited for, and torn down for certain, since it costs money.
-
-A lease, a file for each endpoint, is written before it is created and removed once it is certainly gone: whatever ends
-the benchmark, ``matbench benchmark --cleanup`` finds there what still costs money. It never holds the token, only the
-name of the environment variable that does.
-"""
+"""A Hugging Face Inference Endpoint: created, waited for, and torn down for certain, since it costs money."""
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import time
@@ -15,22 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import pydantic
-
-from ..errors import MatbenchError, needing, os_reason
-from ..files import read_regular
-from . import schema
-from .run_directory import OWN_DIRECTORY, write_text
+from ..bucket import BucketPath
+from ..errors import needing
+from . import leases, schema
+from .leases import WEB_ADDRESS, Lease, read_leases
 from .targets import Endpoint, Target, TargetError, bearer
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, InferenceEndpoint
 
 
-LEASES = f"{OWN_DIRECTORY}/leases"
-VERSION = 1
-
-WEB_ADDRESS = "https://endpoints.huggingface.co"
 LONGEST_NAME = 32
 POLL_S, CHECK_S, BACKOFF_S = 5.0, 30.0, 2.0
 ATTEMPTS = 5
@@ -43,61 +31,20 @@ _NO_ANSWER = (KeyError, TypeError, ValueError)
 """What huggingface_hub raises where an answer with status 200 is not of the service's form."""
 
 
-class Lease(pydantic.BaseModel):
-    """A paid endpoint that is ours to tear down: who pays, since when (seconds since the epoch), where this is kept.
-
-    One that was at rest when it was found is only ours to lay to rest again; one that ran isn't at all: ``leave``.
-    """
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    version: Literal[1] = 1
-    kind: Literal["hf_endpoint"] = "hf_endpoint"
-    name: str
-    namespace: str
-    repository: str
-    finally_: Literal["delete", "pause", "scale_to_zero", "leave"]
-    token_env: str
-    created: float
-    usd_per_hour: float | None = None
-    path: Path = pydantic.Field(exclude=True)
-
-    def cost(self) -> str:
-        """How long it ran until now and what that cost, in words."""
-        hours = max(0.0, time.time() - self.created) / 3600
-        usd = "" if self.usd_per_hour is None else f", about {hours * self.usd_per_hour:.2f} USD"
-        return f"{hours * 60:.0f} min{usd}"
-
-
-def read_leases(results: Path) -> list[Lease]:
-    """The leases of a results directory; MatbenchError names one that can't be read, since somebody may be paying."""
-    return [_read(path) for path in sorted((results / LEASES).glob("*.json"))]
-
-
-def _read(path: Path) -> Lease:
-    hint = f"look at {WEB_ADDRESS} what is running, then remove the file"
-    try:
-        content: Any = json.loads(read_regular(path))
-        version = content.get("version")
-        if version != VERSION:
-            raise MatbenchError(f"the lease {path} has version {version!r}, this matbench reads {VERSION}; {hint}")
-        return Lease.model_validate({**content, "path": path})
-    except OSError as error:
-        raise MatbenchError(f"the lease {path} can't be read: {os_reason(error).lower()}; {hint}") from error
-    except (ValueError, AttributeError, RecursionError) as error:  # a validation error is a ValueError
-        raise MatbenchError(f"the lease {path} is broken; {hint}") from error
-
-
 class HFEndpoint(Target):
-    """An endpoint that is made for the benchmark, or is there, as *spec* says; its lease is kept in *results*."""
+    """An endpoint that is made for the benchmark, or is there, as *spec* says; its lease is kept in *results*.
+
+    And in the *bucket*, where results go there.
+    """
 
     def __init__(
         self,
         spec: schema.HFEndpointTarget | schema.ExistingEndpointTarget,
         results: Path,
         usd_per_hour: float | None,
+        bucket: BucketPath | None = None,
     ) -> None:
-        self._spec, self._results, self._usd_per_hour = spec, results, usd_per_hour
+        self._spec, self._results, self._usd_per_hour, self._bucket = spec, results, usd_per_hour, bucket
         self._lease: Lease | None = None
         self._next_check = 0.0
 
@@ -123,10 +70,11 @@ class HFEndpoint(Target):
             token_env=spec.token_env,
             created=time.time(),
             usd_per_hour=self._usd_per_hour,
-            path=self._results / LEASES / f"{namespace}__{name}.json",
+            path=self._results / leases.DIRECTORY / f"{namespace}__{name}.json",
+            bucket=self._bucket,
         )
         if finally_ != "leave":
-            write_text(lease.path, lease.model_dump_json(indent=2))
+            leases.keep(lease)
         try:
             if isinstance(spec, schema.HFEndpointTarget):
                 self._create(api, spec, lease)
@@ -165,7 +113,7 @@ class HFEndpoint(Target):
             api.create_inference_endpoint(lease.name, repository=lease.repository, namespace=lease.namespace, **options)
         except _http_errors() as error:
             if _status(error) == CONFLICT:  # somebody else's: it is not ours to tear down
-                lease.path.unlink(missing_ok=True)
+                leases.forget(lease)
                 self._lease = None
             raise TargetError(f"the endpoint '{lease.name}' could not be created: {_told(error)}") from error
 
@@ -255,21 +203,24 @@ def tear_down(lease: Lease) -> str:
             reason = _told(error)
         else:
             if done is not None:
-                lease.path.unlink(missing_ok=True)
+                leases.forget(lease)
                 return f"{done} endpoint '{lease.name}' ({lease.cost()})"
             reason = f"the service doesn't confirm that it will {lease.finally_} it"
         time.sleep(BACKOFF_S * attempt)
     raise TargetError(
         f"the endpoint '{lease.name}' may still cost money: {reason}. Look at {place}, or try again with "
-        f"matbench benchmark --cleanup --results-dirname={lease.path.parents[2]}"
+        f"matbench benchmark --cleanup --results-dirname={lease.bucket or lease.path.parents[2]}"
     )
 
 
-def cleanup(results: Path) -> list[str]:
-    """Try to tear down all that the leases of *results* name; a sentence for each, in a TargetError where one stays."""
+def cleanup(results: Path, bucket: BucketPath | None = None) -> list[str]:
+    """Try to tear down all that the leases of *results*, and of a *bucket*, name.
+
+    Gives a sentence for each, in a TargetError where one stays.
+    """
     sentences: list[str] = []
     problems: list[str] = []
-    for lease in read_leases(results):
+    for lease in read_leases(results, bucket):
         try:
             sentences.append(tear_down(lease))
         except TargetError as error:

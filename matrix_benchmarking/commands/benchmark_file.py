@@ -46,7 +46,7 @@ def carry_out(
     chosen = _merge(content, options, path)
     if cleanup:
         results = chosen["results_dirname"]
-        click.echo("\n".join(campaign.cleanup(place_of(results)) or [f"nothing is left behind in {results}"]))
+        click.echo("\n".join(campaign.cleanup(results) or [f"nothing is left behind in {results}"]))
         return
     assert content is not None
     assert path is not None

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from matrix_benchmarking.benchmark import file, schema
-from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint, cleanup, read_leases
+from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint, cleanup
+from matrix_benchmarking.benchmark.leases import read_leases
 from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.benchmark.targets import TargetError
 from matrix_benchmarking.cli import main

@@ -13,7 +13,8 @@ import pytest
 from benchmark_support.fake_hf_api import NAMESPACE, TOKEN
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint, cleanup, read_leases
+from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint, cleanup
+from matrix_benchmarking.benchmark.leases import read_leases
 from matrix_benchmarking.benchmark.targets import TargetError
 from matrix_benchmarking.errors import MatbenchError
 
