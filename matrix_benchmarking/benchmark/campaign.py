@@ -161,6 +161,8 @@ class Campaign:
         started = time.monotonic()
         try:
             outcome = self._measure(served, point, directory)
+            if outcome.exit_code and self._staged is not None:  # of several hosts, of which others have room
+                run_directory.require_room(self._staged)
             if served.log is not None:
                 served.log.copy_to(directory / "000__server" / "server.log", _secrets(served.endpoint))
             if not (directory / SETTINGS_FILE).is_file():

@@ -39,6 +39,8 @@ OWN_DIRECTORY = ".matbench"
 SET_ASIDE = f"{OWN_DIRECTORY}/set_aside"
 OUTCOME_FILE, INTERRUPTED_FILE = "outcome.json", "interrupted"
 OUTCOME_VERSION = 1
+ROOM_BYTES = 16 << 20
+"""A disk with less room is full: the command that found it full may have removed its file."""
 UTILIZATION = "001__monitor/utilization.json"
 
 
@@ -176,6 +178,20 @@ def finish(directory: Path, outcome: Outcome) -> None:
     """Write how the point ended; the exit code comes last, and makes it a finished one."""
     write_json(directory / OUTCOME_FILE, {"version": OUTCOME_VERSION, **dataclasses.asdict(outcome)})
     write_text(directory / EXIT_CODE_FILE, f"{outcome.exit_code}\n")
+
+
+def require_room(directory: Path) -> None:
+    """Raise OutputError where the disk of *directory* is full, or that of a command's temporary files.
+
+    A quota shows only where room is asked for.
+    """
+    for place in (directory, Path(os.environ.get("TMPDIR") or "/tmp")):  # noqa: S108 - as commands choose it
+        try:
+            with tempfile.TemporaryFile(dir=place) as stream:
+                os.posix_fallocate(stream.fileno(), 0, ROOM_BYTES)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise OutputError(f"the disk of {place} is full: {os_reason(error)}") from error
 
 
 def interrupt(directory: Path, reason: str) -> None:

@@ -143,7 +143,17 @@ def test_the_starter_is_killed_and_started_again(machines, place, capsys: Captur
     assert measured() == [1, 2, 3, 4]
 
 
-def test_a_host_with_a_full_disk_is_left_out_and_its_points_go_elsewhere(machines, place):
+@pytest.mark.parametrize(
+    ("results", "command"),
+    [
+        ("return", "head -c 8m /dev/zero > big || true"),
+        ("return", "head -c 8m /dev/zero > big || (rm big; exit 1)"),
+        ("share", "head -c 8m /dev/zero > $TMPDIR/big || (rm $TMPDIR/big; exit 1)"),
+    ],
+)
+def test_a_host_with_a_full_disk_is_left_out_and_its_points_go_elsewhere(
+    machines: Machines, place: Path, results: str, command: str
+):
     """A worker's disk is full."""
     if os.geteuid() != 0:
         pytest.skip("not run as root: a disk that can be filled has to be mounted")
@@ -153,8 +163,8 @@ def test_a_host_with_a_full_disk_is_left_out_and_its_points_go_elsewhere(machine
     try:
         machines.worker("a", environment={"TMPDIR": str(disk)})
         machines.worker("b")
-        write("touch $T/at-{n}-$MATBENCH_HOST; [ $MATBENCH_HOST = b ] || head -c 8m /dev/zero > big || true")
-        with starter(*words(machines, results="return"), directory=place) as process:
+        write("touch $T/at-{n}-$MATBENCH_HOST; [ $MATBENCH_HOST = b ] || " + command)
+        with starter(*words(machines, results=results), directory=place) as process:
             said = ends(process)
     finally:
         machines.lose("a")
