@@ -134,7 +134,7 @@ def scan_bucket(results: BucketPath) -> dict[PointKey, FoundRun]:
 
 def send(results: BucketPath, path: Path, run: Path) -> bool:
     """As :func:`keep`, to a bucket, where the exit code comes last; *run* is here no more then."""
-    place, aside = results / path, results / SET_ASIDE / _name_aside(path)
+    place, aside = results / path, results / SET_ASIDE / name_aside(path)
     with bucket.opened(results, OutputError, "write") as files:
         before = [*bucket.listed(files, place)[0]]
         is_there = EXIT_CODE_FILE in before and files.cat(str(place / EXIT_CODE_FILE)).strip() == b"0"
@@ -221,16 +221,17 @@ def keep(root: Path, path: Path, staged: Path) -> bool:
             return True
 
 
-def set_aside(root: Path, directory: Path) -> Path:
-    """Move *directory* out of the way of the next attempt, and give its new place."""
-    place = root / SET_ASIDE / _name_aside(directory.relative_to(root))
+def set_aside(root: Path, directory: Path, path: Path | None = None) -> Path:
+    """Move *directory*, whose *path* in the results may be another, out of the way; gives its new place."""
+    place = root / SET_ASIDE / name_aside(path or directory.relative_to(root))
     with failing(f"cannot move {directory} aside", OutputError):
         place.parent.mkdir(parents=True, exist_ok=True)
         os.rename(directory, place)
     return place
 
 
-def _name_aside(path: Path) -> str:
+def name_aside(path: Path) -> str:
+    """A new name for *path* among what is set aside."""
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     return f"{'__'.join(path.parts)[-150:]}__{stamp}_{uuid.uuid4().hex[:6]}"
 

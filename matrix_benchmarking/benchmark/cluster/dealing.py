@@ -179,13 +179,19 @@ class Ledger:
         for path, archive in result["runs"].items():
             on_worker.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
             self._ended(running, path, outcomes[path])
+        kept = ""
+        if result["left"]:
+            place = on_worker.keep_left(self._plan.root, running.host.name, result["left"])
+            kept = f"what it left is in {place}"
         report = next((event["report"] for event in events if "report" in event), None)
         if result["problem"] is not None or report is None or report["interrupted"]:
-            reason = result["problem"] or "its job was interrupted"
+            reason = "; ".join(filter(None, [result["problem"] or "its job was interrupted", kept]))
             if result["problem"] is not None and not result["ends"]:
                 self._crew.out[running.host.name] = reason
             self.lost(running, reason, is_death=result["ends"])
             return
+        if kept:
+            self._listener.note(f"{running.host.name}: {kept}")
         self.report.searches += report["searches"]
         self.report.left_behind += report["left_behind"]
         if report["not_started"]:

@@ -20,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from ...cluster.workers import host_name
-from ...errors import MatbenchError, SettingsError, os_reason
+from ...errors import MatbenchError, OutputError, SettingsError, failing, os_reason
+from ...files import read_regular
 from ...settings import SETTINGS_FILE, check_settings, read_settings_file
 from .. import run_directory
+from ..campaign import TARGETS_DIRECTORY
 from ..processes import GuardedProcess
 from ..run_directory import OWN_DIRECTORY, Point, write_text
 from . import job as jobs
@@ -35,6 +37,9 @@ GRACE_S = 60.0
 FORWARD_S = 0.3
 LOG_BYTES = 4096
 MOST_RETURNED_BYTES = 1 << 30
+ASIDE, LOGS = f"{run_directory.SET_ASIDE}/**/*", f"{TARGETS_DIRECTORY}/*"
+END_BYTES, MOST_LEFT_BYTES = 1 << 20, 16 << 20
+"""What comes back of a file that was set aside, and of all of them."""
 
 Event = dict[str, Any]
 
@@ -63,26 +68,31 @@ def measure(text: str, topic: str) -> Event:
 
     Returns:
         ``events``, all of them; ``problem``, why the host can't go on, if so; ``ends``, whether that is because the
-        worker ends; ``runs``, where they return, the finished ones by path, each a tar archive.
+        worker ends; ``runs``, where they return, the finished ones by path, each a tar archive; ``left``, where the
+        starter doesn't see it, one of what tells why the rest isn't finished.
     """
     from distributed import get_worker
 
     job, worker = Job.model_validate_json(text), get_worker()
     own = job.root or _own_root(job.campaign)
     place = own / JOBS / job.name
-    problem, ends, said, runs = None, False, list[Event](), dict[str, bytes]()
+    problem, ends, said, runs, left = None, False, list[Event](), dict[str, bytes](), b""
+    before = {*own.glob(ASIDE), *own.glob(LOGS)} if job.root is None else set()
     try:
         place.mkdir(parents=True)
         here = job.model_copy(update={"root": own})
         said, status, log = _run(here, place, [], lambda event: worker.log_event(topic, {"job": job.name, **event}))
-        ended = next((event for event in said if "report" in event or "problem" in event), None)
-        if ended is None:
-            problem = f"measuring ended with exit status {status}: {log}"
+        ended = next((event for event in said if "report" in event or "problem" in event), {})
+        if not ended:
+            problem = f"measuring ended with exit status {status}{log and f': {log}'}"
         elif "problem" in ended:
             problem = ended["problem"]
         set_aside(own, place)
         if job.returns:
             runs = dict(_packed(own, [event["ended"] for event in said if "ended" in event]))
+        if job.root is None:
+            has_started = "report" in ended and not ended["report"]["not_started"]
+            left = _packed_ends(own, {*own.glob(ASIDE), *(() if has_started else own.glob(LOGS))} - before)
     except _Cancelled:
         set_aside(own, place)
         problem, ends = "its worker ends", True
@@ -93,7 +103,11 @@ def measure(text: str, topic: str) -> Event:
     finally:
         for each in [place, *(own / path for path in runs)]:
             shutil.rmtree(each, ignore_errors=True)
-    return {"events": said, "problem": problem, "ends": ends, "runs": runs}
+    if ends and job.root is None:  # nobody may be there to have it forgotten
+        with contextlib.suppress(OSError):  # another job is at work
+            (own / JOBS).rmdir()
+            forget(job.campaign)
+    return {"events": said, "problem": problem, "ends": ends, "runs": runs, "left": left}
 
 
 def forget(campaign: str) -> None:
@@ -173,9 +187,7 @@ def keep_returned(root: Path, path: Path, archive: bytes, point: Point | None) -
     place = root / JOBS / f"returned-{'__'.join(path.parts)[-150:]}"
     shutil.rmtree(place, ignore_errors=True)
     try:
-        place.mkdir(parents=True)
-        with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-            packed.extractall(place, filter="data")
+        _unpack(archive, place)
         settings, repeat = check_settings(read_settings_file(str(place / SETTINGS_FILE)) or {})
         is_other = point is not None and run_directory.point_key(settings, repeat) != point.key
         if is_other or run_directory.exit_code(place) is None:
@@ -189,11 +201,26 @@ def keep_returned(root: Path, path: Path, archive: bytes, point: Point | None) -
         shutil.rmtree(place, ignore_errors=True)
 
 
+def keep_left(root: Path, host: str, archive: bytes) -> Path:
+    """Set aside what *archive*, which :func:`measure` gave on *host*, has; gives where. OutputError: it can't be."""
+    place = root / run_directory.SET_ASIDE / run_directory.name_aside(Path(host))
+    with failing(f"what came back from {host} can't be written", OutputError):
+        _unpack(archive, place)
+    return place
+
+
+def _unpack(archive: bytes, place: Path) -> None:
+    place.mkdir(parents=True)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        packed.extractall(place, filter="data")
+
+
 def set_aside(own: Path, place: Path) -> None:
     """Keep what the job began and didn't finish, for who wants to know why."""
-    for settings in sorted((place / jobs.RUNS).glob(f"**/{SETTINGS_FILE}")):
+    runs = place / jobs.RUNS
+    for settings in sorted(runs.glob(f"**/{SETTINGS_FILE}")):
         with contextlib.suppress(MatbenchError):
-            run_directory.set_aside(own, settings.parent)
+            run_directory.set_aside(own, settings.parent, settings.parent.relative_to(runs))
 
 
 def _packed(own: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -209,3 +236,18 @@ def _packed(own: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
                 "the machines share the results directory"
             )
         yield path, stream.getvalue()
+
+
+def _packed_ends(own: Path, paths: set[Path]) -> bytes:
+    """An archive of the ends of those *paths* that are files, the smallest first; empty where there is none."""
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    stream, room = io.BytesIO(), MOST_LEFT_BYTES
+    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
+        for path in sorted(files, key=lambda path: path.stat().st_size):
+            content = read_regular(path, END_BYTES, is_end=True)
+            if (room := room - len(content)) < 0:
+                break
+            member = tarfile.TarInfo("/".join(path.relative_to(own / OWN_DIRECTORY).parts[1:]))
+            member.size, member.mtime = len(content), path.stat().st_mtime
+            archive.addfile(member, io.BytesIO(content))
+    return stream.getvalue() if files else b""

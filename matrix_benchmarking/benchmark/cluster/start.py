@@ -214,13 +214,14 @@ class Conductor:
         self._limits.start_meter(self._plan.charged_per_hour(piece), name)
 
     def _end(self, report: Report) -> None:
-        """Have every job ended."""
+        """Have every job ended, and nothing left on hosts whose runs returned."""
+        is_there = self._crew.cluster.client.status == "running"
         for name, running in self._running.items():
             self._limits.stop_meter(name)
-            if report.broken is None:
+            if is_there:
                 running.future.cancel()
         report.spent_usd = self._limits.spent_usd
-        if report.broken is None:
+        if is_there:
             ask, at_work = self._crew.cluster.ask, [each.host.address for each in self._running.values()]
             ends = [ask(each, on_worker.is_free, self._draft.points_per_host) for each in at_work]
             if self._draft.root is None:

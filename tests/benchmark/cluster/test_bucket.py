@@ -77,6 +77,19 @@ def test_runs_go_to_the_bucket_which_says_what_is_done(
     assert not list((place / "state").rglob("exit_code")), "a run is here and in the bucket"
 
 
+def test_what_a_killed_measurement_left_comes_to_the_starter(s3: Any, machines: Machines, place: Path, capsys: Capture):
+    (place / "temporary").mkdir()
+    machines.worker("a", environment={"TMPDIR": str(place / "temporary")})
+    kills = "echo of {n}; [ {n} = 1 ] || kill -9 $(echo $MATBENCH_STARTED_BY | cut -d- -f2); sleep 1"
+    assert main(words(kills, f"--cluster={machines.address}")) == 2
+    (aside,) = (place / "state").glob("matbench/buckets/*/.matbench/set_aside/a__*")
+    assert f"measuring ended with exit status 137; what it left is in {aside}; " in capsys.readouterr().err
+    (log,) = aside.glob("a__n_2__repeat_0__*/000__script/stdout.log")
+    assert log.read_text() == "of 2\n"
+    assert list(exit_codes(s3)) == ["night/a/n_1__repeat_0/exit_code"]
+    assert not list((place / "temporary").glob("matbench-*/*"))
+
+
 def test_a_bucket_that_cannot_be_used_is_said_before_anything_is_measured(
     s3: Any, machines: Machines, place: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,16 @@ def test_the_starter_is_killed_and_started_again(machines, place, capsys: Captur
     assert measured() == [1, 2, 3, 4]
 
 
+def test_a_starter_that_is_killed_leaves_nothing_on_a_host_whose_runs_return(machines, place):
+    (place / "temporary").mkdir()
+    machines.worker("a", environment={"TMPDIR": str(place / "temporary")})
+    write(WAITS_FOR_GO)
+    with starter(*words(machines, results="return"), directory=place) as process:
+        wait_until(lambda: at(), "a point begins")
+        process.kill()
+    wait_until(lambda: not list((place / "temporary").glob("matbench-*/*")), "the worker has removed what it kept")
+
+
 @pytest.mark.parametrize(
     ("results", "command"),
     [
@@ -172,6 +183,40 @@ def test_a_host_with_a_full_disk_is_left_out_and_its_points_go_elsewhere(
     assert "No space left on device" in said
     assert len(at("a")) == 1
     assert measured() == [1, 2, 3, 4]
+
+
+KILLS_WHO_MEASURES = "kill -9 $(echo $MATBENCH_STARTED_BY | cut -d- -f2); sleep 60"
+
+
+def test_what_a_killed_measurement_left_comes_back_and_nothing_stays_on_its_host(machines, place):
+    """The measuring process is killed, not its worker."""
+    (place / "temporary").mkdir()
+    machines.worker("a", environment={"TMPDIR": str(place / "temporary")})
+    write(f"head -c 3m /dev/zero; echo the end; {KILLS_WHO_MEASURES}")
+    with starter(*words(machines, results="return"), directory=place) as process:
+        said = ends(process, 2)
+    (aside,) = Path("r/.matbench/set_aside").glob("a__*")
+    assert f"a can't go on: measuring ended with exit status 137; what it left is in {aside.absolute()}; " in said
+    (log,) = aside.glob("a__n_1__repeat_0__*/000__script/stdout.log")
+    assert log.stat().st_size == 1 << 20
+    assert log.read_bytes().endswith(b"\0the end\n")
+    assert not list((place / "temporary").glob("matbench-*/*"))
+
+
+def test_the_log_of_a_target_that_starts_nowhere_comes_back(machines, place):
+    """No host starts the target."""
+    (place / "temporary").mkdir()
+    machines.worker("a", "b", environment={"TMPDIR": str(place / "temporary")})
+    server = "import os; print('first on', os.environ['MATBENCH_HOST'], *range(99), sep=chr(10)); exit(3)"
+    write("true {n}", target={"process": {"command": [sys.executable, "-c", f"{server} # {{port}}"]}})
+    with starter(*words(machines, results="return"), directory=place) as process:
+        said = ends(process, 2)
+    for host in ("a", "b"):
+        (aside,) = Path("r/.matbench/set_aside").glob(f"{host}__*")
+        assert f"{host}: what it left is in {aside.absolute()}\n" in said
+        (log,) = aside.iterdir()
+        assert log.read_text().startswith(f"first on\n{host}\n")
+    assert not list((place / "temporary").glob("matbench-*/*"))
 
 
 def test_of_two_starters_on_one_results_directory_the_second_says_so(machines, place, capsys: Capture):
