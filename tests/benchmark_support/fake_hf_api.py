@@ -9,6 +9,12 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
+PATCH = """
+from huggingface_hub import constants, hf_api
+constants.INFERENCE_ENDPOINTS_ENDPOINT, constants.ENDPOINT = {url!r} + "/v2", {url!r}
+hf_api.HfApi.endpoint = {url!r}
+"""
+"""A `sitecustomize` by which a process asks it, and not the service."""
 TOKEN = "hf_secret_token"
 NAMESPACE = "team"
 STAMP = "2026-01-01T00:00:00.000Z"

@@ -36,10 +36,10 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
         raise ConfigError(
             f"cluster: {{results: return}}, but {plan.bucket} gets each run from who measured it: leave it out"
         )
-    if plan.target is not None and plan.target.is_paid and not is_shared:
+    if plan.target is not None and plan.target.is_paid and not is_shared and plan.bucket is None:
         raise ConfigError(
-            "a paid target on a cluster needs a results directory that all machines share: there lies the lease by "
-            "which it is torn down from anywhere"
+            "a paid target on a cluster needs a results directory that all machines share, or a bucket: there lies the "
+            "lease by which it is torn down from anywhere"
         )
     return Job(
         name="draft",

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
-from benchmark_support.machines import Machines
+from benchmark_support.fake_hf_api import PATCH, TOKEN, FakeApi
+from benchmark_support.machines import REPOSITORY, Machines, starter, wait_until
 from download_support.bucket import emptied
 
 from matrix_benchmarking import bucket
@@ -44,6 +45,31 @@ def objects(s3: Any) -> dict[str, bytes]:
     """What is in the bucket, by name."""
     listed = s3.list_objects_v2(Bucket="results").get("Contents", [])
     return {each["Key"]: s3.get_object(Bucket="results", Key=each["Key"])["Body"].read() for each in listed}
+
+
+def test_a_paid_target_is_torn_down_from_a_machine_that_knows_the_bucket_alone(
+    s3: Any, machines: Machines, place: Path, api: FakeApi, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+):
+    (place / "site").mkdir()
+    (place / "site" / "sitecustomize.py").write_text(PATCH.format(url=api.url))
+    ours = {name: value for name, value in os.environ.items() if name.startswith(("AWS_", "XDG_"))}
+    there = {**ours, "PYTHONPATH": f"{place}/site:{REPOSITORY}", "HF_TOKEN": TOKEN}
+    machines.worker("a", environment=there)
+    endpoint = {"repository": "a/b", "instance_type": "nvidia-l4"}
+    again = words(f"touch {place}/began; until [ -e {place}/go ]; do sleep 0.1; done", f"--cluster={machines.address}")
+    file = yaml.safe_load(Path("b.yaml").read_text())
+    Path("b.yaml").write_text(yaml.safe_dump({**file, "target": {"hf_endpoint": endpoint, "usd_per_hour": 0.8}}))
+    with starter(*again, directory=place) as process:
+        wait_until((place / "began").exists, "a point begins on the endpoint")
+        machines.lose("a")
+        process.kill()
+    assert len(api.endpoints) == 1
+    (place / "go").touch()
+    machines.worker("b", environment=there)
+    assert main(again) == 0  # which tears it down first
+    assert "left behind by an earlier run: deleted endpoint" in capsys.readouterr().err
+    assert len(exit_codes(s3)) == 3
+    assert api.endpoints == {}
 
 
 def exit_codes(s3: Any) -> dict[str, bytes]:

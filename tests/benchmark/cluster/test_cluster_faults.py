@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from benchmark_support.fake_hf_api import TOKEN, FakeApi
+from benchmark_support.fake_hf_api import PATCH, TOKEN, FakeApi
 from benchmark_support.machines import REPOSITORY, Machines, started_on, starter, wait_until
 
 from matrix_benchmarking.cli import main
@@ -230,13 +230,6 @@ def test_of_two_starters_on_one_results_directory_the_second_says_so(machines, p
         (place / "go").touch()
         ends(process)
     assert measured() == [1, 2, 3, 4]
-
-
-PATCH = """
-from huggingface_hub import constants, hf_api
-constants.INFERENCE_ENDPOINTS_ENDPOINT, constants.ENDPOINT = {url!r} + "/v2", {url!r}
-hf_api.HfApi.endpoint = {url!r}
-"""
 
 
 def test_a_paid_target_is_torn_down_by_its_lease_from_anywhere(machines, place, api: FakeApi, capsys: Capture):

@@ -42,7 +42,7 @@ def test_the_page_leads_from_an_installation_to_a_finished_matrix(
     account: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ):
     (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert "pip install 'matrix-benchmarking[cluster,benchmark]'\n" in block
+    assert "pip install 'matrix-benchmarking[cluster,benchmark]'" in block
     wheel = built_wheel(tmp_path_factory.mktemp("wheel"))  # the packages that it needs are those of this environment
     offline = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_FIND_LINKS": str(wheel.parent)}
     others = str(dependencies(tmp_path_factory.mktemp("others") / "packages"))
