@@ -28,6 +28,10 @@ ANSWER_S = 10.0
 POLL_S, CLOSE_S = 0.5, 2.0
 TOGETHER_S = 20.0
 """How long the first worker waits for those that were started with it."""
+_OPEN = (
+    "whoever reaches the scheduler's port on this machine, or a worker's, can run code as you: Dask's configuration "
+    "names no certificates (distributed.comm.tls), and by ssh none are made"
+)
 _NO_PAGES: Mapping[str, Any] = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
@@ -68,7 +72,7 @@ class Cluster:
         Raises:
             ClusterError: none came in time.
         """
-        began, told = time.monotonic(), ""
+        began, told = time.monotonic(), None
         while not (there := len(self.workers())):
             keep_on()
             waited_s = time.monotonic() - began
@@ -112,8 +116,10 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def connected(named: NamedCluster, logs: Path) -> Iterator[Cluster]:
+def connected(named: NamedCluster, logs: Path, say: Callable[[str], None]) -> Iterator[Cluster]:
     """A connection to *named*; workers that are started for it write to *logs*, and end with it.
+
+    *say* hears whom this makes one trust.
 
     Raises:
         ClusterError: the scheduler can't be reached or is of another version, or the workers can't be started.
@@ -130,6 +136,8 @@ def connected(named: NamedCluster, logs: Path) -> Iterator[Cluster]:
         if named.local is not None:  # Dask leaves its locks where it works
             of_dask = tempfile.TemporaryDirectory(prefix="matbench-dask-", ignore_cleanup_errors=True)
             stack.enter_context(dask.config.set({"temporary-directory": stack.enter_context(of_dask)}))
+        if named.ssh is not None and not distributed.Security().tls_scheduler_cert:
+            say(_OPEN)
         if named.scheduler is None:
             started = _start(named, logs)
             stack.callback(_quietly, started.close)

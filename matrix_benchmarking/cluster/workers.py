@@ -262,9 +262,11 @@ class ClusterExecutor(concurrent.futures.Executor):
 
 @contextlib.contextmanager
 def executor(
-    named: NamedCluster, root: Path, files: Sequence[Path], first: Callable[[], Any]
+    named: NamedCluster, root: Path, files: Sequence[Path], first: Callable[[], Any], say: Callable[[str], None]
 ) -> Iterator[concurrent.futures.Executor]:
     """An executor of *named*, of whose workers each sees *files* below *root* as they are here, and can do *first*.
+
+    *say* hears what is waited for, and whom this makes one trust.
 
     Raises:
         MatbenchError: a worker isn't fit; nothing was begun.
@@ -272,8 +274,8 @@ def executor(
     seen = [
         (str(file), status.st_size, status.st_mtime_ns) for file in files if file.is_file() for status in [file.stat()]
     ]
-    with connected(named, Path(tempfile.gettempdir()) / "matbench-workers") as cluster:
-        cluster.wait(lambda sentence: None)
+    with connected(named, Path(tempfile.gettempdir()) / "matbench-workers", say) as cluster:
+        cluster.wait(say)
         _, refused = check(cluster, Question(sights=seen), cluster.workers(), first, "parse")
         if refused:
             raise ClusterError("\n".join(refused))

@@ -269,6 +269,7 @@ class Opening:
                 cluster=self.cluster,
                 options=self.parser_options,
                 progress=progress,
+                say=lambda sentence: self.warn([sentence]),
             )
         except ClusterError:
             raise
@@ -288,7 +289,6 @@ class Opening:
                     self.warn([sentence])
                     continue
                 raise ConfigError(sentence)
-            before = effects.get(name, MinimumEffect())
             if isinstance(value, MinimumEffect):
                 effects[name] = value
                 continue
@@ -298,7 +298,7 @@ class Opening:
                 {"relative": float(value)} if isinstance(value, (int, float)) else value.model_dump(exclude_none=True)
             )
             try:
-                effects[name] = dataclasses.replace(before, **given)
+                effects[name] = dataclasses.replace(effects.get(name, MinimumEffect()), **given)
             except ConfigError as error:
                 raise ConfigError(f"minimum_effects: {name}: {error}") from None
         return effects
@@ -325,8 +325,7 @@ def _state_of(directory: Path) -> object:
     if isinstance(directory, BucketPath):
         return None
     try:
-        found = [directory.stat().st_mtime_ns]
-        folders = [directory]
+        found, folders = [directory.stat().st_mtime_ns], [directory]
         while folders and len(found) < MOST_WATCHED:
             with os.scandir(folders.pop(0)) as entries:
                 for entry in itertools.islice(entries, MOST_WATCHED):

@@ -50,6 +50,7 @@ _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
 
 Progress = Callable[[int, int], None]
+Say = Callable[[str], None]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -64,6 +65,7 @@ def parse_tree(
     ignore_cache: bool = False,
     options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
+    say: Say = lambda sentence: None,
 ) -> Matrix:
     """Parse all tests below *root*, and write the index of the tree.
 
@@ -73,6 +75,7 @@ def parse_tree(
         cluster: parse on these machines instead; their workers import the workload by name, and see the tree.
         ignore_cache: parse the artifacts even if there are caches (also by MATBENCH_STORE_IGNORE_CACHE).
         options: what the run gives to the parsers, as ``test_dir.options``.
+        say: hears sentences on the cluster: what is waited for, and whom it makes one trust.
 
     Raises:
         MatbenchError: *root* is no readable directory, or there is no test in it.
@@ -86,7 +89,7 @@ def parse_tree(
     loader = Loader(context)
     parts: list[Columns] = []
     notes: list[Note] = []
-    with _executor(context, executor, cluster, jobs, found.tests) as chosen:
+    with _executor(context, executor, cluster, jobs, found.tests, say) as chosen:
         for columns, its_notes in _settle(context, _parse_all(context, found.tests, chosen, progress, loader), loader):
             parts.append(columns)
             notes.extend(its_notes)
@@ -141,15 +144,15 @@ def _executor(
     cluster: NamedCluster | None,
     jobs: int | None,
     tests: Sequence[Candidate],
+    say: Say,
 ) -> contextlib.AbstractContextManager[concurrent.futures.Executor | None]:
     if cluster is not None:
         from ..cluster.workers import executor  # Dask is of an extra, and takes a second
 
         seen = tests[:SEEN] if context.tree is None else []
         files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in seen]
-        return executor(
-            cluster, context.root, files, functools.partial(_parse_in_worker, *_for_worker(context), ([], {}))
-        )
+        first = functools.partial(_parse_in_worker, *_for_worker(context), ([], {}))
+        return executor(cluster, context.root, files, first, say)
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
     if given is not None or jobs <= 1:

@@ -26,7 +26,9 @@ def test_a_worker_has_what_its_job_asked_slurm_for(gres: str | None, has: dict[s
 
 @pytest.mark.xdist_group("cluster")
 def test_workers_on_this_machine_speak_tls(tmp_path: Path):
-    with connected(NamedCluster(local=1), tmp_path) as cluster:
+    said: list[str] = []
+    with connected(NamedCluster(local=1), tmp_path, said.append) as cluster:
         addresses = [cluster.client.scheduler.address, *cluster.workers()]
+    assert not said
     assert len(addresses) == 2
     assert all(address.startswith("tls://") for address in addresses)

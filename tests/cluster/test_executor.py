@@ -46,3 +46,12 @@ def test_a_worker_that_does_not_see_the_tree_is_named(machines: Machines, tmp_pa
     words = ["parse", f"--results-dirname={tmp_path}/tree", f"--workload={REPOSITORY}/examples/minimal_workload.py"]
     assert main([*words, f"--cluster={machines.address}"]) == 2
     assert "the directory is not shared with far: " in capsys.readouterr().err
+
+
+def test_a_parse_that_waits_for_a_worker_says_so_once(machines: Machines, tmp_path: Path, capsys: Capture):
+    shutil.copytree(Path(REPOSITORY, "data", "samples", "openssl_speed"), tmp_path / "tree")
+    words = ["parse", f"--results-dirname={tmp_path}/tree", f"--workload={REPOSITORY}/examples/minimal_workload.py"]
+    assert main([*words, f"--cluster={{scheduler: {machines.address!r}, start_timeout_s: 7}}"]) == 2
+    said = capsys.readouterr()
+    assert said.err.count(f"waiting for a worker from {machines.address}\n") == 1
+    assert not said.out

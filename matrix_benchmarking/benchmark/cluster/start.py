@@ -58,7 +58,7 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
 def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> Iterator[Crew]:
     """The hosts of *named*, all of them fit to measure *plan*; ClusterError, before anything is begun, says why not."""
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(connected(named, plan.root / LOGS))
+        cluster = stack.enter_context(connected(named, plan.root / LOGS, listener.note))
         cluster.wait(listener.note, lambda: listener.standing(0, 0.0))
         is_shared = draft.root is not None
         question = stack.enter_context(token_in(plan.root / OWN_DIRECTORY)) if is_shared else Question()
