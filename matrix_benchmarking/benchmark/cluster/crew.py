@@ -93,6 +93,8 @@ class Crew:
 MOST_CHANCE = 0.05
 """A host is named where its points would be slower as often as this by chance alone."""
 LEAST_SLOWER = 0.05
+FEWEST_POINTS, MOST_NAMED = 5, 5
+"""Of fewer points even all slower ones are chance: 4 of 4 in 6 %."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,21 +118,42 @@ def speed_of(outcome: Outcome) -> float | None:
 
 def slow_hosts(measured: Sequence[Measured]) -> list[str]:
     """A sentence on each host that was slower than hosts of the same machine: by a one-sided sign test over the points
-    that it and others measured, and by at least 5 % in their median."""
-    sentences = []
-    for host, machine in sorted({(each.host, each.machine) for each in measured}):
-        alike = [each for each in measured if each.machine == machine]
-        ratios = []
-        for point in {each.point for each in alike if each.host == host}:
-            own = [math.log(each.speed) for each in alike if each.point == point and each.host == host]
-            others = [math.log(each.speed) for each in alike if each.point == point and each.host != host]
-            if others:
-                ratios.append(statistics.fmean(own) - statistics.fmean(others))
+    that it and others measured, and by at least 5 % in their median; and one where there are too few such points."""
+    sentences, few = [], dict[int, list[str]]()
+    for host, ratios in sorted(_against_equals(measured).items()):
+        if len(ratios) < FEWEST_POINTS:
+            few.setdefault(len(ratios), []).append(host)
+            continue
         slower = sum(ratio < 0 for ratio in ratios)
         chance = sum(math.comb(len(ratios), count) for count in range(slower, len(ratios) + 1)) / 2 ** len(ratios)
-        if ratios and chance <= MOST_CHANCE and (by := 1 - math.exp(statistics.median(ratios))) >= LEAST_SLOWER:
+        if chance <= MOST_CHANCE and (by := 1 - math.exp(statistics.median(ratios))) >= LEAST_SLOWER:
             sentences.append(
                 f"{host} was slower than its equals at {slower} of {len(ratios)} points, by {by:.0%} in the median: "
                 "look what else runs there"
             )
+    if few:
+        named = {
+            count: ", ".join(hosts) if len(hosts) <= MOST_NAMED else f"{len(hosts)} hosts"
+            for count, hosts in few.items()
+        }
+        there = "; ".join(f"{count} for {hosts}" for count, hosts in sorted(named.items()))
+        sentences.append(
+            f"can't tell whether a host was slower than its equals: it takes {FEWEST_POINTS} points that an equal "
+            f"measured, too, in this start, and there are {there} (more repeats give more)"
+        )
     return sentences
+
+
+def _against_equals(measured: Sequence[Measured]) -> dict[str, list[float]]:
+    """For each host that has equals the logarithms of its speed over theirs, one a point that both measured."""
+    found: dict[str, list[float]] = {}
+    for host, machine in {(each.host, each.machine) for each in measured}:
+        own, others = dict[Hashable, list[float]](), dict[Hashable, list[float]]()
+        for each in measured:
+            if each.machine == machine:
+                speeds = own if each.host == host else others
+                speeds.setdefault(each.point, []).append(math.log(each.speed))
+        if others:
+            both = own.keys() & others.keys()
+            found[host] = [statistics.fmean(own[point]) - statistics.fmean(others[point]) for point in both]
+    return found
