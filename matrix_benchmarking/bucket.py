@@ -6,12 +6,16 @@ One benchmark at a time works in a bucket, whichever machines its starters are o
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import hashlib
+import itertools
 import json
 import os
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PosixPath
 from typing import Any
 
@@ -83,25 +87,57 @@ def require(place: BucketPath, who: str) -> None:
         raise MatbenchError(f"{who}: {error}") from error
 
 
-def listed(files: Any, place: BucketPath) -> tuple[dict[str, tuple[int, str]], list[str]]:
-    """The objects below *place*, in order: of each its size in bytes and its ETag, by its name relative to *place*.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """The objects below a place, in the order of their names; there may be millions.
 
-    And a sentence on each that is left out, since its name can't be a file's.
+    Attributes:
+        names: relative to the place.
+        sizes: in bytes.
+        times_ns: made of their ETags: that of another content is another.
     """
-    beginning = f"{place}/".removeprefix(BEGINNING)
-    found = files.find(beginning, detail=True)
-    objects = {
-        name.removeprefix(beginning): (entry["size"], entry["ETag"])
-        for name, entry in sorted(found.items())
-        if name.startswith(beginning) and not name.endswith("/")
-    }
+
+    names: Sequence[str]
+    sizes: array[int]
+    times_ns: array[int]
+
+
+def listed(files: Any, place: BucketPath) -> tuple[Listed, list[str]]:
+    """The objects below *place*, and a sentence on each that is left out, since its name can't be a file's."""
+    names, sizes, times_ns = list[str](), array("q"), array("q")
+    for key, size, etag in _objects(files, f"{place}/".removeprefix(BEGINNING)):
+        names.append(key)
+        sizes.append(size)
+        times_ns.append(int.from_bytes(hashlib.blake2b(etag.encode(), digest_size=7).digest()))
     above = set[str]()
-    for name in objects:
+    for name in names:
         while (name := name.rpartition("/")[0]) and name not in above:
             above.add(name)
-    odd = {name: "there is a directory of that name" if name in above else unsafe(name) for name in objects}
-    said = [f"{name!r}: left out, {reason}" for name, reason in odd.items() if reason is not None]
-    return {name: each for name, each in objects.items() if odd[name] is None}, said
+    reasons = ((name, "there is a directory of that name" if name in above else unsafe(name)) for name in names)
+    odd = {name: reason for name, reason in reasons if reason is not None}
+    order: Sequence[int] = range(len(names))
+    if odd or any(former > latter for former, latter in itertools.pairwise(names)):
+        order = [n for n in sorted(order, key=names.__getitem__) if names[n] not in odd]
+        names, sizes, times_ns = (
+            [names[n] for n in order],
+            array("q", (sizes[n] for n in order)),
+            array("q", (times_ns[n] for n in order)),
+        )
+    return Listed(names, sizes, times_ns), [f"{name!r}: left out, {reason}" for name, reason in sorted(odd.items())]
+
+
+def _objects(files: Any, beginning: str) -> Iterator[tuple[str, int, str]]:
+    """Name, size and ETag of each object that begins so, a page at a time: what s3fs keeps of one takes a kilobyte."""
+    name, _, prefix = beginning.partition("/")
+    asked = {"Bucket": name, "Prefix": prefix}
+    while True:
+        page = files.call_s3("list_objects_v2", **asked)
+        for each in page.get("Contents", ()):
+            if not each["Key"].endswith("/"):
+                yield each["Key"].removeprefix(prefix), each["Size"], each["ETag"]
+        if not page.get("IsTruncated"):
+            return
+        asked["ContinuationToken"] = page["NextContinuationToken"]
 
 
 def fetch(files: Any, place: BucketPath, wanted: Mapping[str, Path]) -> list[str]:

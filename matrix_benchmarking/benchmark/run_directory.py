@@ -125,7 +125,7 @@ def scan_bucket(results: BucketPath) -> dict[PointKey, FoundRun]:
     """As :func:`scan`, of runs in a bucket; of each the small files that say which it is are read."""
     known, own = {SETTINGS_FILE, EXIT_CODE_FILE, OUTCOME_FILE}, f"{OWN_DIRECTORY}/"
     with tempfile.TemporaryDirectory() as place, bucket.opened(results, MatbenchError) as files:
-        names = [name for name in bucket.listed(files, results)[0] if not name.startswith(own)]
+        names = [name for name in bucket.listed(files, results)[0].names if not name.startswith(own)]
         bucket.fetch(files, results, {name: Path(place, name) for name in names if name.rpartition("/")[2] in known})
         found = scan(Path(place))
     root = place_of(results)
@@ -136,7 +136,7 @@ def send(results: BucketPath, path: Path, run: Path) -> bool:
     """As :func:`keep`, to a bucket, where the exit code comes last; *run* is here no more then."""
     place, aside = results / path, results / SET_ASIDE / name_aside(path)
     with bucket.opened(results, OutputError, "write") as files:
-        before = [*bucket.listed(files, place)[0]]
+        before = [*bucket.listed(files, place)[0].names]
         is_there = EXIT_CODE_FILE in before and files.cat(str(place / EXIT_CODE_FILE)).strip() == b"0"
         if before and not is_there:
             old = [str(place / name) for name in before]

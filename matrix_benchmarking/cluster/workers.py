@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import pkgutil
 import secrets
@@ -14,7 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from ..errors import ClusterError, MatbenchError, os_reason
 from ..files import atomic_write
@@ -30,6 +31,9 @@ import tempfile
 
 from ..named_cluster import NamedCluster
 from .connection import connected
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FURTHEST_CLOCK_S = 2.0
 """By how much clocks may differ: blocks and the load's window go by them."""
@@ -247,17 +251,25 @@ class ClusterExecutor(concurrent.futures.Executor):
         self._cluster = cluster
         self._dask = cluster.client.get_executor(pure=False)
 
-    def map(self, fn: Callable[..., Any], *iterables: Iterable[Any], **named: Any) -> Iterator[Any]:
+    def submit(self, function: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> concurrent.futures.Future[T]:
+        asked = concurrent.futures.Future[T]()
+        asked.set_running_or_notify_cancel()  # closing the connection ends what nobody waits for
         try:
-            yield from self._dask.map(fn, *map(list, iterables), **named)
-        except MatbenchError:
-            raise
-        except (concurrent.futures.CancelledError, OSError) as error:
+            self._dask.submit(function, *args, **named).add_done_callback(functools.partial(self._hand_on, asked))
+        except OSError as error:
             raise self._cluster.gone() from error
-        except Exception as error:
-            raise ClusterError(
-                f"a worker of {self._cluster.named} could not go on: {type(error).__name__}: {error}"
-            ) from error
+        return asked
+
+    def _hand_on(self, asked: concurrent.futures.Future[T], done: concurrent.futures.Future[T]) -> None:
+        try:
+            asked.set_result(done.result())
+        except MatbenchError as error:
+            asked.set_exception(error)
+        except (concurrent.futures.CancelledError, OSError):
+            asked.set_exception(self._cluster.gone())
+        except Exception as error:  # noqa: BLE001 - of Dask, or of a worker that ended
+            said = f"{type(error).__name__}: {error}"
+            asked.set_exception(ClusterError(f"a worker of {self._cluster.named} could not go on: {said}"))
 
 
 @contextlib.contextmanager

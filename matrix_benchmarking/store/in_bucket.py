@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import fnmatch
 import functools
-import hashlib
 import os
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import bucket
-from ..bucket import BucketPath
+from ..bucket import BucketPath, Listed
 from ..errors import MatbenchError
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE
@@ -28,8 +27,8 @@ from . import cache
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate, Found, NativeLayout, declared_files, find_tests, layouts_of
 
-Objects = Mapping[str, tuple[int, str]]
-"""Sizes in bytes and ETags, by names relative to the tree."""
+Objects = Mapping[str, tuple[int, int]]
+"""Sizes in bytes and times in ns, by names relative to the tree."""
 
 
 class BucketTree:
@@ -51,27 +50,9 @@ class BucketTree:
             raise MatbenchError(f"cannot read {self.root}: {bucket.reason(error)}") from error
 
     @functools.cached_property
-    def _listed(self) -> tuple[Objects, list[str]]:
+    def _listed(self) -> tuple[Listed, list[str]]:
         with self.reading() as files:
             return bucket.listed(files, self.root)
-
-    @functools.cached_property
-    def _names(self) -> Sequence[str]:
-        return [*self._listed[0]]
-
-    @functools.cached_property
-    def _directories(self) -> Mapping[str, tuple[set[str], set[str]]]:
-        """The names of the files and of the directories in each directory."""
-        found: dict[str, tuple[set[str], set[str]]] = {"": (set(), set())}
-        for name in self._names:
-            directory, _, base = name.rpartition("/")
-            kind = 0
-            while directory not in found:
-                found[directory] = set(), set()
-                found[directory][kind].add(base)
-                kind, (directory, _, base) = 1, directory.rpartition("/")
-            found[directory][kind].add(base)
-        return found
 
     def find(self, workload: Workload) -> Found:
         """As :func:`find_tests`. MatbenchError: the bucket can't be read."""
@@ -80,28 +61,52 @@ class BucketTree:
 
     def _look(self, directory: Path) -> tuple[Hashable, Listing, list[str]]:
         name = self._name(directory)
-        files, directories = self._directories[name]
-        seen = frozenset(each for each in files if not is_index(each))
-        return name, Listing(directory, seen, frozenset(each for each in directories if not each.startswith("."))), []
+        children = [*self._children(name)]
+        files = frozenset(each for each, place in children if place is not None and not is_index(each))
+        directories = frozenset(each for each, place in children if place is None and not each.startswith("."))
+        return name, Listing(directory, files, directories), []
+
+    def _below(self, directory: str) -> range:
+        """Where the objects below *directory* are in the list."""
+        names = self._listed[0].names
+        if not directory:
+            return range(len(names))
+        start = bisect.bisect_left(names, f"{directory}/")
+        return range(start, bisect.bisect_left(names, f"{directory}0", start))  # 0 comes after /
+
+    def _children(self, directory: str) -> Iterator[tuple[str, int | None]]:
+        """What is in *directory*, and where it is in the list; None for a directory."""
+        names, below = self._listed[0].names, self._below(directory)
+        start, place = len(directory) + bool(directory), below.start
+        while place < below.stop:
+            name, slash, _ = names[place][start:].partition("/")
+            yield name, None if slash else place
+            place = (
+                bisect.bisect_left(names, f"{names[place][:start]}{name}0", place, below.stop) if slash else place + 1
+            )
+
+    def _place(self, name: str) -> int | None:
+        """Where the object of this *name* is in the list."""
+        names = self._listed[0].names
+        place = bisect.bisect_left(names, name)
+        return place if place < len(names) and names[place] == name else None
 
     def _name(self, path: Path) -> str:
         return "" if path == self.root else str(path)[len(str(self.root)) + 1 :]
 
     def objects_of(self, tests: Iterable[Candidate], workload: Workload) -> Objects:
         """What is below the *tests*, beside those that are files, and says something of them above."""
-        wanted: dict[str, None] = {}
-        names = self._names
+        listed, places, named, directories = self._listed[0], set[int](), dict[str, None](), set[str]()
         for test in tests:
             name = self._name(test.path)
-            if test.is_file:
-                above = name.rpartition("/")[0]
-                wanted |= dict.fromkeys(f"{above}/{each}".lstrip("/") for each in self._directories[above][0])
-            else:
-                start = bisect.bisect_left(names, f"{name}/" if name else "")
-                end = bisect.bisect_left(names, f"{name}0") if name else len(names)  # 0 comes after /
-                wanted |= dict.fromkeys(names[start:end])
-            wanted |= dict.fromkeys(self.describing(test, workload))
-        return {name: self._listed[0][name] for name in wanted if name in self._listed[0]}
+            if not test.is_file:
+                places.update(self._below(name))
+            elif (directory := name.rpartition("/")[0]) not in directories:
+                directories.add(directory)
+                places.update(place for _, place in self._children(directory) if place is not None)
+            named |= dict.fromkeys(self.describing(test, workload))
+        places.update(place for place in map(self._place, named) if place is not None)
+        return {listed.names[place]: (listed.sizes[place], listed.times_ns[place]) for place in sorted(places)}
 
     def describing(self, test: Candidate, workload: Workload) -> Iterator[str]:
         """The files that are read of *test* even where a cache is fresh."""
@@ -183,6 +188,5 @@ class AtHand:
         self.gone += gone
 
     def _stamp(self, name: str) -> None:
-        etag = self._objects[name][1]
-        time_ns = int.from_bytes(hashlib.blake2b(etag.encode(), digest_size=7).digest())
+        time_ns = self._objects[name][1]
         os.utime(self.root / name, ns=(time_ns, time_ns))

@@ -6,13 +6,9 @@ import collections
 import concurrent.futures
 import contextlib
 import functools
-import multiprocessing
 import os
-import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ParamSpec, TypeVar
 
 from .. import bucket, workload_file
 from .. import workload as workloads
@@ -27,6 +23,7 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
+from .executors import in_order, processes
 from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
 from .in_bucket import BucketTree, Objects
 from .parsing import Context, NotRecognised, tests_of
@@ -51,8 +48,6 @@ _CHUNKS_PER_PROCESS = 4
 
 Progress = Callable[[int, int], None]
 Say = Callable[[str], None]
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 def parse_tree(
@@ -157,46 +152,7 @@ def _executor(
         jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
     if given is not None or jobs <= 1:
         return contextlib.nullcontext(given)
-    return _Workers(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
-
-
-class _Workers(concurrent.futures.ProcessPoolExecutor):
-    """Processes that don't run the script of who called: it may have no ``if __name__ == "__main__"``.
-
-    What they are given is of importable modules, and a workload is loaded by its name or file.
-    """
-
-    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
-        script = sys.modules["__main__"]
-        hidden: dict[str, object] = {
-            name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)
-        }
-        vars(script).update(dict.fromkeys(hidden))  # what a started process would learn of it
-        try:
-            return super().submit(function, *args, **kwargs)
-        finally:
-            vars(script).update(hidden)
-
-
-def _end_with_the_parent() -> None:
-    """In a worker: end it when the process that started it is gone, however that ended."""
-    parent = multiprocessing.parent_process()
-
-    def wait_and_exit() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=wait_and_exit, daemon=True).start()
-
-
-def _process_context() -> multiprocessing.context.BaseContext:
-    """How workers are started: forked, which is fast, from a process without threads; else spawned."""
-    try:
-        threads = len(os.listdir("/proc/self/task"))
-    except OSError:
-        threads = 0
-    return multiprocessing.get_context("fork" if threads == 1 else "spawn")
+    return processes(jobs)
 
 
 Outcome = tuple[Columns, list[Note]]
@@ -216,7 +172,7 @@ def _parse_all(
     processes, total = len(os.sched_getaffinity(0)), len(candidates)
     size = _CHUNK if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
     shares = [candidates[start : start + size] for start in range(0, total, size)]
-    chunks: list[Chunk] = [(each, context.objects_of(each)) for each in shares]
+    chunks = ((each, context.objects_of(each)) for each in shares)
     done = 0
 
     def report(count: int) -> None:
@@ -228,10 +184,10 @@ def _parse_all(
     outcomes: Iterable[Outcome] = (_parse_chunk(context, chunk, loader, report) for chunk in chunks)
     try:
         if executor is not None:
-            outcomes = executor.map(functools.partial(_parse_in_worker, *_for_worker(context)), chunks)
-        for chunk, some in zip(chunks, outcomes, strict=True):
+            outcomes = in_order(executor, functools.partial(_parse_in_worker, *_for_worker(context)), chunks)
+        for share, some in zip(shares, outcomes, strict=True):
             if executor is not None:
-                report(len(chunk[0]))
+                report(len(share))
             yield some
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(

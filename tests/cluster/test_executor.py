@@ -11,6 +11,11 @@ import pytest
 from benchmark_support.machines import REPOSITORY, Machines
 
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.cluster import connected
+from matrix_benchmarking.cluster.workers import ClusterExecutor
+from matrix_benchmarking.errors import ClusterError, MatbenchError
+from matrix_benchmarking.named_cluster import NamedCluster
+from matrix_benchmarking.workload import load
 
 Capture = pytest.CaptureFixture[str]
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -55,3 +60,13 @@ def test_a_parse_that_waits_for_a_worker_says_so_once(machines: Machines, tmp_pa
     said = capsys.readouterr()
     assert said.err.count(f"waiting for a worker from {machines.address}\n") == 1
     assert not said.out
+
+
+def test_what_a_worker_could_not_do_is_a_sentence(tmp_path: Path):
+    with connected(NamedCluster(local=1), tmp_path, print) as cluster:
+        executor = ClusterExecutor(cluster)
+        assert executor.submit(os.strerror, 2).result() == "No such file or directory"
+        with pytest.raises(ClusterError, match="a worker of this machine could not go on: TypeError: "):
+            executor.submit(os.strerror, "x").result()
+        with pytest.raises(MatbenchError, match="workload"):
+            executor.submit(load, "nothing").result()

@@ -15,7 +15,10 @@ import pytest
 from benchmark_support.machines import Machines
 from download_support.bucket import emptied
 
+from matrix_benchmarking import bucket
+from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.errors import MatbenchError
 
 Capture = pytest.CaptureFixture[str]
 MINIMAL = "examples/minimal_workload.py"
@@ -144,14 +147,12 @@ def test_what_cannot_be_read_is_one_sentence(
 def test_an_object_that_goes_away_while_the_tree_is_read_is_missing_and_said(
     s3: Any, repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ):
-    from matrix_benchmarking import bucket
-
     upload(s3, repository / "data" / "samples" / "openssl_speed")
     listed = bucket.listed
 
     def and_then_it_goes(files: Any, place: Any) -> Any:
         found = listed(files, place)
-        gone = next(name for name in found[0] if name.endswith("/speed.txt"))
+        gone = next(name for name in found[0].names if name.endswith("/speed.txt"))
         s3.delete_object(Bucket="results", Key=f"tree/{gone}")
         return found
 
@@ -219,3 +220,30 @@ def test_without_what_reads_buckets_each_command_says_what_to_install(
     for words in (["parse"], ["check"], ["visualize", "--generate"]):
         assert main([*words, "--results-dirname=s3://results/tree", "--workload=encoder_bench"]) == 2
         assert "matbench: S3 needs s3fs: pip install 'matrix-benchmarking[remote]'" in capsys.readouterr().err
+
+
+def test_a_list_of_several_pages_is_whole_and_in_order(s3: Any):
+    names = [f"{number:04d}/a" for number in range(1100)]
+    for number, name in enumerate(names):
+        s3.put_object(Bucket="results", Key=f"tree/{name}", Body=b"x" * (number % 3))
+    with bucket.opened(place := BucketPath("s3:/results/tree"), MatbenchError) as files:
+        found, said = bucket.listed(files, place)
+    assert found.names == names
+    assert [*found.sizes] == [number % 3 for number in range(1100)]
+    assert len({*found.times_ns}) == 3, "one for each content"
+    assert not said
+
+
+def test_a_server_that_lists_in_no_order_is_understood():
+    class Express:
+        """A directory bucket of S3, which no server of ours is."""
+
+        def call_s3(self, method: str, **asked: str) -> dict[str, Any]:
+            keys = ["tree/b/x", "tree/a/y"] if "ContinuationToken" not in asked else ["tree/a/x", "tree/a", "tree/b/"]
+            contents = [{"Key": key, "Size": len(key) + ord(key[-1]), "ETag": key} for key in keys]
+            return {"Contents": contents, "IsTruncated": "ContinuationToken" not in asked, "NextContinuationToken": "2"}
+
+    found, said = bucket.listed(Express(), BucketPath("s3:/results/tree"))
+    assert found.names == ["a/x", "a/y", "b/x"]
+    assert [*found.sizes] == [8 + ord(last) for last in "xyx"]
+    assert said == ["'a': left out, there is a directory of that name"]
