@@ -80,7 +80,9 @@ def read_leases(results: Path, of: BucketPath | None = None) -> list[Lease]:
     if of is not None:
         with bucket.opened(of, MatbenchError) as files:
             place = of / DIRECTORY
-            found = {name: results / DIRECTORY / name for name in bucket.listed(files, place)[0] if "/" not in name}
+            found = {
+                name: results / DIRECTORY / name for name in bucket.listed(files, place)[0].names if "/" not in name
+            }
             bucket.fetch(files, place, found)
     return [_read(path, of) for path in sorted((results / DIRECTORY).glob("*.json"))]
 

@@ -19,12 +19,12 @@ AHEAD = 128
 
 
 def in_order(
-    executor: concurrent.futures.Executor, function: Callable[[Given], T], all: Iterable[Given]
+    executor: concurrent.futures.Executor, function: Callable[[Given], T], given: Iterable[Given]
 ) -> Iterator[T]:
-    """As ``executor.map``, which takes in *all* before the first call."""
+    """As ``executor.map``, which takes in all that is *given* before the first call."""
     called = collections.deque[concurrent.futures.Future[T]]()
     try:
-        for each in all:
+        for each in given:
             called.append(executor.submit(function, each))
             if len(called) == AHEAD:
                 yield called.popleft().result()
