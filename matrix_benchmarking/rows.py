@@ -271,11 +271,6 @@ class Rows(Sequence[Entry]):
         """The value of a KPI of each row; None where it has none."""
         return self.table.kpi(name, self.places)
 
-    @property
-    def called(self) -> RunNames:
-        """The name of each row."""
-        return RunNames(self)
-
     def failed(self) -> list[bool]:
         """For each row whether the test says that it failed, or did not finish."""
         codes, finished = self.values("exit_code"), self.values("finished")

@@ -7,7 +7,7 @@ import enum
 from collections.abc import Collection, Iterable, Sequence
 
 from ...matrix import Entry
-from ...rows import Rows
+from ...rows import Rows, RunNames
 from ..words import count_of, plural
 
 Points = Sequence[Sequence[int]]
@@ -43,7 +43,7 @@ class Finding:
     @classmethod
     def of(cls, kind: str, sentence: str, entries: Iterable[Entry], changes: frozenset[AnswerKind] = EVERY) -> Finding:
         """One that is about *entries*."""
-        return cls(kind, sentence, changes, Rows.of(entries).called)
+        return cls(kind, sentence, changes, RunNames(Rows.of(entries)))
 
     def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
         """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""
