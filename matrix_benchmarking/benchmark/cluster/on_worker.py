@@ -89,7 +89,8 @@ def measure(text: str, topic: str) -> Event:
             problem = ended["problem"]
         set_aside(own, place)
         if job.returns:
-            runs = dict(_packed(own, [event["ended"] for event in said if "ended" in event]))
+            for path, archive in _packed(own, [event["ended"] for event in said if "ended" in event]):
+                runs[path] = archive  # those that fit, where others don't
         if job.root is None:
             has_started = "report" in ended and not ended["report"]["not_started"]
             left = _packed_ends(own, {*own.glob(ASIDE), *(() if has_started else own.glob(LOGS))} - before)
