@@ -8,6 +8,7 @@ variable that does.
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -62,6 +63,7 @@ def keep(lease: Lease) -> None:
     write_text(lease.path, lease.model_dump_json(indent=2))
     if lease.bucket is not None:
         bucket.put(lease.path, lease.object)
+        lease.path.unlink()  # what another machine tears down is known nowhere then
 
 
 def forget(lease: Lease) -> None:
@@ -72,30 +74,32 @@ def forget(lease: Lease) -> None:
 
 
 def read_leases(results: Path, of: BucketPath | None = None) -> list[Lease]:
-    """The leases of a results directory, and those of a bucket, which are brought there.
+    """The leases of a results directory, and those of a bucket.
 
     Raises:
         MatbenchError: it names one that can't be read, since somebody may be paying; or the bucket can't be read.
     """
-    if of is not None:
-        with bucket.opened(of, MatbenchError) as files:
-            place = of / DIRECTORY
-            found = {
-                name: results / DIRECTORY / name for name in bucket.listed(files, place)[0].names if "/" not in name
-            }
-            bucket.fetch(files, place, found)
-    return [_read(path, of) for path in sorted((results / DIRECTORY).glob("*.json"))]
+    here = {path.name: path for path in sorted((results / DIRECTORY).glob("*.json"))}
+    if of is None:
+        return [_read(path, path) for path in here.values()]
+    with tempfile.TemporaryDirectory() as directory, bucket.opened(of, MatbenchError) as files:
+        names = [name for name in bucket.listed(files, of / DIRECTORY)[0].names if "/" not in name]
+        bucket.fetch(files, of / DIRECTORY, {name: Path(directory, name) for name in names})
+        there = [_read(Path(directory, name), results / DIRECTORY / name, of) for name in names]
+    return [*there, *(_read(path, path) for name, path in here.items() if name not in names)]
 
 
-def _read(path: Path, of: BucketPath | None) -> Lease:
+def _read(file: Path, path: Path, of: BucketPath | None = None) -> Lease:
+    """The lease in *file*, which is kept at *path*, or in the bucket *of*."""
+    called = path if of is None else of / DIRECTORY / path.name
     hint = f"look at {WEB_ADDRESS} what is running, then remove the file"
     try:
-        content: Any = json.loads(read_regular(path))
+        content: Any = json.loads(read_regular(file))
         version = content.get("version")
         if version != VERSION:
-            raise MatbenchError(f"the lease {path} has version {version!r}, this matbench reads {VERSION}; {hint}")
+            raise MatbenchError(f"the lease {called} has version {version!r}, this matbench reads {VERSION}; {hint}")
         return Lease.model_validate({**content, "path": path, "bucket": of})
     except OSError as error:
-        raise MatbenchError(f"the lease {path} can't be read: {os_reason(error).lower()}; {hint}") from error
+        raise MatbenchError(f"the lease {called} can't be read: {os_reason(error).lower()}; {hint}") from error
     except (ValueError, AttributeError, RecursionError) as error:  # a validation error is a ValueError
-        raise MatbenchError(f"the lease {path} is broken; {hint}") from error
+        raise MatbenchError(f"the lease {called} is broken; {hint}") from error

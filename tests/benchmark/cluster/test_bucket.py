@@ -48,7 +48,7 @@ def objects(s3: Any) -> dict[str, bytes]:
 
 
 def test_a_paid_target_is_torn_down_from_a_machine_that_knows_the_bucket_alone(
-    s3: Any, machines: Machines, place: Path, api: FakeApi, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    s3: Any, machines: Machines, place: Path, api: FakeApi, capsys: Capture
 ):
     (place / "site").mkdir()
     (place / "site" / "sitecustomize.py").write_text(PATCH.format(url=api.url))
