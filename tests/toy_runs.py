@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from matrix_benchmarking import kpi
 from matrix_benchmarking.matrix import Entry, Facts
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
@@ -60,3 +62,30 @@ def entry(run: dict[str, Any], number: int) -> Entry:
         recorded=run.get("recorded"),
         kept_in="sqlite:///x.db",
     )
+
+
+def version(number: int) -> str:
+    return f"1.{number}.0"
+
+
+def history(
+    versions: int = 30,
+    steps: dict[int, float] | None = None,
+    *,
+    level: float = 100.0,
+    noise: float = 1.0,
+    kpi: str = "cost",
+    repeats: int = 1,
+    seed: int = 5,
+    **labels: Any,
+) -> list[Entry]:
+    """The runs of a series: its level from each version on, and noise that is the same for all steps."""
+    random = np.random.default_rng(seed).normal(0.0, noise, (versions, repeats))
+    levels = {0: level, **(steps or {})}
+    runs = []
+    for number in range(versions):
+        at = levels[max(start for start in levels if start <= number)]
+        for repeat in range(repeats):
+            value = at + float(random[number, repeat])
+            runs.append({"version": version(number), **labels, kpi: value, "day": number})
+    return [entry(run, 1000 * len(labels) + number) for number, run in enumerate(runs)]

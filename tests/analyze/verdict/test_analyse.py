@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from toy_runs import entry, workload
+from toy_runs import entry, history, version, workload
 
 from matrix_benchmarking.analyze.handling import chosen
 from matrix_benchmarking.analyze.handling import events as events_of
@@ -29,33 +29,6 @@ from matrix_benchmarking.workload import MinimumEffect
 
 CASES = yaml.safe_load((Path(__file__).parent / "verdict_cases.yaml").read_text(encoding="utf-8"))
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
-
-
-def version(number: int) -> str:
-    return f"1.{number}.0"
-
-
-def history(
-    versions: int = 30,
-    steps: dict[int, float] | None = None,
-    *,
-    level: float = 100.0,
-    noise: float = 1.0,
-    kpi: str = "cost",
-    repeats: int = 1,
-    seed: int = 5,
-    **labels: Any,
-) -> list[Entry]:
-    """The runs of a series: its level from each version on, and noise that is the same for all steps."""
-    random = np.random.default_rng(seed).normal(0.0, noise, (versions, repeats))
-    levels = {0: level, **(steps or {})}
-    runs = []
-    for number in range(versions):
-        at = levels[max(start for start in levels if start <= number)]
-        for repeat in range(repeats):
-            value = at + float(random[number, repeat])
-            runs.append({"version": version(number), **labels, kpi: value, "day": number})
-    return [entry(run, 1000 * len(labels) + number) for number, run in enumerate(runs)]
 
 
 def analyse(entries: list[Entry], events: list[AlarmEvent] | tuple[()] = (), **options: Any) -> Analysis:
@@ -254,52 +227,6 @@ def test_two_steps_are_no_drift() -> None:
     (verdict,) = analyse(history(50, {20: 110, 35: 121})).verdicts
     assert [change.drifts_from for change in verdict.changes] == [None, None]
     assert verdict.drift is None
-
-
-def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm() -> None:
-    steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
-    (twice,) = analyse(history(45, steps)).verdicts
-    assert [alarm.status for alarm in twice.alarms] == [Status.FIXED, Status.OPEN]
-    (verdict,) = analyse(history(65, steps)).verdicts
-    assert [alarm.status for alarm in verdict.alarms] == [Status.FIXED, Status.FIXED]
-    assert verdict.outcome is Outcome.NO_CHANGE
-    assert any(note.startswith("this machine has two levels, ") for note in verdict.notes)
-    assert (verdict.is_at_known_level, verdict.would_show) == (True, None)
-    (said,) = [said for said in analyses.lead(analyse(history(65, steps))) if "two levels" in said]
-    assert said.startswith("cost of all runs is on the worse of two levels as twice before (+10.")
-    assert said.endswith(f" since {version(55)}): no alarm, though it may be a regression that came back.")
-    assert verdicts.sentence(verdict).startswith(
-        f"cost of all runs is on the worse of two levels as twice before since {version(55)}"
-    )
-    (back,) = analyse(history(70, {**steps, 65: 100.0})).verdicts
-    assert not back.is_at_known_level
-    (further,) = analyse(history(65, {**steps, 55: 121.0})).verdicts
-    assert further.fails
-
-
-@pytest.mark.parametrize("levels", [(80.0, 60.0), (90.0, 80.0), (85.0, 75.0)])
-def test_what_undoes_two_improvements_is_no_level_that_the_machine_had_before(levels: tuple[float, float]) -> None:
-    for seed in range(5):
-        (verdict,) = analyse(history(65, {20: levels[0], 40: levels[1], 60: 100.0}, seed=seed)).verdicts
-        assert verdict.fails
-        assert verdict.first_bad == 60
-
-
-@pytest.mark.parametrize("good", [2, 3, 4])
-def test_what_was_good_for_a_few_versions_repairs_nothing(good: int) -> None:
-    for seed in range(5):
-        entries = history(66, {30: 110.0, 43: 100.0, 43 + good: 110.0}, repeats=2, seed=seed)
-        (verdict,) = analyse(entries).verdicts
-        assert verdict.fails
-        assert (verdict.first_bad, [alarm.status for alarm in verdict.alarms]) == (30, [Status.OPEN])
-
-
-def test_what_is_on_a_level_of_the_machine_is_not_suspected() -> None:
-    steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
-    (known,) = analyse(history(56, steps, repeats=3)).verdicts
-    assert known.outcome is Outcome.NO_CHANGE
-    (new,) = analyse(history(56, {**steps, 55: 130.0}, repeats=3)).verdicts
-    assert new.outcome is Outcome.SUSPECTED
 
 
 @pytest.mark.parametrize(
