@@ -37,26 +37,28 @@ def spiked(series: Series, blocks: Blocks) -> Trend | None:
 
     None where they don't, medians show it, values aren't all above 0, or there are too few campaigns.
     """
-    starts, values = of_campaigns(series, blocks)[1][-AMONG:], series.values
+    middles, every = of_campaigns(series, blocks)
+    middles, starts, values = middles[-AMONG:], every[-AMONG:], series.values
     parts = zip(starts, [*starts[1:], len(values)], strict=True)
     counts = np.array([sum(map(len, values[start:end])) for start, end in parts])
     runs = np.array([*itertools.chain.from_iterable(values[starts[0] :])])
     if len(counts) <= FEWEST or runs.min() <= 0.0:
         return None
-    logarithms, way = np.log(runs), 1.0 if series.kpi.lower_better else -1.0
-    found = _trend(logarithms, counts, starts, way)
-    return found and dataclasses.replace(found, before=_trend(logarithms[: -counts[-1]], counts[:-1], starts, way))
+    runs, middles, way = np.log(runs), np.log(middles), 1.0 if series.kpi.lower_better else -1.0
+    found = _trend(runs, counts, middles, starts, way)
+    last = -counts[-1]
+    return found and dataclasses.replace(found, before=_trend(runs[:last], counts[:-1], middles[:-1], starts, way))
 
 
-def _trend(runs: Floats, counts: Integers, starts: Sequence[int], way: float) -> Trend | None:
+def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int], way: float) -> Trend | None:
     """The same of the logarithms of *runs*, so many a campaign; *way* is 1 where higher is worse, else -1.
 
-    *starts* are the first points of the campaigns.
+    *middles* are those of the campaigns, and *starts* their first points.
     """
     if len(counts) <= FEWEST:
         return None
     ends = counts.cumsum()
-    usual = _usual(_middles(runs, counts))
+    usual = _usual(middles)
     off = runs - usual.repeat(counts)
     least = max(math.log1p(FAR), NOISES * _MAD * float(np.median(np.abs(off))))
     far = np.add.reduceat((way * off > least).astype(np.int64), ends - counts)
@@ -75,13 +77,6 @@ def _trend(runs: Floats, counts: Integers, starts: Sequence[int], way: float) ->
     levels = [level * one for one in (first, last, last - wide, last + wide)]
     score = -way * float(special.ndtri(max(chance, 1e-300)))
     return Trend(SPIKES, levels[0], levels[1], score, levels[2], levels[3], starts[place], note=note)
-
-
-def _middles(runs: Floats, counts: Integers) -> Floats:
-    """The median of the runs of each campaign."""
-    if (counts == counts[0]).all():
-        return np.asarray(np.median(runs.reshape(len(counts), -1), axis=1)) if counts[0] > 1 else runs
-    return np.array([np.median(of) for of in np.split(runs, counts.cumsum()[:-1])])
 
 
 def _usual(middles: Floats) -> Floats:
