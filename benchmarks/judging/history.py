@@ -25,6 +25,7 @@ from matrix_benchmarking.analyze.verdict.beginnings import begun_together
 from matrix_benchmarking.analyze.verdict.beyond import with_trends
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
+from matrix_benchmarking.analyze.verdict.spikes import spiked
 from matrix_benchmarking.analyze.verdict.told import told_of
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.workload import MinimumEffect
@@ -98,6 +99,7 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     yield _cause(random, kpi, max(replications // SERIES, 2))
     yield from _together(np.random.default_rng([seed, SERIES]), kpi, max(replications // 5, 2))
     yield from _few_versions(np.random.default_rng([seed, FEW]), kpi, replications)
+    yield from _now_and_then(np.random.default_rng([seed, AT]), kpi, replications)
     for repeats in (3, 5):
         yield _weekends(np.random.default_rng([seed, repeats]), kpi, replications, repeats)
 
@@ -312,6 +314,18 @@ def _few_versions(random: np.random.Generator, kpi: KPIDefinition, count: int) -
         what = f"+10 %, {before} versions before and {after} since" if after else f"{before} versions without a step"
         figure = f"{worse_ones:.3f} and {suspected:.3f}"
         yield _row(f"{what}, one run each: worse and suspected", figure, float(suspected), "", None if after else 0.02)
+
+
+def _now_and_then(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
+    """How often a share of runs that takes three times as long, since some versions, is suspected as spikes."""
+    for share, runs, after in ((0.0, 5, 10), (1 / 3, 5, 2), (1 / 3, 5, 10), (1 / 3, 3, 10), (0.15, 5, 10)):
+        blocks = [[(place, None)] * runs for place in range(AT + after)]
+        every = lognormal(random, (count, AT + after, 1), 0.01) * lognormal(random, (count, AT + after, runs), 0.02)
+        every[:, AT:] *= np.where(random.random((count, after, runs)) < share, 3.0, 1.0)
+        trends = [spiked(each.series, blocks) for each in judged(kpi, every, blocks)]
+        found = [one is not None and one.counts(kpi, MinimumEffect()) for one in trends]
+        what = f"{share:.2f} of {runs} runs × 3, {AT} versions before and {after} since: spikes suspected"
+        yield _row(what, _with_error(found), float(np.mean(found)), "", None if share else 0.02)
 
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:
