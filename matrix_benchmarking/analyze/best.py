@@ -21,7 +21,7 @@ from ..workload import Workload
 from . import intervals
 from .blocks import Block, blocks_of
 from .intervals import WIDEST, Interval, Scale
-from .points import Bounded, Excluded, ExclusionCause, Key, Point, key, keys, part, ranks, select, sharing, varying
+from .points import Bounded, Excluded, ExclusionCause, Key, Point, SettingsOf, key, keys, part, ranks, select, varying
 from .select.newest import Newest, of_newest
 from .words import count_of
 
@@ -55,7 +55,7 @@ class Group:
     variant_names: tuple[str, ...]  # settings that name a variant: of the workload's keys, else all that vary
     told_names: tuple[str, ...]  # those of them that it takes to tell it from others
     tuning_names: tuple[str, ...]  # the other settings that vary in this group
-    tried: tuple[Mapping[str, object], ...]  # settings of all points, also where a narrower question leaves some out
+    tried: SettingsOf  # settings of all points, also where a narrower question leaves some out
     standings: tuple[Standing, ...]  # all points, the best first; ties in the order of their settings
     scale: Scale  # of the differences
     estimates: Estimates | None  # of the standings, by their repeats; None where nothing was repeated
@@ -87,7 +87,7 @@ class Group:
     @functools.cached_property
     def variants(self) -> list[Standing]:
         """The best point of each variant, the best variant first."""
-        variants = keys([one.point.settings for one in self.standings], self.variant_names)
+        variants = keys(self.settings_of_all, self.variant_names)
         best = dict(zip(reversed(variants), reversed(self.standings), strict=True))
         return [best[variant] for variant in dict.fromkeys(variants)]
 
@@ -99,9 +99,9 @@ class Group:
         """
         if len(self.tuning_names) <= _SAID:
             return ()
-        settings = [one.point.settings for one in self.standings]
-        count = len(set(keys(settings, self.told_names)))
-        found = [name for name in self.tuning_names if len(set(keys(settings, [*self.told_names, name]))) == count]
+        settings, told = self.settings_of_all, self.told_names
+        count = len(set(keys(settings, told)))
+        found = [name for name in self.tuning_names if len(set(keys(settings, [*told, name]))) == count]
         return tuple(found) if len(found) > _SAID else ()
 
     def places_of(self, points_runs: Sequence[Rows]) -> list[int] | None:
@@ -144,12 +144,16 @@ class Group:
         """The points of which nobody knows, since they were measured in other campaigns than the best."""
         return [] if self.estimates is None else [one for one in self.standings[1:] if one.apart is None]
 
+    @functools.cached_property
+    def settings_of_all(self) -> SettingsOf:
+        return SettingsOf(one.point.settings for one in self.standings)
+
     def highest(self, point: Point) -> list[str]:
         """The tuned settings of which *point* has the largest number that was tried with its variant, of several."""
-        tried = sharing(self.tried, point.settings, self.variant_names, lambda settings: settings)
+        places = self.tried.like(point.settings, self.variant_names)
         found = []
         for name in self.tuning_names:
-            numbers = {value for one in tried if is_number(value := one.get(name))}
+            numbers = list(filter(is_number, self.tried.values(name, places)))
             if len(numbers) > 1 and point.settings.get(name) == max(numbers):
                 found.append(name)
         return found
@@ -158,31 +162,31 @@ class Group:
         """The point that is the best's at the nearest other number of *name*; and those that are better there and of
         which nothing is known at the best's own number. None where there are none.
         """
-        own, rest = self.best.settings.get(name), [*self.variant_names, *self.tuning_names]
-        rest.remove(name)
-        line = sharing(self.standings[1:], self.best.settings, rest, lambda one: one.point.settings)
-        steps = [
-            (abs(value - own), one)
-            for one in line
-            if is_number(own) and is_number(value := one.point.settings.get(name))
-        ]
+        rest, own = self._others(name), self.best.settings.get(name)
+        line = [place for place in self.settings_of_all.like(self.best.settings, rest) if place]
+        numbers = [(place, self.settings_of_all[place].get(name)) for place in line]
+        steps = [(abs(value - own), place) for place, value in numbers if is_number(own) and is_number(value)]
         if not steps:
             return None
-        _, near = min(steps, key=lambda step: step[0])
-        known = {key(one, rest) for one in self.tried if one.get(name) == own}
-        ahead = itertools.takewhile(lambda one: one is not near, self.standings)
-        alike = [one for one in ahead if one.point.settings.get(name) == near.point.settings[name]]
-        found = [one for one in alike if key(one.point.settings, rest) not in known]
-        return (near, found) if found else None
+        _, near = min(steps)
+        alike = [place for place in self.settings_of_all.like(self.settings_of_all[near], [name]) if place < near]
+        known = {key(self.tried[place], rest) for place in self.tried.like(self.best.settings, [name])} if alike else ()
+        found = [self.standings[place] for place in alike if key(self.settings_of_all[place], rest) not in known]
+        return (self.standings[near], found) if found else None
 
     def step_below(self, point: Point, name: str) -> Standing | None:
         """The point with the next smaller number of *name*, and otherwise the settings of *point*."""
-        rest = [each for each in (*self.variant_names, *self.tuning_names) if each != name]
-        same = sharing(self.standings, point.settings, rest, lambda one: one.point.settings)
-        below = [(value, one) for one in same if is_number(value := one.point.settings.get(name))]
         own = point.settings.get(name)
-        lower = [pair for pair in below if is_number(own) and pair[0] < own]
-        return max(lower, key=lambda pair: pair[0])[1] if lower else None
+        same = (
+            (self.settings_of_all[at].get(name), at)
+            for at in self.settings_of_all.like(point.settings, self._others(name))
+        )
+        lower = [(value, -at) for value, at in same if is_number(own) and is_number(value) and value < own]
+        return self.standings[-max(lower)[1]] if lower else None
+
+    def _others(self, name: str) -> list[str]:
+        """The settings that tell a point from others, but for one."""
+        return [each for each in (*self.variant_names, *self.tuning_names) if each != name]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -208,7 +212,11 @@ class Best:
     def beyond(self, group: Group) -> list[Excluded]:
         """The runs that take no part, of the best variant of *group* with more of a setting that ends at the best."""
         best, ends = group.best.settings, group.highest(group.best)
-        like = sharing(self.excluded, best, [*group.settings, *group.variant_names], lambda one: one.entry.settings)
+        if not ends:
+            return []
+        of_excluded = SettingsOf(one.entry.settings for one in self.excluded)
+        places = of_excluded.like(best, [*group.settings, *group.variant_names])
+        like = [self.excluded[place] for place in places]
         return [one for one in like if any(_is_more(one.entry.settings.get(name), best[name]) for name in ends)]
 
     @property
@@ -377,7 +385,7 @@ def _group(
         variant_names=variant_names,
         told_names=told if told or (variants and tuning) else variant_names,
         tuning_names=tuple(tuning) if variants else (),
-        tried=whole.tried if whole is not None else tuple(point.settings for point in points),
+        tried=whole.tried if whole is not None else SettingsOf(point.settings for point in points),
         standings=standings,
         scale=scale,
         estimates=estimates,

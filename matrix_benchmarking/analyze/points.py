@@ -8,8 +8,8 @@ import functools
 import itertools
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import overload
 
 from ..errors import INSTALL
 from ..filters import show
@@ -22,7 +22,6 @@ from .intervals import Interval, Sample
 
 Key = tuple[tuple[str, object], ...]
 Settings = Rows | Iterable[Mapping[str, object]]
-S = TypeVar("S")
 
 
 class ExclusionCause(enum.Enum):
@@ -91,18 +90,6 @@ def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
     return tuple([typed(get(name, NOT_SET)) for name in names])
 
 
-def sharing(
-    many: Sequence[S], like: Mapping[str, object], names: Sequence[str], settings: Callable[[S], Mapping[str, object]]
-) -> list[S]:
-    """Those of *many* whose *settings* have the same :func:`key` as *like*."""
-    found: Sequence[S] = many
-    for name in names:  # what is alike is equal, which leaves few to look at
-        value = like.get(name, NOT_SET)
-        found = [one for one in found if settings(one).get(name, NOT_SET) == value]
-    wanted = key(like, names)
-    return [one for one in found if key(settings(one), names) == wanted]
-
-
 def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> tuple[tuple[int, float, str], ...]:
     """Puts settings in order of their values."""
     return tuple(order(settings.get(name, NOT_SET)) for name in names)
@@ -115,7 +102,7 @@ def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, obje
 
 def varying(settings: Settings) -> list[str]:
     """Names of the settings that differ, in the order of their first appearance."""
-    everything = settings if isinstance(settings, Rows) else list(settings)
+    everything = settings if isinstance(settings, (Rows, SettingsOf)) else list(settings)
     return list(_columns(everything, _names(everything)))
 
 
@@ -168,6 +155,45 @@ def values_at(points: Sequence[Sequence[Entry]], kpi: str) -> list[list[float]]:
     return [[value for value in one.kpi(kpi) if value is not None] for one in rows]
 
 
+class SettingsOf(Sequence[Mapping[str, object]]):
+    """The settings of many points, in which those with some values are found without a look into each."""
+
+    def __init__(self, settings: Iterable[Mapping[str, object]]) -> None:
+        self._settings = tuple(settings)
+        self._known: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return len(self._settings)
+
+    @overload
+    def __getitem__(self, at: int) -> Mapping[str, object]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Mapping[str, object]]: ...
+    def __getitem__(self, at: int | slice) -> Mapping[str, object] | Sequence[Mapping[str, object]]:
+        return self._settings[at]
+
+    def values(self, name: str, places: Iterable[int] | None = None) -> list[object]:
+        """The values of a setting, each once; those at some *places* alone where these are given."""
+        values, codes = self.setting(name)
+        return list(values) if places is None else [values[code] for code in {codes[place] for place in places}]
+
+    def like(self, settings: Mapping[str, object], names: Iterable[str]) -> list[int]:
+        """The places of those that have the same :func:`key` as *settings*."""
+        found: Sequence[int] = range(len(self))
+        for name in names:
+            values, codes = self.setting(name)
+            wanted = typed(settings.get(name, NOT_SET))
+            alike = {code for code, value in enumerate(values) if typed(value) == wanted}
+            found = [place for place in found if codes[place] in alike]
+        return list(found)
+
+    def setting(self, name: str) -> Column:
+        """As :meth:`.Rows.setting`."""
+        if name not in self._known:
+            self._known[name] = _column(self._settings, name)
+        return self._known[name]
+
+
 def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Column]:
     """The values of each of *names* that differ, each value once: types count, as :func:`typed` has them.
 
@@ -186,7 +212,7 @@ def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[st
 
 
 def _column(settings: Rows | Sequence[Mapping[str, object]], name: str) -> Column:
-    if isinstance(settings, Rows):
+    if isinstance(settings, (Rows, SettingsOf)):
         return settings.setting(name)
     values = [one.get(name, NOT_SET) for one in settings]
     alike = values if len(set(map(type, values))) == 1 else list(map(typed, values))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from .. import filters as filter_language
 from ..analyze import intervals
-from ..analyze.points import ExclusionCause, by_point, keys, select, varying
+from ..analyze.points import ExclusionCause, SettingsOf, by_point, keys, select, varying
 from ..analyze.words import count_of, named, tuning_label
 from ..errors import ConfigError
 from ..filters import Scalar, show
@@ -240,11 +240,11 @@ class ExploreReport(Report):
         return said
 
     def _table(self, marks: Sequence[Mark], chosen: Chosen) -> Table:
-        names = varying(mark.runs[0].settings for mark in marks)
-        kpi = chosen.y
+        settings, kpi = SettingsOf(mark.runs[0].settings for mark in marks), chosen.y
+        names = varying(settings)
         x = [Column(chosen.x, unit=chosen.x_kpi.display_unit, numeric=True)] if chosen.x_kpi else []
         columns: Columns = [
-            *setting_columns(names, [mark.runs[0].settings for mark in marks]),
+            *setting_columns(names, settings),
             *x,
             Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"mean of the runs; {kpi.direction}"),
             Column("Low", unit=kpi.display_unit, numeric=True, help="of the 95 % interval"),

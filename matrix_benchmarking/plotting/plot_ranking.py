@@ -133,9 +133,8 @@ def labels_of(rows: Sequence[Standing], group: Group) -> tuple[list[str], str]:
     differing = set(varying(one.point.settings for one in rows))
     variant = [name for name in group.variant_names if name in differing]
     tuning = [name for name in group.tuning_names if name in differing]
-    settings_of_all = [one.point.settings for one in group.standings]
-    variants = keys(settings_of_all, variant)
-    if variant and len({*variants}) == len({*zip(variants, keys(settings_of_all, tuning), strict=True)}):
+    variants = keys(group.settings_of_all, variant)
+    if variant and len({*variants}) == len({*zip(variants, keys(group.settings_of_all, tuning), strict=True)}):
         tuning = []  # the variant says it already
     labels = []
     for one in rows:

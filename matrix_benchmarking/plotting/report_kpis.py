@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ..analyze import intervals
 from ..analyze.check import AnswerKind
-from ..analyze.points import ExclusionCause, Key, by_point, key, part, values_at, varying
+from ..analyze.points import ExclusionCause, Key, SettingsOf, by_point, key, part, values_at, varying
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
@@ -169,12 +169,12 @@ class KPIReport(Report):
         """A table with a row a point, told apart by its settings within the group; of several groups by those that all
         have, and by the groups'.
         """
-        settings, keys = [runs[0].settings for runs in points], self.workload.group_keys
+        settings, keys = SettingsOf(runs[0].settings for runs in points), self.workload.group_keys
         in_all = frozenset[str]() if not are_groups else frozenset.intersection(*map(frozenset, settings))
         names = [name for name in varying(settings) if (name in keys) == are_groups or name in in_all]
         kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
         columns: Columns = [
-            *setting_columns(names, [runs[0].settings for runs in points]),
+            *setting_columns(names, settings),
             *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),
             "Runs",
         ]

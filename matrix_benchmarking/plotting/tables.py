@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from ..analyze.points import SettingsOf
 from ..errors import MatbenchError, WorkloadError
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -170,8 +171,8 @@ def count_cell(count: int) -> Cell:
     return Cell(str(count), sort=count)
 
 
-def setting_columns(names: Sequence[str], of_rows: Sequence[Mapping[str, object]]) -> list[Column]:
-    return [Column(name, numeric=all(is_number(each.get(name)) for each in of_rows), setting=True) for name in names]
+def setting_columns(names: Sequence[str], of_rows: SettingsOf) -> list[Column]:
+    return [Column(name, numeric=all(map(is_number, of_rows.values(name))), setting=True) for name in names]
 
 
 def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[Cell | str]:

@@ -282,7 +282,7 @@ def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
 
 def _tried_higher(group: Group, names: Sequence[str]) -> bool:
     """Whether larger numbers of one of *names* were tried with other variants than the best's."""
-    pairs = [(one.get(name), group.best.settings[name]) for one in group.tried for name in names]
+    pairs = [(value, group.best.settings[name]) for name in names for value in group.tried.values(name)]
     return any(is_number(value) and is_number(own) and value > own for value, own in pairs)
 
 
