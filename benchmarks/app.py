@@ -237,11 +237,13 @@ def seconds_of(host: str, port: str, outputs: Sequence[tuple[str, str]], search:
 
 def answer_of(host: str, port: str, outputs: Sequence[tuple[str, str]], search: str = "") -> bytes:
     """What is answered, where it is asked for as the page's script does."""
-    body = {
+    body: dict[str, Any] = {
         "output": f"..{'...'.join('.'.join(one) for one in outputs)}..",
         "outputs": [{"id": name, "property": what} for name, what in outputs],
         "inputs": [{"id": "request", "property": "data", "value": {"search": search, "parts": []}}],
     }
+    if outputs is FRAME:
+        body["inputs"].append({"id": "checked", "property": "data"})
     connection = http.client.HTTPConnection(host, int(port), timeout=120)
     connection.request("POST", "/_dash-update-component", json.dumps(body), {"Content-Type": "application/json"})
     answer = connection.getresponse()

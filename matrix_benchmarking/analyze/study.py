@@ -88,6 +88,7 @@ class Study:
         self._lock = threading.RLock()
         self._root = self  # of selections: it has the order of all runs
         self._of_versions = functools.lru_cache(_KEPT_VERSIONS)(self._made_of_versions)
+        self.checked = self  # the study whose runs are checked: what is odd may be said of more than is selected
         self._unlimited = self  # of copies under a limit: it has the analysis, which no limit changes
 
     @classmethod
@@ -257,6 +258,19 @@ class Study:
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
+        """What is odd about the runs; who asks while another thread looks for it waits."""
+        if self.checked is not self:
+            return self.checked.findings
+        with self._lock:
+            return self._findings
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether what is odd is known, so that to ask for it takes no time."""
+        return "findings" in vars(self) or "findings" in vars(self.checked)
+
+    @functools.cached_property
+    def _findings(self) -> Sequence[Finding]:
         found = check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
         if not any(one.runs and check.AnswerKind.BEST in one.changes for one in found):
             return found

@@ -16,6 +16,7 @@ def pages_over(matrix: Matrix, workload: Workload, roots: list[Path], report_des
     data = Data(Source(workload=workload, place="results", roots=roots, read=lambda progress: matrix))
     data.start()
     assert data.wait(10) is not None
+    data.join(60)
     return Pages(data, report_dest)
 
 

@@ -36,6 +36,7 @@ from .view import View
 FIRST_ANSWER_S = 1.5
 MAX_TABS_TITLE = 48
 NO_PAGE = "This page can't be shown"
+LOOKED_FOR = "Check: what is odd about the runs is being looked for."
 _KEPT_PAGES = 24
 T = TypeVar("T")
 Author: TypeAlias = "Callable[[object], str]"
@@ -63,7 +64,7 @@ class Pages:
         self._writing = threading.Lock()
 
     def frame(self, query: str) -> Frame:
-        found = self._once(("frame", query), lambda: self._frame(query))
+        found = self._once(("frame", query, self.is_checked()), lambda: self._frame(query))
         self.data.has_answered.set()
         return found
 
@@ -211,6 +212,10 @@ class Pages:
             return progress.problem
         return "" if snapshot is None else f"read at {snapshot.read_at:%H:%M:%S}"
 
+    def is_checked(self) -> bool:
+        """Whether what is odd about the runs is known."""
+        return self.data.snapshot is not None and self.data.snapshot.study.is_checked
+
     def version(self) -> int:
         """The number of the snapshot; 0 for none yet, -1 where the reading failed."""
         if self.data.snapshot is not None:
@@ -317,12 +322,16 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     page = catalogue.reports.get(name) or catalogue.plots.get(name)
     answers = AnswerKind.BEST if page is None else page.answers
     check = catalogue.address_of(CheckReport.name, {})
-    found = check_line(catalogue.study.findings, answers, check, is_part=bool(current.filters))
+    found: Node = html.P(LOOKED_FOR, className="note")
+    count = 0
+    if study.is_checked:
+        count = len(study.findings)
+        found = check_line(study.findings, answers, check, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")
     is_about_it = name == BestReport.name
     compare = catalogue.address_of(CompareReport.name, {})
-    box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, compare=compare)
+    box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, findings=count, compare=compare)
     return guarded(box, "The verdict")
 
 

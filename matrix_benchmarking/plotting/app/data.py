@@ -100,7 +100,12 @@ class Snapshot:
     def prepare(self) -> None:
         """Make what each first answer takes before anybody waits for it; what fails fails again where it is shown."""
         with contextlib.suppress(Exception):
-            _ = self.facets, self.opening, self.catalogue({}, ()).study.best, self.study.findings
+            _ = self.facets, self.opening, self.catalogue({}, ()).study.best
+
+    def check(self) -> None:
+        """Look for what is odd about the runs, which pages say as soon as it is known."""
+        with contextlib.suppress(Exception):
+            _ = self.study.findings
 
     def prepare_limits(self) -> None:
         """Make what the first filter takes besides: the bounds of all points, of which each selection has its own."""
@@ -121,7 +126,7 @@ class Snapshot:
         if text or order:
             study.matrix.check_values(filters)
             study = study.selected(filters, ordered(self.facets.select(filters), order))
-            study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
+            study.checked = self.study  # what is odd is said of all runs, whatever is selected of them
         return catalogue_of(study)
 
 
@@ -210,6 +215,7 @@ class Data:
                 template.unfold_default()
             self.has_pandas.set()
             if self.snapshot is not None:
+                self.snapshot.check()
                 time.sleep(CHECK_AFTER_S)
 
         def report(done: int, total: int) -> None:
@@ -222,6 +228,8 @@ class Data:
         except Exception as error:  # noqa: BLE001  the application has to say so, and to go on
             _log.error("the data can't be read\n%s", traceback.format_exc())
             problem = f"the data can't be read ({type(error).__name__}: {error})"
+        if self.snapshot is not None:
+            self.snapshot.check()
         self.progress = Progressing(problem=problem)
         if self.snapshot is not None:
             self.snapshot.prepare_limits()
@@ -255,6 +263,8 @@ class Data:
             return
         snapshot = Snapshot(study, 1 if current is None else current.number + 1, problem)
         snapshot.prepare()
+        if current is not None:  # it is there meanwhile, and says what is odd already
+            snapshot.check()
         self.snapshot = snapshot
 
 

@@ -193,7 +193,7 @@ def _serve_files(server: flask.Flask, answers: Pages) -> None:
 
 
 def layout(source_name: str, workload: str, token: str = "") -> Component:
-    stores = [dcc.Store(id=name) for name in ("request", "event", "version", "title")]
+    stores = [dcc.Store(id=name) for name in ("request", "event", "version", "checked", "title")]
     header = html.Header(
         [
             html.A("matbench", href="?", className="brand"),
@@ -260,7 +260,7 @@ don't.</p></noscript>
 def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
     _of_the_script(app)
 
-    def frame(request: object) -> list[Node]:
+    def frame(request: object, _: object) -> list[Node]:
         return [folded(each) for each in answers.frame(asked(request)[0])]
 
     def page(request: object) -> Opened:
@@ -281,21 +281,22 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         is_same = search is None or view.same(search, query or "")
         return no_update if is_same else search, notice, READING_MS
 
-    def tick(_: object, known: object) -> tuple[object, str, str, int]:
+    def tick(_: object, known: object, is_checked: object) -> tuple[object, object, str, str, int]:
         # Asked in this order: where the reading has ended, the number that is asked for afterwards is the last one.
         is_reading = answers.data.progress.is_reading
         number = answers.version()
         newer = no_update if number == (known or 0) else number
         look = "progress warning" if answers.data.away else "progress"
-        return newer, answers.progress(), look, READING_MS if is_reading else IDLE_MS
+        checked = no_update if is_checked or not answers.is_checked() else True
+        return newer, checked, answers.progress(), look, READING_MS if is_reading else IDLE_MS
 
     request = Input("request", "data")
     content = [Output("content", "children"), Output("controls", "children"), Output("title", "data")]
     surroundings = [Output(name, "children") for name in ("selectors", "headline", "tabs")]
-    clock = [Output("version", "data"), *(Output("progress", name) for name in ("children", "className"))]
-    clock.append(Output("clock", "interval"))
+    clock = [*(Output(name, "data") for name in ("version", "checked")), Output("progress", "children")]
+    clock += [Output("progress", "className"), Output("clock", "interval")]
     acted = [Output("address", "search"), Output("notice", "children")]
-    app.callback(surroundings, request, prevent_initial_call=True)(frame)
+    app.callback(surroundings, request, Input("checked", "data"), prevent_initial_call=True)(frame)
     app.callback(content, request, prevent_initial_call=True)(page)
     app.callback(
         Output({"type": "part", "of": MATCH, "index": MATCH}, "children"),
@@ -309,7 +310,8 @@ def register(app: Any, answers: Pages, writing: Writing | None = None) -> None:
         State("address", "search"),
         prevent_initial_call=True,
     )(act)
-    app.callback(clock, Input("clock", "n_intervals"), State("version", "data"), prevent_initial_call=True)(tick)
+    known = [State("version", "data"), State("checked", "data")]
+    app.callback(clock, Input("clock", "n_intervals"), *known, prevent_initial_call=True)(tick)
 
 
 def _of_the_script(app: Any) -> None:

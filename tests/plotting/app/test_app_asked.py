@@ -20,7 +20,7 @@ REQUEST = {"id": "request", "property": "data", "value": {"search": "", "version
 FRAME = {
     "output": "..selectors.children...headline.children...tabs.children..",
     "outputs": [{"id": name, "property": "children"} for name in ("selectors", "headline", "tabs")],
-    "inputs": [REQUEST],
+    "inputs": [REQUEST, {"id": "checked", "property": "data"}],
     "changedPropIds": ["request.data"],
 }
 PAGE = {
@@ -41,15 +41,16 @@ PART = {
     "changedPropIds": [],
 }
 CLOCK = {
-    "output": "..version.data...progress.children...progress.className...clock.interval..",
+    "output": "..version.data...checked.data...progress.children...progress.className...clock.interval..",
     "outputs": [
         {"id": "version", "property": "data"},
+        {"id": "checked", "property": "data"},
         {"id": "progress", "property": "children"},
         {"id": "progress", "property": "className"},
         {"id": "clock", "property": "interval"},
     ],
     "inputs": [{"id": "clock", "property": "n_intervals", "value": 1}],
-    "state": [{"id": "version", "property": "data", "value": 1}],
+    "state": [{"id": "version", "property": "data", "value": 1}, {"id": "checked", "property": "data"}],
     "changedPropIds": [],
 }
 ODD: list[Any] = [None, True, 0, -1, 1e300, "", "text", "\x00", "\ud800", [], [[]], [None], {}, {"id": {}}, {"a": [{}]}]
