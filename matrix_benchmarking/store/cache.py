@@ -182,8 +182,8 @@ ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 def places(candidate: Candidate, workload: Workload) -> Iterator[str]:
     """Where the cache of a test may be: in its directory, else (a flat or read-only tree) in the user's directory."""
     if not candidate.is_file and not candidate.known_as:
-        yield f"{candidate.path}/{workload.store.cache_filename}"
-    name = candidate.known_as or str(candidate.path)
+        yield f"{candidate.where}/{workload.store.cache_filename}"
+    name = candidate.known_as or candidate.where
     yield in_user_directory(name if candidate.part is None else f"{name}#{candidate.part}", workload, "cache")
 
 

@@ -26,9 +26,9 @@ _DESCRIBES = DESCRIBING_FILES | {TEST_START_END_FILE}
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
-def relative_name(path: Path, root: Path, part: str | None = None) -> str:
+def relative_name(path: str, root: Path, part: str | None = None) -> str:
     """*path* below *root* with ``/``, and the *part* of it; bytes that are not UTF-8 are written as ``\\xff``."""
-    name = str(path)[len(str(root)) + 1 :] or root.name
+    name = path[len(str(root)) + 1 :] or root.name
     name = name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
     return name if part is None else f"{name}#{part}"
 
@@ -46,7 +46,7 @@ def entry_of(
         settings=cached.settings,
         repeat=cached.repeat,
         location=candidate.path,
-        name=relative_name(candidate.path, root, candidate.part),
+        name=relative_name(candidate.where, root, candidate.part),
         part=candidate.part,
         exit_code=cached.exit_code,
         test_uuid=test_uuid or cached.own_uuid or content_uuid(workload, cached),

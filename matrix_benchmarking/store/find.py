@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
-from ..bucket import BucketPath
+from ..bucket import BEGINNING, BucketPath
 from ..errors import MatbenchError, SettingsError, natural, os_reason
 from ..files import read_regular
 from ..jsonable import Document
@@ -205,12 +205,13 @@ class Candidate:
     """A test and the index of the layout that recognised it; None for a cache that came alone.
 
     Attributes:
+        where: its path as a text, which takes a fifth of what pathlib keeps of one; there may be a million.
         lost: what is wrong with a run that lost its settings, a sentence; it is none that finished.
         cache_counts: False where the cache stands alone, and no download brought it so.
         known_as: what its cache goes by, where that is not its path.
     """
 
-    path: Path
+    where: str
     layout: int | None
     finished: bool = True
     is_file: bool = False
@@ -220,9 +221,13 @@ class Candidate:
     known_as: str | None = None
 
     @property
+    def path(self) -> Path:
+        return (BucketPath if self.where.startswith(BEGINNING) else Path)(self.where)
+
+    @property
     def directory(self) -> str:
         """The directory that the test's recorded paths are relative to."""
-        return str(self.path.parent if self.is_file else self.path)
+        return str(self.path.parent) if self.is_file else self.where
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -296,14 +301,13 @@ def find_tests(root: Path, workload: Workload, look: Look = _look) -> Found:
         visited.add(identity)
         found = _recognise(listing, workload, None if directory == root else traces)
         candidates.extend(found)
-        if not any(candidate.path == directory and candidate.finished for candidate in found):
+        if not any(candidate.where == str(directory) and candidate.finished for candidate in found):
             waiting.extend(directory / name for name in listing.directories)
             links.extend(directory / name for name in linked)
     if traces is not None:
         candidates = traces.without_false_losses(candidates)
-    # As texts, which paths keep anyway: of a million tests their parts would take a tenth of a gigabyte.
     start = len(str(root))
-    candidates.sort(key=lambda each: (*map(natural, str(each.path)[start:].split("/")), natural(each.part or "")))
+    candidates.sort(key=lambda each: (*map(natural, each.where[start:].split("/")), natural(each.part or "")))
     unfinished = [each for each in candidates if not each.finished]
     above = {parent for each in candidates for parent in each.path.parents} if unfinished else set()
     tests = [each for each in candidates if each.finished]
@@ -312,7 +316,7 @@ def find_tests(root: Path, workload: Workload, look: Look = _look) -> Found:
 
 def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> list[Candidate]:
     found = [
-        Candidate(test.path, index, test.finished, test.path != listing.path, part=test.part)
+        Candidate(str(test.path), index, test.finished, test.path != listing.path, part=test.part)
         for index, layout in enumerate(layouts_of(workload))
         for test in layout.find(listing)
     ]
@@ -320,8 +324,8 @@ def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> l
         return found
     trace = None if traces is None else traces.first(listing)
     if trace is not None:
-        return [Candidate(listing.path, None, finished=False, lost=_loss(trace, listing))]
-    return [Candidate(listing.path, None)] if workload.store.cache_filename in listing.files else []
+        return [Candidate(str(listing.path), None, finished=False, lost=_loss(trace, listing))]
+    return [Candidate(str(listing.path), None)] if workload.store.cache_filename in listing.files else []
 
 
 def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: list[str]) -> bool:

@@ -140,7 +140,7 @@ class AtHand:
         self.tree, self.root, self.gone = tree, root, list[str]()
         self._objects, self._holes = objects, dict.fromkeys(objects)
         self.tests = [
-            dataclasses.replace(test, path=root / test.path.relative_to(tree.root), known_as=str(test.path))
+            dataclasses.replace(test, where=str(root / test.path.relative_to(tree.root)), known_as=test.where)
             for test in tests
         ]
         root.mkdir()
@@ -171,7 +171,7 @@ class AtHand:
 
     def found(self, test: Candidate) -> Candidate:
         """*test*, which is here, as it was found in the bucket."""
-        return dataclasses.replace(test, path=self.tree.root / test.path.relative_to(self.root), known_as=None)
+        return dataclasses.replace(test, where=str(self.tree.root / test.path.relative_to(self.root)), known_as=None)
 
     def _fetch(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name in self._holes]

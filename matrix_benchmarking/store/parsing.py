@@ -213,7 +213,7 @@ def _parse_parts(
     times = None
     if run is not None:
         with contextlib.suppress(ArtifactError):  # which makes nothing doubtful but times
-            times = parse_test_start_end(context.test_directory(dataclasses.replace(file, path=run)))
+            times = parse_test_start_end(context.test_directory(dataclasses.replace(file, where=str(run))))
     exit_code = None if run is None else NativeLayout().read_exit_code(run)
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
     for name, own, packed, *identity in parts[names.index(first) if first in names else 0 :]:

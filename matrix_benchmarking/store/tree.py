@@ -145,7 +145,7 @@ def _executor(
         from ..cluster.workers import executor  # Dask is of an extra, and takes a second
 
         seen = tests[:SEEN] if context.tree is None else []
-        files = [Path(f"{test.path}/{SETTINGS_FILE}") if not test.is_file else test.path for test in seen]
+        files = [Path(f"{test.where}/{SETTINGS_FILE}") if not test.is_file else test.path for test in seen]
         first = functools.partial(_parse_in_worker, *_for_worker(context), ([], {}))
         return executor(cluster, context.root, files, first, say)
     if jobs is None:
@@ -273,9 +273,9 @@ def _parse_candidate(context: Context, candidate: Candidate, loader: Loader | No
             if loader is not None:
                 loader.keep(context.found(each), parsed)
             tests.append((parsed.entry, each))
-            notes += [(relative_name(each.path, context.root), note) for note in parsed.notes]
+            notes += [(relative_name(each.where, context.root), note) for note in parsed.notes]
     except NotRecognised as error:
-        notes.append((relative_name(candidate.path, context.root), f"left out, {error}"))
+        notes.append((relative_name(candidate.where, context.root), f"left out, {error}"))
     except SettingsError as error:
         tests.append((_without_results(context, candidate, Problem(str(error))), None))
     return tests, notes
@@ -323,7 +323,7 @@ def _without_results(
         settings=settings,
         repeat=repeat,
         location=candidate.path,
-        name=relative_name(candidate.path, context.root, candidate.part),
+        name=relative_name(candidate.where, context.root, candidate.part),
         part=candidate.part,
         exit_code=None,
         finished=False,

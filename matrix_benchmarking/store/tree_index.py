@@ -185,7 +185,7 @@ def candidate_of(tests: ParsedTests, place: int) -> Candidate:
     entry = tests.entry(place)
     layout, is_file = tests.columns.layout[place], tests.columns.is_file[place]
     counts = not entry.from_cache_alone
-    return Candidate(entry.location, layout, is_file=is_file, cache_counts=counts, part=entry.part)
+    return Candidate(str(entry.location), layout, is_file=is_file, cache_counts=counts, part=entry.part)
 
 
 class Loader:
@@ -223,7 +223,7 @@ class Loader:
                 return (self._kept.get(candidate) or self._parse(candidate)).results
             except SettingsError as error:
                 problem = str(error)
-        name = relative_name(candidate.path, self._context.root, candidate.part)
+        name = relative_name(candidate.where, self._context.root, candidate.part)
         raise MatbenchError(f"{name}: its results can't be loaded: {problem}")
 
     def _parse(self, candidate: Candidate) -> ParsedTest:
@@ -249,11 +249,11 @@ class Loader:
         """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
         if self._context.tree is not None:
             return None
-        target = os.path.realpath(candidate.path)
+        target = os.path.realpath(candidate.where)
         if not os.path.exists(target):
-            return f"'{candidate.path}' is not there any more, it was removed or renamed; parse it again"
+            return f"'{candidate.where}' is not there any more, it was removed or renamed; parse it again"
         if os.path.commonpath([target, self._context.root]) != str(self._context.root):
-            return f"'{candidate.path}' leads to {target}, which is outside the results directory"
+            return f"'{candidate.where}' leads to {target}, which is outside the results directory"
         return None
 
 

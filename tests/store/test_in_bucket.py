@@ -193,7 +193,10 @@ def test_the_application_shows_a_tree_in_a_bucket(
     asked = {
         "output": f"..{'...'.join(names)}..",
         "outputs": [dict(zip(("id", "property"), name.split("."), strict=True)) for name in names],
-        "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
+        "inputs": [
+            {"id": "request", "property": "data", "value": {"search": "", "parts": []}},
+            {"id": "checked", "property": "data"},
+        ],
     }
     with application("--results-dirname=s3://results/tree", f"--workload={MINIMAL}", "--port=0") as place:
         request = urllib.request.Request(

@@ -489,7 +489,7 @@ def entries(draw: st.DrawFn) -> Entry:
         settings=draw(st.dictionaries(text, scalars, max_size=4)),
         repeat=draw(st.integers(0)),
         location=location,
-        name=relative_name(location, ROOT),
+        name=relative_name(str(location), ROOT),
         exit_code=draw(st.none() | st.integers()),
         finished=draw(st.booleans()),
         test_uuid=draw(st.none() | text),
@@ -535,7 +535,7 @@ def test_whatever_an_entry_holds_comes_back_with_its_type(
     assert repr([fields(entry) for entry in rows(back)]) == repr([fields(entry) for entry in given_entries])  # NaN too
     ways = [candidate_of(parsed(back), place) for place in range(len(found))]
     assert ways == [
-        Candidate(entry.location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
+        Candidate(str(entry.location), layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
         for entry, layout, is_file in found
     ]
     assert back.notes == notes
