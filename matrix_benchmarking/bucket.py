@@ -15,9 +15,9 @@ import socket
 import threading
 import uuid
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PosixPath
-from typing import Any
+from typing import Any, overload
 
 from .errors import MatbenchError, OutputError, needing, os_reason
 from .files import unsafe
@@ -87,6 +87,32 @@ def require(place: BucketPath, who: str) -> None:
         raise MatbenchError(f"{who}: {error}") from error
 
 
+class Names(Sequence[str]):
+    """Texts one after the other, in half the memory of a list of them."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._text, self._ends = bytearray(), array("Q", [0])
+        for name in names:
+            self.append(name)
+
+    def append(self, name: str) -> None:
+        self._text += name.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._text))
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        at = range(len(self))[place]
+        return self._text[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
     """The objects below a place, in the order of their names; there may be millions.
@@ -104,7 +130,7 @@ class Listed:
 
 def listed(files: Any, place: BucketPath) -> tuple[Listed, list[str]]:
     """The objects below *place*, and a sentence on each that is left out, since its name can't be a file's."""
-    names, sizes, times_ns = list[str](), array("q"), array("q")
+    names, sizes, times_ns = Names(), array("q"), array("q")
     for key, size, etag in _objects(files, f"{place}/".removeprefix(BEGINNING)):
         names.append(key)
         sizes.append(size)
@@ -119,7 +145,7 @@ def listed(files: Any, place: BucketPath) -> tuple[Listed, list[str]]:
     if odd or any(former > latter for former, latter in itertools.pairwise(names)):
         order = [n for n in sorted(order, key=names.__getitem__) if names[n] not in odd]
         names, sizes, times_ns = (
-            [names[n] for n in order],
+            Names(names[n] for n in order),
             array("q", (sizes[n] for n in order)),
             array("q", (times_ns[n] for n in order)),
         )
