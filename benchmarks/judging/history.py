@@ -318,14 +318,23 @@ def _few_versions(random: np.random.Generator, kpi: KPIDefinition, count: int) -
 
 def _now_and_then(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
     """How often a share of runs that takes three times as long, since some versions, is suspected as spikes."""
+
+    def suspected(every: Floats) -> list[bool]:
+        blocks = [[(place, None)] * every.shape[2] for place in range(every.shape[1])]
+        trends = [spiked(each.series, blocks) for each in judged(kpi, every, blocks)]
+        return [one is not None and one.counts(kpi, MinimumEffect()) for one in trends]
+
     for share, runs, after in ((0.0, 5, 10), (1 / 3, 5, 2), (1 / 3, 5, 10), (1 / 3, 3, 10), (0.15, 5, 10)):
-        blocks = [[(place, None)] * runs for place in range(AT + after)]
         every = lognormal(random, (count, AT + after, 1), 0.01) * lognormal(random, (count, AT + after, runs), 0.02)
         every[:, AT:] *= np.where(random.random((count, after, runs)) < share, 3.0, 1.0)
-        trends = [spiked(each.series, blocks) for each in judged(kpi, every, blocks)]
-        found = [one is not None and one.counts(kpi, MinimumEffect()) for one in trends]
+        found = suspected(every)
         what = f"{share:.2f} of {runs} runs × 3, {AT} versions before and {after} since: spikes suspected"
         yield _row(what, _with_error(found), float(np.mean(found)), "", None if share else 0.02)
+    for runs in (3, 5):
+        fast = lognormal(random, (count, AT + 10, runs), 0.01)
+        found = suspected(fast * np.where(random.random(fast.shape) < 0.5, 1.4, 1.0))
+        what = f"each of {runs} runs of {AT + 10} versions × 1.4 in one of two: spikes suspected"
+        yield _row(what, _with_error(found), float(np.mean(found)), "", 0.02)
 
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:

@@ -62,13 +62,16 @@ def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int
     off = runs - usual.repeat(counts)
     least = max(math.log1p(FAR), NOISES * _MAD * float(np.median(np.abs(off))))
     far = np.add.reduceat((way * off > least).astype(np.int64), ends - counts)
-    found = _since(far, counts) if far[-NEWEST:].any() else None
+    # Where each run is fast or slow, what is usual is now the one, now the other, and only beside the one runs are far.
+    alike = np.abs(usual - usual[-1]) <= least
+    far, of_alike, off = far[alike], counts[alike], off[alike.repeat(counts)]
+    found = _since(far, of_alike) if far[-NEWEST:].any() and len(far) > FEWEST else None
     if found is None:
         return None
-    place, chance = found
-    begin = int(ends[place] - counts[place])
-    old, new = np.split(np.exp(np.clip(off, -_LARGEST, _LARGEST)), [begin])
-    seen, before = int(far[place:].sum()), int(far[:place].sum())
+    at, chance = found
+    place = int(np.flatnonzero(alike)[at])
+    old, new = np.split(np.exp(np.clip(off, -_LARGEST, _LARGEST)), [int(of_alike[:at].sum())])
+    seen, before = int(far[at:].sum()), int(far[:at].sum())
     if seen > MOST * len(new):
         return None
     level, wide = math.exp(usual[-1]), _WIDTH * math.sqrt(float(old.var() / len(old) + new.var() / len(new)))

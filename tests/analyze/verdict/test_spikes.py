@@ -27,6 +27,10 @@ def quiet(draw: np.random.Generator, shape: tuple[int, ...]) -> Any:
     return draw.lognormal(0.0, 0.02, shape) * draw.lognormal(0.0, 0.01, (shape[0], 1))
 
 
+def lognormal(draw: np.random.Generator, runs: int) -> Any:
+    return 100.0 * draw.lognormal(0.0, 0.01, (40, runs))
+
+
 def often(
     seed: int, share: float = 1 / 3, since: int = 30, *, versions: int = 40, runs: int = 5, by: float = 3.0
 ) -> Runs:
@@ -74,6 +78,14 @@ def test_one_run_in_five_that_takes_three_times_as_long_is_suspected_since_about
 def test_one_in_three_is_mostly_seen_ten_versions_later(kpi: str, by: float) -> None:
     found = [the(analysed(often(seed, by=by), kpi)) for seed in range(20)]
     assert sum(one.outcome in (Outcome.SUSPECTED, Outcome.REGRESSION) for one in found) >= 18
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_where_each_run_is_fast_or_slow_by_itself_it_is_no_spike(runs: int) -> None:
+    """What is usual is now the one and now the other: beside the fast every second run is far, beside the slow none."""
+    draws = [np.random.default_rng([seed, runs]) for seed in range(60)]
+    fast_or_slow = (np.where(draw.random((40, runs)) < 0.5, 1.4, 1.0) * lognormal(draw, runs) for draw in draws)
+    assert sum(map(is_seen, fast_or_slow)) <= 1
 
 
 @pytest.mark.parametrize(("kpi", "by"), [("cost", 0.3), ("rate", 3.0)])
