@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 IMPORTED = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "distributed.http.scheduler.info")
-IMPORTED += ("matrix_benchmarking.benchmark.cluster.on_worker", "matrix_benchmarking.store")
+IMPORTED += ("matrix_benchmarking.benchmark.cluster.job", "matrix_benchmarking.store")
 
 
 class Fork:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from ...cluster import Cluster, Host, Question, check
 from ...errors import ClusterError
 from ..run_directory import Outcome
-from . import on_worker
+from . import job as jobs
 from .job import Job
 
 LOOK_S, RENEW_S = 1.0, 10.0
@@ -81,7 +81,7 @@ class Crew:
         return said
 
     def _take_in(self, addresses: Iterable[str]) -> list[str]:
-        work = functools.partial(on_worker.check, self._draft.model_dump_json())
+        work = functools.partial(jobs.check, self._draft.model_dump_json())
         able, refused = check(self.cluster, self._question, addresses, work, "be asked")
         for host, machine in able:
             self.hosts[host.address] = host

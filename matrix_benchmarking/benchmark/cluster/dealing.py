@@ -21,7 +21,7 @@ from ..campaign import Listener, Report, write_searches
 from ..load_driver import Stopped
 from ..plan import Group, Plan
 from ..run_directory import Outcome, Point
-from . import on_worker
+from . import job as jobs
 from .crew import Crew, Measured, slow_hosts, speed_of
 from .job import Job
 
@@ -141,7 +141,7 @@ class Running:
     host: Host
     piece: Group
     campaign: str
-    future: Future[on_worker.Event]
+    future: Future[jobs.Event]
     at: str | None = None
     heard: int = 0
     ended: set[str] = dataclasses.field(default_factory=set)
@@ -159,7 +159,7 @@ class Ledger:
         self._measured: list[Measured] = []
         self.report = Report()
 
-    def take(self, running: Running, event: on_worker.Event) -> None:
+    def take(self, running: Running, event: jobs.Event) -> None:
         """Something that happens on a host."""
         running.heard += 1
         if "starts" in event:
@@ -170,18 +170,18 @@ class Ledger:
         elif "ended" in event and not self._draft.returns:
             self._ended(running, event["ended"], Outcome(**event["outcome"]))
 
-    def settle(self, running: Running, result: on_worker.Event) -> None:
+    def settle(self, running: Running, result: jobs.Event) -> None:
         """What a job that came to its end says."""
-        events: list[on_worker.Event] = result["events"]
+        events: list[jobs.Event] = result["events"]
         for event in events[running.heard :]:
             self.take(running, event)
         outcomes = {event["ended"]: Outcome(**event["outcome"]) for event in events if "ended" in event}
         for path, archive in result["runs"].items():
-            on_worker.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
+            jobs.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
             self._ended(running, path, outcomes[path])
         kept = ""
         if result["left"]:
-            place = on_worker.keep_left(self._plan.root, running.host.name, result["left"])
+            place = jobs.keep_left(self._plan.root, running.host.name, result["left"])
             kept = f"what it left is in {place}"
         report = next((event["report"] for event in events if "report" in event), None)
         if result["problem"] is not None or report is None or report["interrupted"]:

@@ -21,7 +21,7 @@ from ..campaign import Listener, Report
 from ..load_driver import Limits, Stopped
 from ..plan import Group, Plan
 from ..run_directory import OWN_DIRECTORY
-from . import on_worker
+from . import job as jobs
 from .crew import Crew
 from .dealing import Deck, Ledger, Running, dealt
 from .job import Job, workload_digest
@@ -91,8 +91,8 @@ def carry_out(
     """Measure what is to be done of *plan* on the machines that are *named*."""
     draft = draft_of(plan, named, prices)
     draft = draft.model_copy(update={"repeat": list(repeat), "stop_on_error": stop_on_error})
-    for left in (plan.root / on_worker.JOBS).glob("*"):  # of hosts that were gone before they came to its end
-        on_worker.set_aside(plan.root, left)
+    for left in (plan.root / jobs.JOBS).glob("*"):  # of hosts that were gone before they came to its end
+        jobs.set_aside(plan.root, left)
         shutil.rmtree(left, ignore_errors=True)
     with crew_of(plan, named, draft, listener) as crew:
         for sentence in crew.oddities():
@@ -120,7 +120,7 @@ class Conductor:
         self._plan, self._crew, self._draft, self._limits, self._listener = plan, crew, draft, limits, listener
         self._ledger = Ledger(plan, crew, draft, listener)
         self._running: dict[str, Running] = {}
-        self._heard: queue.SimpleQueue[on_worker.Event] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[jobs.Event] = queue.SimpleQueue()
         self._start = uuid.uuid4()
         self._topic = f"matbench-{self._start.hex}"
 
@@ -209,7 +209,7 @@ class Conductor:
             }
         )
         text, needs = job.model_dump_json(by_alias=True), dict(piece.requires) or None
-        future = self._crew.cluster.ask(host.address, on_worker.measure, text, self._topic, resources=needs)
+        future = self._crew.cluster.ask(host.address, jobs.measure, text, self._topic, resources=needs)
         self._running[name] = Running(host, piece, campaign, future)
         self._limits.start_meter(self._plan.charged_per_hour(piece), name)
 
@@ -223,10 +223,10 @@ class Conductor:
         report.spent_usd = self._limits.spent_usd
         if is_there:
             ask, at_work = self._crew.cluster.ask, [each.host.address for each in self._running.values()]
-            ends = [ask(each, on_worker.is_free, self._draft.points_per_host) for each in at_work]
+            ends = [ask(each, jobs.is_free, self._draft.points_per_host) for each in at_work]
             if self._draft.root is None:
                 hosts = self._crew.hosts.items()
-                ends += [ask(each, on_worker.forget, self._campaign(host)) for each, host in hosts]
+                ends += [ask(each, jobs.forget, self._campaign(host)) for each, host in hosts]
             for future in ends:
                 with contextlib.suppress(Exception):  # a worker that ended meanwhile has ended its job, too
                     future.result(timeout=END_S)
