@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from matrix_benchmarking.benchmark import file as files
 from matrix_benchmarking.benchmark.plan import Plan
-from matrix_benchmarking.commands import benchmark_shown
+from matrix_benchmarking.commands import benchmark_file
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
@@ -77,9 +77,9 @@ def test_the_time_left_is_that_of_the_hosts_that_are_at_work(place: Path, monkey
     plan = Plan(files.read(Path("b.yaml")), place, place / "r")
     now = 1000.0
     monkeypatch.setattr(Plan, "estimate", lambda self: (60.0, None))
-    monkeypatch.setattr(benchmark_shown.time, "monotonic", lambda: now)
+    monkeypatch.setattr(benchmark_file.time, "monotonic", lambda: now)
     progress = Progress()
-    bar = benchmark_shown.Bar(plan, progress)
+    bar = benchmark_file.Bar(plan, progress)
     seen = []
     for hosts, passed_s in ((0, 0), (0, 100), (2, 100), (2, 10), (1, 10)):
         now += passed_s
