@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import click
 
@@ -13,6 +13,9 @@ from . import run
 from .options import Command, flag, is_typed, option
 from .printing import warn
 from .shared_options import (
+    AnalysisOutput,
+    Locate,
+    RunOptions,
     ignored_option,
     kpi_filter,
     lts_results,
@@ -22,11 +25,6 @@ from .shared_options import (
     selection,
     since_option,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .shared_options import AnalysisOutput, Locate, RunOptions
 
 
 @click.command("analyze_lts", cls=Command)

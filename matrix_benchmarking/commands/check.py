@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +11,7 @@ from ..errors import VerdictError
 from . import run
 from .options import Command, flag
 from .printing import answer_console, printable, progress_bar, say
-from .shared_options import ignored_option, lts_results, order_option, place, selection
-
-if TYPE_CHECKING:
-    from .shared_options import Locate, RunOptions
+from .shared_options import Locate, RunOptions, ignored_option, lts_results, order_option, place, selection
 
 
 @click.command("check", cls=Command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,23 @@ from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
 from .options import Command, is_typed
-from .shared_options import headline_option, ignored_option, kpi_filter, order_option, place, reports, selection
+from .shared_options import (
+    AnalysisOutput,
+    Locate,
+    RunOptions,
+    headline_option,
+    ignored_option,
+    kpi_filter,
+    order_option,
+    place,
+    reports,
+    selection,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ..analyze.study import Study
     from ..analyze.verdict.model import Analysis
     from ..runs.opening import Opening
-    from .shared_options import AnalysisOutput, Locate, RunOptions
 
 
 @click.command("compare", cls=Command)

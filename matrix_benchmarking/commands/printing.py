@@ -28,23 +28,11 @@ REFRESH_S = 0.1
 SPOOL_BYTES = 16 * 2**20
 STDOUT = Path("-")
 _NAMED_ALIKE = (
-    *(
-        "filters",
-        "force",
-        "format",
-        "headline",
-        "in_checkout",
-        "jobs",
-        "keep_going",
-        "max_bytes",
-        "max_usd",
-        "mode",
-        "order",
-    ),
-    *("replace", "results_dirname", "save_to_artifacts", "until"),
+    "filters force format headline in_checkout jobs keep_going max_bytes max_usd mode order replace results_dirname "
+    "save_to_artifacts until"
 )
 _FLAGS = {"ignoring": "ignored_keys", "kpis": "kpi_filter", "others": "against", "prices": "price"}
-_FLAGS |= {name: name for name in _NAMED_ALIKE}
+_FLAGS |= {name: name for name in _NAMED_ALIKE.split()}
 """By the parameter that a sentence of the library names in backquotes: the option that gives it."""
 
 
