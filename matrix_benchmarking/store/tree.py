@@ -6,9 +6,13 @@ import collections
 import concurrent.futures
 import contextlib
 import functools
+import multiprocessing
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from .. import bucket, workload_file
 from .. import workload as workloads
@@ -23,7 +27,6 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
-from .executors import in_order, processes
 from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
 from .in_bucket import BucketTree, Objects
 from .parsing import Context, NotRecognised, tests_of
@@ -34,18 +37,20 @@ from .tree_index import (
     make_ids_unique,
     mark_shared_measurements,
     mark_without_settings,
+    summarise,
 )
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
 SEEN = 20
 """So many tests are looked at to see whether a worker has the same tree."""
-NAMED = 20
-"""How many tests of which the same was noticed are named."""
 _PACKED = (".tar.gz", ".tgz", ".tar", ".zip")
 _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
 
+P = ParamSpec("P")
+Given = TypeVar("Given")
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 Say = Callable[[str], None]
 
@@ -94,11 +99,11 @@ def parse_tree(
     tests = Columns.joined(parts)
     parts.clear()  # of a big tree they are large
     if not len(tests):
-        raise _nothing_found(workload, root, resolved, [*found.notes, *_summarise(notes)])
+        raise _nothing_found(workload, root, resolved, [*found.notes, *summarise(notes)])
     mark_without_settings(tests)
     notes.extend(make_ids_unique(loader.tests(tests)))
     mark_shared_measurements(tests)
-    sentences = [*found.notes, *_summarise(notes)]
+    sentences = [*found.notes, *summarise(notes)]
     sentences += tree_index.save(context, tree_index.Contents(tests, sentences))
     return tree_index.matrix_of(loader.tests(tests), sentences)
 
@@ -169,8 +174,8 @@ def _parse_all(
     loader: Loader,
 ) -> Iterator[Outcome]:
     """The outcomes of the candidates, in their order, some at a time; a file may hold several tests, or none."""
-    processes, total = len(os.sched_getaffinity(0)), len(candidates)
-    size = _CHUNK if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
+    cores, total = len(os.sched_getaffinity(0)), len(candidates)
+    size = _CHUNK if executor is None else max(1, min(_CHUNK, total // (cores * _CHUNKS_PER_PROCESS)))
     shares = [candidates[start : start + size] for start in range(0, total, size)]
     chunks = ((each, context.objects_of(each)) for each in shares)
     done = 0
@@ -331,19 +336,62 @@ def _without_results(
     )
 
 
-def _summarise(notes: Sequence[Note]) -> list[str]:
-    """One sentence for what was noticed at several tests; the first NAMED of them are named."""
-    tests: dict[str, list[str]] = {}
-    for name, text in notes:
-        tests.setdefault(text, []).append(name)
-    return [f"{_listed(names)}: {text}" for text, names in tests.items()]
+AHEAD = 128
+"""So many calls wait or run at a time: what is given to all calls of a big tree would take much memory."""
 
 
-def _listed(names: Sequence[str]) -> str:
-    """The *names*; of more than NAMED the directories, with how many are in each."""
-    if len(names) > NAMED:
-        counts = collections.Counter(name.rpartition("/")[0] for name in names)
-        named = {name.rpartition("/")[0]: name for name in names}
-        names = [named[place] if n == 1 else f"{n} in {place or 'the directory'}" for place, n in counts.items()]
-    more = f" and {len(names) - NAMED} more places" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
+def in_order(
+    executor: concurrent.futures.Executor, function: Callable[[Given], T], given: Iterable[Given]
+) -> Iterator[T]:
+    """As ``executor.map``, which takes in all that is *given* before the first call."""
+    called = collections.deque[concurrent.futures.Future[T]]()
+    try:
+        for each in given:
+            called.append(executor.submit(function, each))
+            if len(called) == AHEAD:
+                yield called.popleft().result()
+        while called:
+            yield called.popleft().result()
+    finally:
+        for future in called:
+            future.cancel()
+
+
+def processes(jobs: int) -> concurrent.futures.Executor:
+    """So many processes of this machine, which end when this one does.
+
+    Forked, which is fast, from a process without threads; else spawned.
+    """
+    is_alone = len(os.listdir("/proc/self/task")) == 1
+    context = multiprocessing.get_context("fork" if is_alone else "spawn")
+    return _Workers(jobs, mp_context=context, initializer=_end_with_the_parent)
+
+
+class _Workers(concurrent.futures.ProcessPoolExecutor):
+    """Processes that don't run the script of who called: it may have no ``if __name__ == "__main__"``.
+
+    What they are given is of importable modules, and a workload is loaded by its name or file.
+    """
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
+        script = sys.modules["__main__"]
+        hidden: dict[str, object] = {
+            name: vars(script)[name] for name in ("__file__", "__spec__") if name in vars(script)
+        }
+        vars(script).update(dict.fromkeys(hidden))  # what a started process would learn of it
+        try:
+            return super().submit(function, *args, **kwargs)
+        finally:
+            vars(script).update(hidden)
+
+
+def _end_with_the_parent() -> None:
+    """In a worker: end it when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+
+    def wait_and_exit() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait_and_exit, daemon=True).start()

@@ -298,3 +298,25 @@ def mark_shared_measurements(tests: Columns) -> None:
     if len(counts) < len(tests):
         marked = (one if one is None or counts[one] == 1 else f"{one}*" for one in tests.measurement)
         tests.measurement = Texts.of(marked)
+
+
+NAMED = 20
+"""How many tests of which the same was noticed are named."""
+
+
+def summarise(notes: Sequence[Note]) -> list[str]:
+    """One sentence for what was noticed at several tests; the first NAMED of them are named."""
+    tests: dict[str, list[str]] = {}
+    for name, text in notes:
+        tests.setdefault(text, []).append(name)
+    return [f"{_listed(names)}: {text}" for text, names in tests.items()]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The *names*; of more than NAMED the directories, with how many are in each."""
+    if len(names) > NAMED:
+        counts = collections.Counter(name.rpartition("/")[0] for name in names)
+        named = {name.rpartition("/")[0]: name for name in names}
+        names = [named[place] if n == 1 else f"{n} in {place or 'the directory'}" for place, n in counts.items()]
+    more = f" and {len(names) - NAMED} more places" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

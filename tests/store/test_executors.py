@@ -8,17 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from matrix_benchmarking.store import executors
+from matrix_benchmarking.store import tree
 
 
 def test_outcomes_come_in_order_and_no_more_is_made_than_waits():
     made = itertools.count()
-    given = (next(made) for _ in range(executors.AHEAD * 3))
+    given = (next(made) for _ in range(tree.AHEAD * 3))
     with ThreadPoolExecutor(4) as threads:
-        outcomes = executors.in_order(threads, lambda number: -number, given)
+        outcomes = tree.in_order(threads, lambda number: -number, given)
         assert next(outcomes) == 0
-        assert next(made) == executors.AHEAD
-        assert [*outcomes] == [-number for number in range(1, executors.AHEAD * 3 + 1) if number != executors.AHEAD]
+        assert next(made) == tree.AHEAD
+        assert [*outcomes] == [-number for number in range(1, tree.AHEAD * 3 + 1) if number != tree.AHEAD]
 
 
 def test_after_an_error_what_waits_is_not_begun():
@@ -30,7 +30,7 @@ def test_after_an_error_what_waits_is_not_begun():
         raise ValueError("broken")
 
     with ThreadPoolExecutor(1) as threads:
-        outcomes = executors.in_order(threads, fail, range(executors.AHEAD))
+        outcomes = tree.in_order(threads, fail, range(tree.AHEAD))
         with pytest.raises(ValueError, match="broken"):
             next(outcomes)
-    assert len(begun) < executors.AHEAD
+    assert len(begun) < tree.AHEAD
