@@ -30,7 +30,7 @@ from ..history.delivery import Outbox
 from ..history.location import SUFFIX, ParquetLocation, is_export
 from ..matrix import Matrix
 from ..runs.text import PrintedColumn, PrintedTable
-from . import outcome
+from . import upload_lts
 from .options import PATH, Command, CommandGroup, configuration, flag, option
 from .printing import answer_console, printable, progress_bar, say, warn, write
 from .run import outboxes, start
@@ -148,7 +148,7 @@ def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None
     added, unchanged = imported.alarms_added, imported.alarms_unchanged
     of_alarms = f"; {added} events of alarms added" if added or unchanged else ""
     of_alarms += f", {unchanged} there already" if unchanged else ""
-    outcome.print_delivered(delivery.Delivered(imported.pushed), str(location), {}, more=of_alarms)
+    upload_lts.print_delivered(delivery.Delivered(imported.pushed), str(location), {}, more=of_alarms)
 
 
 def _import_lines(file: Path, location: Location, replace: bool) -> transfer.Imported:
@@ -170,7 +170,7 @@ def _import_results(directory: Path, tool: str, location: Location, replace: boo
     study = start(RunOptions("micro_bench", directory, f"tool={tool}", price=(), workload_option=(), jobs=None))
     good = [entry for entry in study.matrix if not entry.failed]  # what failed long ago is nobody's verdict on today
     past = Matrix(good, unfinished=study.matrix.unfinished)
-    outcome.upload(lts.GoodRuns(study.workload, past, keep_going=True), location, study, replace=replace)
+    upload_lts.upload(lts.GoodRuns(study.workload, past, keep_going=True), location, study, replace=replace)
     if len(good) < len(study.matrix):
         say(f"{len(study.matrix) - len(good)} failed runs left out")
 
@@ -250,7 +250,7 @@ def flush(locate: Locate, drop: bool) -> None:
         if pushed is None:
             say(f"{name}: nothing waits in the outbox")
         else:
-            outcome.print_delivered(delivery.Delivered(pushed), name, {})
+            upload_lts.print_delivered(delivery.Delivered(pushed), name, {})
 
 
 def _alarms(history: History) -> str:

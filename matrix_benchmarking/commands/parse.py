@@ -20,7 +20,7 @@ from ..analyze.words import count_of
 from ..download_record import is_downloaded
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..history import Location, delivery
-from . import outcome, run
+from . import run, upload_lts
 from .options import DIR, FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
 from .shared_options import AnalysisOutput, RunOptions, headline_option, ignored_option, located, lts_results, selection
@@ -111,7 +111,7 @@ def _unattended(study: Study, selection: RunOptions) -> None:
     errors: list[MatbenchError] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
         with _noting(errors), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
-            outcome.upload(_good_runs(study), _location("export"), study, err=True)
+            upload_lts.upload(_good_runs(study), _location("export"), study, err=True)
     if block.horreum.test_name is not None and not is_replot:
         with _noting(errors):
             _post(study, block.horreum.test_name)
@@ -168,10 +168,10 @@ def _post(study: Study, test_name: str) -> None:
     from ..history import horreum  # urllib3: 20 ms of every parse
 
     to, good = horreum.server(os.environ), _good_runs(study)
-    with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
+    with upload_lts.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)
         spool.seek(0)
         records = delivery.records(spool, "the payloads")
         pushed = horreum.post(records, to, test_name, horreum.ledgers())
-        say(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}", err=True)
-        outcome.raise_for(pushed.conflicts, pushed.rejected, outcome.names_of(study), can_replace=False)
+        say(f"{to.url}, test '{test_name}': {upload_lts.counts(pushed)}", err=True)
+        upload_lts.raise_for(pushed.conflicts, pushed.rejected, upload_lts.names_of(study), can_replace=False)

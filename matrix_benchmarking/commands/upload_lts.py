@@ -1,16 +1,31 @@
-"""``matbench upload_lts``: a results tree in; its LTS payloads and KPIs kept in a history."""
+"""``matbench upload_lts``: a results tree in; its LTS payloads kept in a history, and what became of them in words."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import click
 
-from .. import lts
 from ..analyze import check
-from ..history import delivery
-from . import outcome, run
+from ..analyze.check.finding import said_of_twins
+from ..analyze.words import count_of
+from ..errors import VerdictError
+from ..history import Location, Pushed, delivery
+from ..history.delivery import Delivered, UndeliveredError
+from ..history.plan import Corrected, Refused
+from ..lts import GoodRuns, listed
 from .options import Command, flag
-from .printing import say
+from .printing import as_warnings, first, progress_bar, say
+from .run import outboxes, start
 from .shared_options import Locate, RunOptions, lts_results, place, replace_option, selection
+
+if TYPE_CHECKING:
+    from ..analyze.study import Study
+
+SHOWN = 10
+_SAME_ROWS = "there already, but for columns that no option names"
 
 
 @click.command("upload_lts", cls=Command)
@@ -48,14 +63,147 @@ def command(
     the outbox for the next upload or 'matbench history flush'.
     """
     location = locate()
-    study = run.start(selection)
-    good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
+    study = start(selection)
+    good = GoodRuns(study.workload, study.matrix, keep_going=keep_going)
     try:
         if dry_run:
-            with outcome.accounting_for(good):
+            with accounting_for(good):
                 foreseen = delivery.dry_run(good.write, location, replace=replace)
-                outcome.print_dry_run(foreseen, str(location), outcome.names_of(study))
+                print_dry_run(foreseen, str(location), names_of(study))
         else:
-            outcome.upload(good, location, study, replace=replace, fails=fail_test_on_fail)
+            upload(good, location, study, replace=replace, fails=fail_test_on_fail)
     finally:
         say(check.about(study.findings))
+
+
+def print_delivered(
+    delivered: Delivered, location: str, names: Mapping[str, str], *, more: str = "", err: bool = False
+) -> None:
+    earlier, pushed = delivered.earlier, delivered.pushed
+    if earlier is not None:
+        say(f"{location}: {counts(earlier)} that had waited in the outbox", err=err)
+    if pushed is None:
+        say(f"{location}: another process delivered these payloads", err=err)
+        return
+    say(f"{location}: {counts(pushed)}{more}", err=err)
+    for each in delivered.expired:
+        say(f"{location}: {each}", err=err)
+    _print_twins(delivered.twins, names, err=err)
+    both = [pushed] if earlier is None else [pushed, earlier]
+    _print_corrected([each for one in both for each in one.corrected], names, err=err)
+    raise_for([each for one in both for each in one.conflicts], [each for one in both for each in one.rejected], names)
+
+
+def raise_for(
+    conflicts: Sequence[Refused], rejected: Sequence[Refused], names: Mapping[str, str], *, can_replace: bool = True
+) -> None:
+    lines: list[str] = []
+    others = [each for each in conflicts if not each.is_same_measurement]
+    described = [each for each in conflicts if each.is_same_measurement]
+    if others:
+        lines.append(f"{count_of(len(others), 'run')} not kept, since other contents are there under the same ids:")
+        lines += _few(_name(each.id, names) for each in others)
+        if can_replace:
+            lines.append("  --replace lets the new contents take their place")
+    for refused, why in ((described, "the same measurements are there"), (rejected, "the history refuses them")):
+        if refused:
+            lines.append(f"{count_of(len(refused), 'run')} not kept, since {why}:")
+            lines += _few(f"{_name(each.id, names)}: {each.reason}" for each in refused)
+    if lines:
+        raise VerdictError("\n".join(lines))
+
+
+def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> None:
+    foreseen = dry.pushed
+    assert foreseen is not None  # nobody else delivers what was only foreseen
+    would = _parts(
+        (foreseen.same_rows, _SAME_ROWS),
+        (foreseen.recomputed, "recomputed"),
+        (foreseen.replaced, "there with other contents, which would be replaced"),
+        (len(foreseen.conflicts), "there with other contents, which would be kept"),
+        (len(foreseen.rejected), "refused"),
+    )
+    parts = ", ".join([f"{foreseen.added} would be added", f"{foreseen.unchanged} there already", *would])
+    say(f"{location}: {parts} (dry run: nothing was changed)")
+    _print_twins(dry.twins, names)
+    _print_corrected(foreseen.corrected, names)
+    refused = [*foreseen.conflicts, *foreseen.rejected]
+    for line in _few(f"{_name(each.id, names)}: {each.reason}" for each in refused):
+        say(line)
+
+
+@contextmanager
+def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
+    """Say, after what was done with the *good* runs, which others there were; those that aren't whole are an error."""
+    bad: list[str] = []
+    try:
+        yield
+    except VerdictError as error:
+        if good.refused:
+            raise
+        bad.append(str(error))
+    if good.left_out:
+        said = f"{count_of(len(good.left_out), 'run')} left out, failed or unfinished:"
+        say("\n".join([said, *listed(good.left_out.items())]), err=err)
+    if good.broken:
+        bad.append(f"{count_of(len(good.broken), 'run')} not kept, whose payloads are not valid:")
+        reasons = {}
+        for name, problems in good.broken.items():
+            of, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            reasons[name] = f"{f'{of.field}: ' if of.field else ''}{of.reason}{more}"
+        bad += listed(reasons.items())
+    bad += [f"{version} has no good run" for version in good.versions_without_a_good_run()]
+    if bad:
+        raise VerdictError("\n".join(bad))
+
+
+def upload(
+    good: GoodRuns, location: Location, study: Study, *, replace: bool = False, fails: bool = True, err: bool = False
+) -> None:
+    """Keep the *good* runs, and say what became of them; that the server is away is a warning unless it *fails*."""
+    with accounting_for(good, err=err), as_warnings(UndeliveredError, unless=fails):
+        with progress_bar("uploading") as progress:
+            delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
+        print_delivered(delivered, str(location), names_of(study), err=err)
+
+
+def names_of(study: Study) -> dict[str, str]:
+    return {str(each.test_uuid): each.name for each in study.matrix}
+
+
+def counts(pushed: Pushed) -> str:
+    others = _parts(
+        (pushed.unchanged, "there already"),
+        (pushed.same_rows, _SAME_ROWS),
+        (pushed.recomputed, "recomputed"),
+        (pushed.replaced, "replaced"),
+        (len(pushed.conflicts), "in conflict"),
+        (len(pushed.rejected), "refused"),
+    )
+    return ", ".join([f"{count_of(pushed.added, 'run')} added", *others])
+
+
+def _print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *, err: bool = False) -> None:
+    named = (names.get(each.pushed_as, "") for each in corrected)
+    said = (f"{name} ({each.id})" if name else each.id for name, each in zip(named, corrected, strict=True))
+    for line in _few(f"{who}: was kept with {each.what}" for who, each in zip(said, corrected, strict=True)):
+        say(line, err=err)
+
+
+def _print_twins(twins: Sequence[str], names: Mapping[str, str], *, err: bool = False) -> None:
+    if twins:
+        say(f"  {said_of_twins(len(twins))}", err=err)
+    for line in _few(_name(each, names) for each in twins):
+        say(f"  {line}", err=err)
+
+
+def _few(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in first(list(lines), SHOWN)]
+
+
+def _name(id: str, names: Mapping[str, str]) -> str:
+    return f"{names[id]} ({id})" if id in names else id
+
+
+def _parts(*counted: tuple[int, str]) -> list[str]:
+    return [f"{count} {what}" for count, what in counted if count]
