@@ -1,4 +1,4 @@
-"""Which points go to which host, and what becomes of each: by what hosts tell of it, and by what is lost with them.
+"""Who measures, and what: the hosts that are fit, the pieces of the plan for each, and who was slower than its equals.
 
 Whole rounds are dealt where there are enough, so that a host measures all sides alike. What it measures in one go is a
 group again, with some of the points of one of the plan: its target is started once for them.
@@ -7,27 +7,21 @@ group again, with some of the points of one of the plan: its target is started o
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
 import math
+import statistics
+import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from ...cluster import Host
+from ...cluster import Cluster, Host, Question, check
 from ...errors import ClusterError
-from ...recorded import read_block
-from .. import run_directory, schema
-from ..campaign import Listener, Report, write_searches
-from ..load_driver import Stopped
+from .. import schema
 from ..plan import Group, Plan
 from ..run_directory import Outcome, Point
 from . import job as jobs
-from .crew import Crew, Measured, slow_hosts, speed_of
 from .job import Job
-
-if TYPE_CHECKING:
-    from distributed import Future
-
 
 SHORT_PIECE_S = 30.0
 """Of points without a target to start, about so many are dealt at once: what a job takes to start is a second."""
@@ -130,162 +124,143 @@ def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Group]:
         yield dataclasses.replace(group, points=(), searches=[case], requires=requires(plan, case.first))
 
 
-MOST_DEATHS = 3
-"""So often a point may take its worker with it."""
+LOOK_S, RENEW_S = 1.0, 10.0
 
 
-@dataclasses.dataclass(slots=True)
-class Running:
-    """A piece that *host* measures for *campaign*; *at* is the point that it is at."""
+class Crew:
+    """The hosts of *cluster* that can measure what *draft* is about; *question* is about the results directory."""
 
-    host: Host
-    piece: Group
-    campaign: str
-    future: Future[jobs.Event]
-    at: str | None = None
-    heard: int = 0
-    ended: set[str] = dataclasses.field(default_factory=set)
+    def __init__(self, cluster: Cluster, question: Question, draft: Job) -> None:
+        self.cluster, self._question, self._draft = cluster, question, draft
+        self.hosts: dict[str, Host] = {}
+        self.machines: dict[str, str] = {}  # by the host's name, its hardware
+        self.out: dict[str, str] = {}  # by the host's name, why it can't go on
+        self._refused: set[str] = set()
+        self._looked, self._renewed, self._alone = 0.0, time.monotonic(), time.monotonic()
+
+    def require(self) -> None:
+        """Take in all workers that are there; ClusterError names each that isn't fit, before anything is begun."""
+        refused = self._take_in(self.cluster.workers())
+        if refused:
+            raise ClusterError("\n".join(refused))
+
+    def update(self, say: Callable[[str], None]) -> set[str]:
+        """Take in workers that came, once a second, and give the addresses of those that are gone.
+
+        Lost ones are replaced where we started them. ClusterError: none is left, and none came in time.
+        """
+        now, named = time.monotonic(), self.cluster.named
+        if now - self._looked < LOOK_S:
+            return set()
+        self._looked, known = now, self.cluster.workers()
+        gone = self.hosts.keys() - known.keys()
+        for address in gone:
+            del self.hosts[address]
+        new = [each for each in known if each not in self.hosts and each not in self._refused]
+        for sentence in self._take_in(new):
+            say(f"a worker that came later is left out: {sentence}")
+        if len(self.hosts) < (named.wanted or 0) and now - self._renewed > RENEW_S:
+            self._renewed = now
+            self.cluster.renew()
+        if self.hosts:
+            self._alone = now
+        elif now - self._alone > named.start_timeout_s:
+            raise ClusterError("no worker is left")
+        return gone
+
+    def fit_for(self, wanted: Mapping[str, float]) -> set[str]:
+        """The names of the hosts that have what is *wanted*."""
+        return {host.name for host in self.hosts.values() if host.has(wanted) and host.name not in self.out}
+
+    def oddities(self) -> list[str]:
+        """A sentence where hosts of several names are one machine, or one has workers to spare."""
+        names: dict[str, set[str]] = {}
+        for host in self.hosts.values():
+            names.setdefault(host.kernel, set()).add(host.name)
+        several = [sorted(each) for each in names.values() if len(each) > 1]
+        said = [f"{', '.join(each)} are one machine: points on them disturb each other" for each in several]
+        for name, workers in sorted(Counter(host.name for host in self.hosts.values()).items()):
+            if (idle := workers - self._draft.points_per_host) > 0:
+                said.append(
+                    f"{name} has {workers} workers, of which {idle} will have nothing to do, as points don't share a "
+                    "host (points_per_host): with Slurm, ask for whole nodes (directives: [--exclusive])"
+                )
+        return said
+
+    def _take_in(self, addresses: Iterable[str]) -> list[str]:
+        work = functools.partial(jobs.check, self._draft.model_dump_json())
+        able, refused = check(self.cluster, self._question, addresses, work, "be asked")
+        for host, machine in able:
+            self.hosts[host.address] = host
+            self.machines[host.name] = json.dumps([machine[key] for key in ("cpu_model", "cores", "gpus")])
+        self._refused |= {each for each in addresses if each not in self.hosts}
+        return refused
 
 
-class Ledger:
-    """The points of *plan* that the hosts of *crew* measure by jobs like *draft*; *deck* has those that wait."""
+MOST_CHANCE = 0.05
+"""A host is named where its points would be slower as often as this by chance alone."""
+LEAST_SLOWER = 0.05
+FEWEST_POINTS, MOST_NAMED = 5, 5
+"""Of fewer points even all slower ones are chance: 4 of 4 in 6 %."""
 
-    def __init__(self, plan: Plan, crew: Crew, draft: Job, listener: Listener) -> None:
-        self._plan, self._crew, self._draft, self._listener = plan, crew, draft, listener
-        self.deck = Deck(plan, len({host.name for host in crew.hosts.values()}))
-        self._paths = {self._path(point): point for point in plan.points}
-        self._pending = set(map(self._path, plan.to_do()))
-        self._deaths: Counter[str] = Counter()
-        self._measured: list[Measured] = []
-        self.report = Report()
 
-    def take(self, running: Running, event: jobs.Event) -> None:
-        """Something that happens on a host."""
-        running.heard += 1
-        if "starts" in event:
-            running.at = event["starts"]
-            self._listener.starts(f"{event['starts']} on {running.host.name}")
-        elif "note" in event:
-            self._listener.note(f"{running.host.name}: {event['note']}")
-        elif "ended" in event and not self._draft.returns:
-            self._ended(running, event["ended"], Outcome(**event["outcome"]))
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """How fast a point was on a host of this *machine*, a model of hardware; *speed* is better where higher."""
 
-    def settle(self, running: Running, result: jobs.Event) -> None:
-        """What a job that came to its end says."""
-        events: list[jobs.Event] = result["events"]
-        for event in events[running.heard :]:
-            self.take(running, event)
-        outcomes = {event["ended"]: Outcome(**event["outcome"]) for event in events if "ended" in event}
-        for path, archive in result["runs"].items():
-            jobs.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
-            self._ended(running, path, outcomes[path])
-        kept = ""
-        if result["left"]:
-            place = jobs.keep_left(self._plan.root, running.host.name, result["left"])
-            kept = f"what it left is in {place}"
-        report = next((event["report"] for event in events if "report" in event), None)
-        if result["problem"] is not None or report is None or report["interrupted"]:
-            reason = "; ".join(filter(None, [result["problem"] or "its job was interrupted", kept]))
-            if result["problem"] is not None and not result["ends"]:
-                self._crew.out[running.host.name] = reason
-            self.lost(running, reason, is_death=result["ends"])
-            return
-        if kept:
-            self._listener.note(f"{running.host.name}: {kept}")
-        self.report.searches += report["searches"]
-        self.report.left_behind += report["left_behind"]
-        if report["not_started"]:
-            self._not_started(running)
-        elif report["stopped_by"] is not None:
-            self.report.stopped_by = report["stopped_by"]
-            self._put_back(running)
+    host: str
+    machine: str
+    point: Hashable
+    speed: float
 
-    def lost(self, running: Running, reason: str, *, is_death: bool = True) -> None:
-        """What a host didn't come to is for another one, unless a point has taken too many workers with it."""
-        if self._draft.root is not None:
-            self._find(running)
-        lost = running.at if running.at not in running.ended else None
-        if lost is None and is_death:  # it ended before it said what it is at
-            lost = next(map(self._path, self._left(running)), None)
-        self._listener.note(f"{running.host.name}: {reason}{f'; {lost} is measured again' if lost else ''}")
-        if is_death and lost is not None:
-            self._deaths[lost] += 1
-            if self._deaths[lost] >= MOST_DEATHS:
-                running.ended.add(lost)
-                self._leave_out([lost], 1)
-                slurm = self._crew.cluster.named.slurm
-                hint = f"; if it takes longer than a job's walltime ({slurm.walltime}), raise that" if slurm else ""
-                self._listener.note(f"{lost} is left out: it took {MOST_DEATHS} workers with it{hint}")
-        self._put_back(running)
 
-    def give_up(self) -> None:
-        """Nobody is at work, and nobody can do what is left."""
-        if self._crew.out and not self._crew.fit_for({}):
-            raise ClusterError("; ".join(f"{name} can't go on: {reason}" for name, reason in self._crew.out.items()))
-        for piece in list(self.deck):
-            self.deck.remove(piece)
-            count = self._leave_out(map(self._path, piece.points), len(piece.points) + len(piece.searches))
-            needs = ", ".join(piece.requires) or "its target"
-            self._listener.note(f"{count} left out: no host that is left has {needs}")
+def speed_of(outcome: Outcome) -> float | None:
+    """Its throughput, else by how long it took; None for one that failed."""
+    if outcome.exit_code:
+        return None
+    if outcome.throughput:
+        return outcome.throughput
+    return 1 / outcome.wall_s if outcome.wall_s else None
 
-    def close(self) -> None:
-        """Say what is left, and who was slow."""
-        self.report.left = len(self._pending)
-        if self.report.searches:
-            write_searches(self._plan, self.report)
-        for sentence in [*slow_hosts(self._measured), *(f"{n}: {r}" for n, r in self._crew.out.items())]:
-            self._listener.note(sentence)
 
-    def _ended(self, running: Running, path: str, outcome: Outcome) -> None:
-        """The run at *path* is finished, and among the results."""
-        if path in running.ended:
-            return
-        running.ended.add(path)
-        self._pending.discard(path)
-        host, point = running.host.name, self._paths.get(path)
-        if point is not None:
-            self._plan.note(point, self._plan.root / path, outcome)
-            if (speed := speed_of(outcome)) is not None:
-                self._measured.append(Measured(host, self._crew.machines[host], point.key[0], speed))
-        self.report.succeeded += outcome.exit_code == 0
-        self.report.failed += outcome.exit_code != 0
-        self._listener.point_ends(Path(path), outcome, host)
-        if outcome.exit_code and self._draft.stop_on_error:
-            raise Stopped(f"{path} failed")
+def slow_hosts(measured: Sequence[Measured]) -> list[str]:
+    """A sentence on each host that was slower than hosts of the same machine: by a one-sided sign test over the points
+    that it and others measured, and by at least 5 % in their median; and one where there are too few such points."""
+    sentences, few = [], dict[int, list[str]]()
+    for host, ratios in sorted(_against_equals(measured).items()):
+        if len(ratios) < FEWEST_POINTS:
+            few.setdefault(len(ratios), []).append(host)
+            continue
+        slower = sum(ratio < 0 for ratio in ratios)
+        chance = sum(math.comb(len(ratios), count) for count in range(slower, len(ratios) + 1)) / 2 ** len(ratios)
+        if chance <= MOST_CHANCE and (by := 1 - math.exp(statistics.median(ratios))) >= LEAST_SLOWER:
+            sentences.append(
+                f"{host} was slower than its equals at {slower} of {len(ratios)} points, by {by:.0%} in the median: "
+                "look what else runs there"
+            )
+    if few:
+        named = {
+            count: ", ".join(hosts) if len(hosts) <= MOST_NAMED else f"{len(hosts)} hosts"
+            for count, hosts in few.items()
+        }
+        there = "; ".join(f"{count} for {hosts}" for count, hosts in sorted(named.items()))
+        sentences.append(
+            f"can't tell whether a host was slower than its equals: it takes {FEWEST_POINTS} points that an equal "
+            f"measured, too, in this start, and there are {there} (more repeats give more)"
+        )
+    return sentences
 
-    def _not_started(self, running: Running) -> None:
-        """The target could not be started: others may try, as long as nobody is charged for it."""
-        piece, target = running.piece, running.piece.target
-        tried = self.deck.avoid(running.host.name, piece)
-        if (target is not None and target.is_paid) or not self._crew.fit_for(piece.requires) - tried:
-            left = self._left(running)
-            self._leave_out(map(self._path, left), len(left) + len(piece.searches))
-        else:
-            self._listener.note(f"another host tries to start the target that {running.host.name} couldn't")
-            self._put_back(running)
 
-    def _find(self, running: Running) -> None:
-        """Runs that were finished just before their host was lost, which nobody told."""
-        for point in self._left(running):
-            directory = self._plan.root / self._path(point)
-            outcome = run_directory.read_outcome(directory)
-            is_ours = read_block(directory)[0].campaign == running.campaign
-            if is_ours and outcome is not None and run_directory.exit_code(directory) is not None:
-                self._ended(running, self._path(point), outcome)
-        if running.piece.searches:
-            self._plan.found |= run_directory.scan(self._plan.root)
-
-    def _path(self, point: Point) -> str:
-        return str(self._plan.path_of(point))
-
-    def _left(self, running: Running) -> list[Point]:
-        return [point for point in running.piece.points if self._path(point) not in running.ended]
-
-    def _put_back(self, running: Running) -> None:
-        self.deck.put_back(dataclasses.replace(running.piece, points=self._left(running)))
-
-    def _leave_out(self, paths: Iterable[str], all_in_all: int) -> int:
-        """Nobody will measure these points; with searches they are *all_in_all*."""
-        self._pending.difference_update(paths)
-        self.report.not_started += all_in_all
-        return all_in_all
+def _against_equals(measured: Sequence[Measured]) -> dict[str, list[float]]:
+    """For each host that has equals the logarithms of its speed over theirs, one a point that both measured."""
+    found: dict[str, list[float]] = {}
+    for host, machine in {(each.host, each.machine) for each in measured}:
+        own, others = dict[Hashable, list[float]](), dict[Hashable, list[float]]()
+        for each in measured:
+            if each.machine == machine:
+                speeds = own if each.host == host else others
+                speeds.setdefault(each.point, []).append(math.log(each.speed))
+        if others:
+            both = own.keys() & others.keys()
+            found[host] = [statistics.fmean(own[point]) - statistics.fmean(others[point]) for point in both]
+    return found

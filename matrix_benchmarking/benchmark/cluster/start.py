@@ -1,35 +1,42 @@
 """A plan on the machines that a person named: connect, make sure that all are fit, and only then begin.
 
-Hosts are dealt pieces of the plan, as jobs of Dask, of which only running ones are known.
+Hosts are dealt pieces of the plan, as jobs of Dask, of which only running ones are known. What becomes of each point is
+told by the hosts, and by what is lost with them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import queue
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...cluster import Host, Question, connected
 from ...cluster.workers import token_in
 from ...errors import ClusterError, ConfigError
 from ...named_cluster import NamedCluster
-from ..campaign import Listener, Report
+from ...recorded import read_block
+from .. import run_directory
+from ..campaign import Listener, Report, write_searches
 from ..load_driver import Limits, Stopped
 from ..plan import Group, Plan
-from ..run_directory import OWN_DIRECTORY
+from ..run_directory import OWN_DIRECTORY, Outcome, Point
 from . import job as jobs
-from .crew import Crew
-from .dealing import Deck, Ledger, Running, dealt
-from .job import Job, workload_digest
+from .dealing import Crew, Deck, Measured, dealt, slow_hosts, speed_of
+
+if TYPE_CHECKING:
+    from distributed import Future
 
 LOGS = f"{OWN_DIRECTORY}/workers"
 
 
-def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Job:
+def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> jobs.Job:
     """What all jobs of *plan* have in common. ConfigError: it can't be measured on a cluster."""
     is_shared = named.results == "share" and plan.bucket is None
     if named.results == "return" and plan.bucket is not None:
@@ -41,21 +48,21 @@ def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Jo
             "a paid target on a cluster needs a results directory that all machines share, or a bucket: there lies the "
             "lease by which it is torn down from anywhere"
         )
-    return Job(
+    return jobs.Job(
         name="draft",
         file=plan.file.model_dump(mode="json", by_alias=True, exclude_unset=True),
         base=plan.base,
         directory=Path.cwd(),
         root=plan.root if is_shared else None,
         bucket=None if plan.bucket is None else str(plan.bucket),
-        digest=workload_digest(plan.file.workload),
+        digest=jobs.workload_digest(plan.file.workload),
         prices=dict(prices),
         points_per_host=named.points_per_host,
     )
 
 
 @contextlib.contextmanager
-def crew_of(plan: Plan, named: NamedCluster, draft: Job, listener: Listener) -> Iterator[Crew]:
+def crew_of(plan: Plan, named: NamedCluster, draft: jobs.Job, listener: Listener) -> Iterator[Crew]:
     """The hosts of *named*, all of them fit to measure *plan*; ClusterError, before anything is begun, says why not."""
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(connected(named, plan.root / LOGS, listener.note))
@@ -116,7 +123,7 @@ PAUSE_S, END_S = 0.1, 90.0
 class Conductor:
     """Carries *plan* out by the hosts of *crew*, to which jobs like *draft* are given."""
 
-    def __init__(self, plan: Plan, crew: Crew, draft: Job, limits: Limits, listener: Listener) -> None:
+    def __init__(self, plan: Plan, crew: Crew, draft: jobs.Job, limits: Limits, listener: Listener) -> None:
         self._plan, self._crew, self._draft, self._limits, self._listener = plan, crew, draft, limits, listener
         self._ledger = Ledger(plan, crew, draft, listener)
         self._running: dict[str, Running] = {}
@@ -154,11 +161,10 @@ class Conductor:
         return uuid.uuid5(self._start, host.name).hex
 
     def _hear(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                event = self._heard.get_nowait()
-                if (running := self._running.get(event.pop("job"))) is not None:
-                    self._ledger.take(running, event)
+        while not self._heard.empty():  # nobody else takes from it
+            event = self._heard.get()
+            if (running := self._running.get(event.pop("job"))) is not None:
+                self._ledger.take(running, event)
 
     def _collect(self) -> None:
         """Account for the jobs that have ended, and for those whose worker is gone."""
@@ -231,3 +237,164 @@ class Conductor:
                 with contextlib.suppress(Exception):  # a worker that ended meanwhile has ended its job, too
                     future.result(timeout=END_S)
         self._ledger.close()
+
+
+MOST_DEATHS = 3
+"""So often a point may take its worker with it."""
+
+
+@dataclasses.dataclass(slots=True)
+class Running:
+    """A piece that *host* measures for *campaign*; *at* is the point that it is at."""
+
+    host: Host
+    piece: Group
+    campaign: str
+    future: Future[jobs.Event]
+    at: str | None = None
+    heard: int = 0
+    ended: set[str] = dataclasses.field(default_factory=set)
+
+
+class Ledger:
+    """The points of *plan* that the hosts of *crew* measure by jobs like *draft*; *deck* has those that wait."""
+
+    def __init__(self, plan: Plan, crew: Crew, draft: jobs.Job, listener: Listener) -> None:
+        self._plan, self._crew, self._draft, self._listener = plan, crew, draft, listener
+        self.deck = Deck(plan, len({host.name for host in crew.hosts.values()}))
+        self._paths = {self._path(point): point for point in plan.points}
+        self._pending = set(map(self._path, plan.to_do()))
+        self._deaths: Counter[str] = Counter()
+        self._measured: list[Measured] = []
+        self.report = Report()
+
+    def take(self, running: Running, event: jobs.Event) -> None:
+        """Something that happens on a host."""
+        running.heard += 1
+        if "starts" in event:
+            running.at = event["starts"]
+            self._listener.starts(f"{event['starts']} on {running.host.name}")
+        elif "note" in event:
+            self._listener.note(f"{running.host.name}: {event['note']}")
+        elif "ended" in event and not self._draft.returns:
+            self._ended(running, event["ended"], Outcome(**event["outcome"]))
+
+    def settle(self, running: Running, result: jobs.Event) -> None:
+        """What a job that came to its end says."""
+        events: list[jobs.Event] = result["events"]
+        for event in events[running.heard :]:
+            self.take(running, event)
+        outcomes = {event["ended"]: Outcome(**event["outcome"]) for event in events if "ended" in event}
+        for path, archive in result["runs"].items():
+            jobs.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
+            self._ended(running, path, outcomes[path])
+        kept = ""
+        if result["left"]:
+            place = jobs.keep_left(self._plan.root, running.host.name, result["left"])
+            kept = f"what it left is in {place}"
+        report = next((event["report"] for event in events if "report" in event), None)
+        if result["problem"] is not None or report is None or report["interrupted"]:
+            reason = "; ".join(filter(None, [result["problem"] or "its job was interrupted", kept]))
+            if result["problem"] is not None and not result["ends"]:
+                self._crew.out[running.host.name] = reason
+            self.lost(running, reason, is_death=result["ends"])
+            return
+        if kept:
+            self._listener.note(f"{running.host.name}: {kept}")
+        self.report.searches += report["searches"]
+        self.report.left_behind += report["left_behind"]
+        if report["not_started"]:
+            self._not_started(running)
+        elif report["stopped_by"] is not None:
+            self.report.stopped_by = report["stopped_by"]
+            self._put_back(running)
+
+    def lost(self, running: Running, reason: str, *, is_death: bool = True) -> None:
+        """What a host didn't come to is for another one, unless a point has taken too many workers with it."""
+        if self._draft.root is not None:
+            self._find(running)
+        lost = running.at if running.at not in running.ended else None
+        if lost is None and is_death:  # it ended before it said what it is at
+            lost = next(map(self._path, self._left(running)), None)
+        self._listener.note(f"{running.host.name}: {reason}{f'; {lost} is measured again' if lost else ''}")
+        if is_death and lost is not None:
+            self._deaths[lost] += 1
+            if self._deaths[lost] >= MOST_DEATHS:
+                running.ended.add(lost)
+                self._leave_out([lost], 1)
+                slurm = self._crew.cluster.named.slurm
+                hint = f"; if it takes longer than a job's walltime ({slurm.walltime}), raise that" if slurm else ""
+                self._listener.note(f"{lost} is left out: it took {MOST_DEATHS} workers with it{hint}")
+        self._put_back(running)
+
+    def give_up(self) -> None:
+        """Nobody is at work, and nobody can do what is left."""
+        if self._crew.out and not self._crew.fit_for({}):
+            raise ClusterError("; ".join(f"{name} can't go on: {reason}" for name, reason in self._crew.out.items()))
+        for piece in list(self.deck):
+            self.deck.remove(piece)
+            count = self._leave_out(map(self._path, piece.points), len(piece.points) + len(piece.searches))
+            needs = ", ".join(piece.requires) or "its target"
+            self._listener.note(f"{count} left out: no host that is left has {needs}")
+
+    def close(self) -> None:
+        """Say what is left, and who was slow."""
+        self.report.left = len(self._pending)
+        if self.report.searches:
+            write_searches(self._plan, self.report)
+        for sentence in [*slow_hosts(self._measured), *(f"{n}: {r}" for n, r in self._crew.out.items())]:
+            self._listener.note(sentence)
+
+    def _ended(self, running: Running, path: str, outcome: Outcome) -> None:
+        """The run at *path* is finished, and among the results."""
+        if path in running.ended:
+            return
+        running.ended.add(path)
+        self._pending.discard(path)
+        host, point = running.host.name, self._paths.get(path)
+        if point is not None:
+            self._plan.note(point, self._plan.root / path, outcome)
+            if (speed := speed_of(outcome)) is not None:
+                self._measured.append(Measured(host, self._crew.machines[host], point.key[0], speed))
+        self.report.succeeded += outcome.exit_code == 0
+        self.report.failed += outcome.exit_code != 0
+        self._listener.point_ends(Path(path), outcome, host)
+        if outcome.exit_code and self._draft.stop_on_error:
+            raise Stopped(f"{path} failed")
+
+    def _not_started(self, running: Running) -> None:
+        """The target could not be started: others may try, as long as nobody is charged for it."""
+        piece, target = running.piece, running.piece.target
+        tried = self.deck.avoid(running.host.name, piece)
+        if (target is not None and target.is_paid) or not self._crew.fit_for(piece.requires) - tried:
+            left = self._left(running)
+            self._leave_out(map(self._path, left), len(left) + len(piece.searches))
+        else:
+            self._listener.note(f"another host tries to start the target that {running.host.name} couldn't")
+            self._put_back(running)
+
+    def _find(self, running: Running) -> None:
+        """Runs that were finished just before their host was lost, which nobody told."""
+        for point in self._left(running):
+            directory = self._plan.root / self._path(point)
+            outcome = run_directory.read_outcome(directory)
+            is_ours = read_block(directory)[0].campaign == running.campaign
+            if is_ours and outcome is not None and run_directory.exit_code(directory) is not None:
+                self._ended(running, self._path(point), outcome)
+        if running.piece.searches:
+            self._plan.found |= run_directory.scan(self._plan.root)
+
+    def _path(self, point: Point) -> str:
+        return str(self._plan.path_of(point))
+
+    def _left(self, running: Running) -> list[Point]:
+        return [point for point in running.piece.points if self._path(point) not in running.ended]
+
+    def _put_back(self, running: Running) -> None:
+        self.deck.put_back(dataclasses.replace(running.piece, points=self._left(running)))
+
+    def _leave_out(self, paths: Iterable[str], all_in_all: int) -> int:
+        """Nobody will measure these points; with searches they are *all_in_all*."""
+        self._pending.difference_update(paths)
+        self.report.not_started += all_in_all
+        return all_in_all

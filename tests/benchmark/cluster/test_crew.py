@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matrix_benchmarking.benchmark.cluster.crew import Measured, slow_hosts, speed_of
+from matrix_benchmarking.benchmark.cluster.dealing import Measured, slow_hosts, speed_of
 from matrix_benchmarking.benchmark.run_directory import Outcome
 
 
