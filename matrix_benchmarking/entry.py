@@ -45,7 +45,7 @@ def order(value: object) -> tuple[int, float, str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with one test: what, and in which file (relative to the test directory)."""
+    """Something wrong with one test: what, and in which file of the test directory, or field of its payload."""
 
     reason: str
     file: str | None = None

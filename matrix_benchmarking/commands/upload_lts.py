@@ -149,8 +149,8 @@ def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
         bad.append(f"{count_of(len(good.broken), 'run')} not kept, whose payloads are not valid:")
         reasons = {}
         for name, problems in good.broken.items():
-            of, more = problems[0], f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            reasons[name] = f"{f'{of.field}: ' if of.field else ''}{of.reason}{more}"
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            reasons[name] = f"{problems[0]}{more}"
         bad += listed(reasons.items())
     bad += [f"{version} has no good run" for version in good.versions_without_a_good_run()]
     if bad:

@@ -4,9 +4,8 @@ Schema; the labels of KPIs."""
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import pydantic
@@ -16,7 +15,7 @@ from .. import models
 from ..errors import VerdictError
 from ..filters import Scalar, show
 from ..jsonable import Document, to_jsonable
-from ..matrix import DID_NOT_FINISH, Entry, Matrix
+from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
 from ..validation import Mismatch, dotted, mismatches
 from ..workload import Workload, model_of
 
@@ -24,22 +23,6 @@ PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (ht
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SHOWN = 10
 _ADDED = frozenset({"measurement", "campaign", "round", "host"})
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class PayloadProblem:
-    """Why a test has no valid payload: the test's name, the field if it is about one, the reason."""
-
-    test: str
-    field: str | None
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.test}: {self.field}: {self.reason}" if self.field else f"{self.test}: {self.reason}"
-
-
-def _problems(entry: Entry) -> list[PayloadProblem]:
-    return [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
 
 
 def payload_model(workload: Workload) -> type[pydantic.BaseModel]:
@@ -81,12 +64,11 @@ def _computed(workload: Workload, entry: Entry, lts: types.SimpleNamespace, meta
 
 def validate(
     model: type[pydantic.BaseModel], workload: Workload, entry: Entry
-) -> tuple[pydantic.BaseModel | None, list[PayloadProblem]]:
+) -> tuple[pydantic.BaseModel | None, list[Problem]]:
     """The validated payload of *entry*, or None and everything that is wrong with it."""
-    problems = _problems(entry)
+    problems = list(entry.problems)
     if entry.exit_code not in (0, None):
-        failure = f"the test failed with exit code {entry.exit_code}"
-        problems.insert(0, PayloadProblem(entry.name, None, failure))
+        problems.insert(0, Problem(f"the test failed with exit code {entry.exit_code}"))
     try:
         document = payload_document(workload, entry)
         for name in _refused(model):
@@ -95,11 +77,10 @@ def validate(
     except pydantic.ValidationError as error:
         if error.title == model.__name__:
             return None, problems + _invalid(entry, mismatches(error, document, PATTERNS))
-        labels = [(f"labels.{dotted(wrong.path)}", wrong.reason) for wrong in mismatches(error, {})]
-        return None, problems + [PayloadProblem(entry.name, *label) for label in labels]
+        labels = [Problem(wrong.reason, f"labels.{dotted(wrong.path)}") for wrong in mismatches(error, {})]
+        return None, problems + labels
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reason = f"the payload can't be built: {type(error).__name__}: {error}"
-        return None, [*problems, PayloadProblem(entry.name, None, reason)]
+        return None, [*problems, Problem(f"the payload can't be built: {type(error).__name__}: {error}")]
     return (None if problems else payload), problems
 
 
@@ -110,11 +91,11 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
         VerdictError: it names every problem of every test; what is in *stream* by then is not to be used.
     """
     model = payload_model(workload)
-    problems = [each for entry in matrix.unfinished for each in _problems(entry)]
+    problems = [(entry.name, each) for entry in matrix.unfinished for each in entry.problems]
     separator = b"[\n"
     for entry in matrix:
         payload, wrong = validate(model, workload, entry)
-        problems += wrong
+        problems += [(entry.name, each) for each in wrong]
         if payload is not None and not problems:
             stream.write(separator + json_bytes(payload, pretty=pretty))
             separator = b",\n"
@@ -136,12 +117,12 @@ def _refused(model: type[pydantic.BaseModel]) -> frozenset[str]:
     return _ADDED - metadata.model_fields.keys()
 
 
-def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:
+def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[Problem]:
     """Each problem once: what all KPIs have in common is not repeated for each of them.
 
     Where nothing else is wrong with the test, the first value that isn't known names the files that were looked for.
     """
-    problems = list(dict.fromkeys(PayloadProblem(entry.name, _field(each), each.reason) for each in wrong))
+    problems = list(dict.fromkeys(Problem(each.reason, _field(each)) for each in wrong))
     absent = [name for name in entry.missing_files if not name.startswith(".")]
     if absent and not entry.problems:
         first = next((place for place, each in enumerate(problems) if each.reason.endswith("not null")), None)
@@ -162,12 +143,12 @@ def _field(wrong: Mismatch) -> str:
     return wrong.field
 
 
-def summary(problems: list[PayloadProblem], tests: int) -> str:
-    """All *problems*, in how many of how many *tests* they are."""
-    concerned = len({problem.test for problem in problems})
+def summary(problems: list[tuple[str, Problem]], tests: int) -> str:
+    """All *problems*, each with its test's name, in how many of how many *tests* they are."""
+    concerned = len({name for name, _ in problems})
     plural = "problem" if len(problems) == 1 else "problems"
     head = f"no LTS payloads were written: {len(problems)} {plural} in {concerned} of {tests} tests"
-    return "\n".join([head, *(f"  {problem}" for problem in problems)])
+    return "\n".join([head, *(f"  {name}: {problem}" for name, problem in problems)])
 
 
 def payload_schema(workload: Workload) -> Document:
@@ -250,7 +231,7 @@ class GoodRuns:
     def __init__(self, workload: Workload, matrix: Matrix, *, keep_going: bool) -> None:
         self._workload, self._matrix, self._keep_going = workload, matrix, keep_going
         self.left_out: dict[str, str] = {}
-        self.broken: dict[str, list[PayloadProblem]] = {}
+        self.broken: dict[str, Sequence[Problem]] = {}
         self.refused = False
         self._good: list[Entry] = []
 
@@ -261,7 +242,7 @@ class GoodRuns:
             if not entry.is_unreadable:
                 self.left_out[entry.name] = next((each.reason for each in entry.problems), DID_NOT_FINISH)
             else:
-                self.broken[entry.name] = _problems(entry)
+                self.broken[entry.name] = entry.problems
         model = payload_model(self._workload)
         for entry in self._matrix:
             if entry.failed:
@@ -288,7 +269,8 @@ class GoodRuns:
 
     def _refusal(self) -> str:
         tests = len(self._matrix) + len(self._matrix.unfinished)
-        lines = [summary(list(itertools.chain(*self.broken.values())), tests)] if self.broken else []
+        problems = [(name, each) for name, several in self.broken.items() for each in several]
+        lines = [summary(problems, tests)] if self.broken else []
         if self._good:
             lines.append(f"  `keep_going` keeps the other {_runs(len(self._good))}")
         else:

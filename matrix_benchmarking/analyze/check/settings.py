@@ -397,6 +397,6 @@ def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
     with contextlib.suppress(MatbenchError, OSError):  # what it was read from is gone since
         _, wrong = lts.validate(model, workload, good[first])
         if wrong:
-            reasons = first_of(f"{each.field}: {each.reason}" if each.field else each.reason for each in wrong)
+            reasons = first_of(map(str, wrong))
             what = f"No history takes a run such as '{good[first].name}', whose payload isn't what the model says"
             yield Finding.of("payload", f"{what}: {reasons}.", [good[first]], ANALYSES)
