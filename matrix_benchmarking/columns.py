@@ -35,15 +35,15 @@ class Shared(msgspec.Struct, Generic[T], array_like=True):
     packed: bytes
 
     @classmethod
-    def of(cls, values: Sequence[T], *, reserved: Sequence[T] = ()) -> Shared[T]:
-        """*values*, with *reserved* as the first of the distinct ones, whatever others equal them."""
-        if len(set(map(id, values))) == 1 and not reserved:
+    def of(cls, values: Sequence[T]) -> Shared[T]:
+        if len(set(map(id, values))) == 1:
             return cls([values[0]], bytes(len(values)))
-        numbered = _Numbered(list(reserved))
+        numbered: _Numbered[T] = _Numbered([])
         return cls(numbered.distinct, numbered.pack(numbered.codes(values)))
 
     @classmethod
     def joined(cls, parts: Iterable[Shared[T]], *, reserved: Sequence[T] = ()) -> Shared[T]:
+        """Those of *parts*, which have *reserved* as the first of the distinct ones, whatever others equal them."""
         numbered, codes = _Numbered(list(reserved)), array.array("I")
         kept = list(range(len(reserved)))
         for part in parts:

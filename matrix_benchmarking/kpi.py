@@ -98,19 +98,17 @@ class KPIDefinition:
             text = f"{shown:.4g}"
         return f"{text} {self.display_unit}".rstrip() if unit else text
 
-    def show_bound(self, value: float, *, unit: bool = True) -> str:
+    def show_bound(self, value: float) -> str:
         """A bound as :meth:`show` has it, not rounded to what is tighter: up where lower is better, else down."""
         try:
             text = Decimal(self.show(value, unit=False).replace(",", ""))
             step = Decimal(1).scaleb(int(text.as_tuple().exponent))
         except (InvalidOperation, ValueError, TypeError):  # a format with words, or no finite number
-            return self.show(value, unit=unit)
+            return self.show(value)
         exact = Decimal(repr(value / self.divisor))
-        if self.lower_better and text < exact:
-            return self.show(float(text + step) * self.divisor, unit=unit)
-        if not self.lower_better and text > exact:
-            return self.show(float(text - step) * self.divisor, unit=unit)
-        return self.show(value, unit=unit)
+        is_tighter = text < exact if self.lower_better else text > exact
+        wider = text + step if self.lower_better else text - step
+        return self.show(float(wider) * self.divisor if is_tighter else value)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -238,7 +238,7 @@ def test_what_a_format_would_show_with_endless_digits_has_an_exponent(form: str,
 def test_a_bound_is_never_shown_tighter_than_it_is(value: float, form: str, is_upper: bool) -> None:
     direction = kpi.LowerBetter if is_upper else kpi.HigherBetter
     of = defined(direction, kpi.KPIMetadata(help="Waiting", unit="us"), kpi.FormatDivisor(1000, unit="ms", format=form))
-    shown = float(of.show_bound(value, unit=False).replace(",", ""))
+    shown = float(of.show_bound(value).removesuffix(" ms").replace(",", ""))
     nearest = float(of.show(value, unit=False).replace(",", ""))
     exact, digit = value / 1000, 1.0 if form == "{:,.0f}" else 0.1 if form == "{:.1f}" else max(1e-12, abs(value) / 1e6)
     assert shown >= exact if is_upper else shown <= exact

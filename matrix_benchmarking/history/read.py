@@ -14,7 +14,6 @@ import msgspec
 
 from .. import plausible
 from ..errors import HistoryError
-from ..filters import Filters
 from ..jsonable import to_jsonable
 from ..lts.read import (
     NO_PAYLOAD,
@@ -40,13 +39,13 @@ NOWHERE = Path(os.devnull, "history")
 """There is nothing on any machine, so what asks for an artifact of such an entry finds none."""
 
 
-def read_matrix(workload: Workload, location: Location, filters: Filters | None = None) -> Matrix:
+def read_matrix(workload: Workload, location: Location) -> Matrix:
     """The runs of *workload* in the history at *location*, in the reverse of the order of :meth:`.History.runs`.
 
     The history is closed when this returns, and opened again where a payload is asked for.
     """
     with open_history(location, writable=False) as history:
-        runs = list(history.runs(Query(workload.name, filters or {})))
+        runs = list(history.runs(Query(workload.name)))
     runs.reverse()
     payloads = _Payloads(location, [run.id for run in runs])
     entries: list[Entry] = []

@@ -11,7 +11,7 @@ import pytest
 from builders import speed_files, speed_workload, write_test
 from history_support.payloads import payload, test_id
 
-from matrix_benchmarking import filters, history, lts, store
+from matrix_benchmarking import history, lts, store
 from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.select.series import series_of
@@ -74,11 +74,6 @@ def test_results_are_there_after_the_history_is_closed_and_artifacts_are_not(
     assert not entry.location.exists()
     with history.open_history(place, writable=False) as kept:
         assert entry.kept_in == kept.location
-
-
-def test_filters_select_in_the_history(place: history.Location, speed: Workload) -> None:
-    push(place, payload(1, settings={"vus": 1}), payload(2, settings={"vus": 2}))
-    assert [entry.settings for entry in read.read_matrix(speed, place, filters.parse("vus=2"))] == [{"vus": 2}]
 
 
 def test_a_history_without_runs_of_the_workload_is_a_sentence(place: history.Location, speed: Workload) -> None:
