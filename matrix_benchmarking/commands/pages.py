@@ -29,7 +29,7 @@ from ..plotting.site import check_choices, write_site
 from ..runs.answers import BestAnswer
 from ..runs.judging import deal
 from ..runs.opening import Opening, names_of
-from ..validation import mismatches
+from ..validation import Section, mismatches
 from ..workload import Workload
 from .options import configuration
 from .printing import say, warn
@@ -93,17 +93,13 @@ def listed(
     return names
 
 
-class _Selection(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
-
+class _Selection(Section):
     id: str
     workload: str | None = None
     generate: list[str]
 
 
-class _PlotsFile(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
-
+class _PlotsFile(Section):
     visualize: list[_Selection]
 
 
