@@ -68,10 +68,9 @@ def show(locate: Locate, series: bool) -> None:
         alarms = _alarms(history)
     if alarms:
         click.echo(alarms)
-    waiting = Outbox(outboxes(), str(location)).pending()
-    if waiting:
-        runs = "1 run waits" if waiting == 1 else f"{waiting} runs wait"
-        warn([f"{runs} in the outbox: 'matbench history flush' delivers"])
+    outbox = Outbox(outboxes(), str(location))
+    if outbox.pending():
+        warn([delivery.waiting(outbox)])
 
 
 @command.command("export", cls=Command, section="history_export")
