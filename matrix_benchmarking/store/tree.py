@@ -60,20 +60,16 @@ def parse_tree(
     root: str | os.PathLike[str],
     *,
     jobs: int | None = None,
-    executor: concurrent.futures.Executor | None = None,
     cluster: NamedCluster | None = None,
-    ignore_cache: bool = False,
     options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
     say: Say = lambda sentence: None,
 ) -> Matrix:
-    """Parse all tests below *root*, and write the index of the tree.
+    """Parse all tests below *root*, and write the index of the tree; without caches by MATBENCH_STORE_IGNORE_CACHE.
 
     Args:
         jobs: number of processes; None takes as many as pay for this number of tests.
-        executor: parse through this executor instead; its workers import the workload by name.
         cluster: parse on these machines instead; their workers import the workload by name, and see the tree.
-        ignore_cache: parse the artifacts even if there are caches (also by MATBENCH_STORE_IGNORE_CACHE).
         options: what the run gives to the parsers, as ``test_dir.options``.
         say: hears sentences on the cluster: what is waited for, and whom it makes one trust.
 
@@ -82,14 +78,14 @@ def parse_tree(
     """
     resolved = check_root(root)
     tree, found = _find(resolved, workload)
-    ignores, code = ignore_cache or cache.is_ignored(), workload_file.source_digest(workload.source)
-    context = Context(workload, resolved, code, dict(options or {}), ignores, tree)
-    if workload.spec is None:
-        executor, cluster, jobs = None, None, 1
+    code = workload_file.source_digest(workload.source)
+    context = Context(workload, resolved, code, dict(options or {}), cache.is_ignored(), tree)
+    if workload.spec is None:  # by which a worker would import it
+        cluster, jobs = None, 1
     loader = Loader(context)
     parts: list[Columns] = []
     notes: list[Note] = []
-    with _executor(context, executor, cluster, jobs, found.tests, say) as chosen:
+    with _executor(context, cluster, jobs, found.tests, say) as chosen:
         for columns, its_notes in _settle(context, _parse_all(context, found.tests, chosen, progress, loader), loader):
             parts.append(columns)
             notes.extend(its_notes)
@@ -139,12 +135,7 @@ def _nothing_found(
 
 
 def _executor(
-    context: Context,
-    given: concurrent.futures.Executor | None,
-    cluster: NamedCluster | None,
-    jobs: int | None,
-    tests: Sequence[Candidate],
-    say: Say,
+    context: Context, cluster: NamedCluster | None, jobs: int | None, tests: Sequence[Candidate], say: Say
 ) -> contextlib.AbstractContextManager[concurrent.futures.Executor | None]:
     if cluster is not None:
         from ..cluster.workers import executor  # Dask is of an extra, and takes a second
@@ -155,9 +146,7 @@ def _executor(
         return executor(cluster, context.root, files, first, say)
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if len(tests) >= PROCESSES_PAY_FROM else 1
-    if given is not None or jobs <= 1:
-        return contextlib.nullcontext(given)
-    return processes(jobs)
+    return processes(jobs) if jobs > 1 else contextlib.nullcontext()
 
 
 Outcome = tuple[Columns, list[Note]]

@@ -80,11 +80,13 @@ def test_one_that_several_tests_of_a_tree_have_is_marked(tmp_path, workload):
     assert [found[name].endswith("*") for name in "abc"] == [True, True, False]
 
 
-def test_it_is_the_same_from_the_cache_and_from_the_index_and_in_the_payload(tmp_path, workload):
+def test_it_is_the_same_from_the_cache_and_from_the_index_and_in_the_payload(tmp_path, workload, monkeypatch):
     write_test(tmp_path / "a", {"vus": 1}, files=speed_files(3))
     for name in "bc":
         write_test(tmp_path / name, {"vus": name}, files=speed_files(4))
-    fresh = measurements(workload, tmp_path, ignore_cache=True)
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", "true")
+    fresh = measurements(workload, tmp_path)
+    monkeypatch.delenv("MATBENCH_STORE_IGNORE_CACHE")
     assert measurements(workload, tmp_path) == fresh
     index = store.read_index(workload, tmp_path)
     assert {entry.name: entry.measurement for entry in index} == fresh

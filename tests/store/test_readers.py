@@ -7,7 +7,6 @@ import json
 import tracemalloc
 import types
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -271,14 +270,13 @@ def test_results_that_another_run_left_take_no_part(lines: Lines, tmp_path: Path
     ] * 3
 
 
-def test_parts_come_through_an_executor(tmp_path: Path) -> None:
+def test_parts_come_through_processes(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "data" / "samples" / "micro_bench" / "go"
     (tmp_path / "go.txt").write_text((sample / "go.txt").read_text())
     from matrix_benchmarking.workload import load
 
     workload = load("projects.micro_bench.visualizations")
-    with ThreadPoolExecutor(1) as executor:
-        assert len(store.parse_tree(workload, tmp_path, executor=executor)) == 15
+    assert len(store.parse_tree(workload, tmp_path, jobs=2)) == 15
 
 
 def test_a_layout_may_name_the_parts_itself(tmp_path: Path) -> None:

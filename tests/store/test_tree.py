@@ -186,18 +186,13 @@ def test_an_edit_of_a_flat_file_is_seen(tmp_path, monkeypatch):
         assert (entry.kpis["speed"], entry.settings["vus"]) == (speed, vus)
 
 
-@pytest.mark.parametrize("kind", ["processes", "threads"])
-def test_an_executor_gives_the_same_matrix_as_none(sample, kind, tmp_path):
+def test_processes_give_the_same_matrix_as_none(sample, tmp_path):
     tree = tmp_path / "sample"
     shutil.copytree(sample, tree)
     workload = load("encoder_bench")
     serial = store.parse_tree(workload, tree, jobs=1)
     store.clean(workload, tree)
-    if kind == "processes":
-        parallel = store.parse_tree(workload, tree, jobs=2)
-    else:
-        with concurrent.futures.ThreadPoolExecutor(2) as executor:
-            parallel = store.parse_tree(workload, tree, executor=executor)
+    parallel = store.parse_tree(workload, tree, jobs=2)
     assert [(e.name, e.settings, e.kpis, e.test_uuid) for e in parallel] == [
         (e.name, e.settings, e.kpis, e.test_uuid) for e in serial
     ]
