@@ -30,14 +30,8 @@ class DuckStorage(SQLReader):
         except sqlite3.Error as error:
             raise HistoryError(f"{self.location}: {error}") from error
 
-    def reading(self):
-        return contextlib.nullcontext(self)
-
     def writing(self):
         return self._connection
-
-    def settle(self):
-        pass
 
     def size_bytes(self):
         return 0

@@ -12,7 +12,6 @@ import hashlib
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Self
 
 import msgspec
 
@@ -21,7 +20,7 @@ from ..jsonable import Document
 from . import opensearch_indices as indices
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
 from .opensearch_location import OpenSearchLocation
-from .port import Event, batched
+from .port import Event, Storage, batched
 from .records import URLS_LABEL, Row, moment, newest_first, shape_and_head
 
 ALREADY_THERE, GONE = 409, 404
@@ -51,8 +50,12 @@ class _Document(Hit):
     error: Document | None = None
 
 
-class OpenSearchStorage:
-    """The indices at *place*; see :class:`.port.Storage`. There are no transactions: a run is one document."""
+class OpenSearchStorage(Storage):
+    """The indices at *place*. There are no transactions: a run is one document.
+
+    Who is second to write one finds that out; what was interrupted is completed by doing it again. Each search is of
+    one state; payloads are those of the moment at which they are asked for.
+    """
 
     at_once = CHUNK
 
@@ -76,14 +79,6 @@ class OpenSearchStorage:
 
     def sentences(self) -> contextlib.AbstractContextManager[None]:
         return sentences(self._place)
-
-    def reading(self) -> contextlib.AbstractContextManager[Self]:
-        """Each search is of one state; payloads are those of the moment at which they are asked for."""
-        return contextlib.nullcontext(self)
-
-    def writing(self) -> contextlib.AbstractContextManager[None]:
-        """Who is second to write a document finds that out; what was interrupted is completed by doing it again."""
-        return contextlib.nullcontext()
 
     def settle(self) -> None:
         kpis = f",{indices.all_of(self._place.kpi_index, self._is_monthly)}" if self._has_written else ""

@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .location import MARK, SUFFIX, ParquetLocation, files_in
-from .port import EVERYTHING, Progress, Query, batched
+from .port import EVERYTHING, Progress, Query, Storage, batched
 from .records import KeptRun, Record, Row, newest_first, row_of
 from .transfer import Contents
 
@@ -48,7 +48,7 @@ class _Version(msgspec.Struct):
     version: int
 
 
-class ParquetStorage:
+class ParquetStorage(Storage):
     """Reads exports. A run that several of them have is one run; with different contents it is an error."""
 
     at_once = 500
@@ -114,9 +114,6 @@ class ParquetStorage:
                 said = (str(error).splitlines() or [type(error).__name__])[0][:200]
                 raise HistoryError(f"'{name}' is no Parquet file, or damaged: {said}") from error
 
-    def reading(self) -> contextlib.AbstractContextManager[ParquetStorage]:
-        return contextlib.nullcontext(self)
-
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         rows = []
         for file in self._files:
@@ -163,9 +160,6 @@ class ParquetStorage:
 
     def size_bytes(self) -> int:
         return sum(file.size_bytes for file in self._files)
-
-    def settle(self) -> None:
-        """What is only read is settled."""
 
     def close(self) -> None:
         if self._bucket is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -38,6 +39,7 @@ EVERYTHING = Query()
 class Storage(Protocol):
     """What an engine does; all else is the same for all, and in :class:`.history.History`.
 
+    Engines inherit what is said here where theirs is no different: one without transactions, whose writes show at once.
     All raise their own errors, which :meth:`sentences` turns into ours.
     """
 
@@ -59,12 +61,15 @@ class Storage(Protocol):
 
     def reading(self) -> AbstractContextManager[Storage]:
         """One state as far as the engine can, whatever others write meanwhile."""
+        return contextlib.nullcontext(self)
 
     def writing(self) -> AbstractContextManager[None]:
         """All that is written within or nothing, and nobody else between what is read and written, where it can."""
+        return contextlib.nullcontext()
 
     def settle(self) -> None:
         """Let everybody see what was written, and give back space that isn't needed; around each change."""
+        return
 
     def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
         """The runs of *measurements*: measurement and id of each."""

@@ -143,9 +143,6 @@ class PostgreSQLStorage(SQLReader):
             self.execute("LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE")  # readers need not wait
             yield
 
-    def settle(self) -> None:
-        """Whatever is committed shows, and the server takes back space by itself."""
-
     def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(text.replace("?", "%s").encode(), rows)

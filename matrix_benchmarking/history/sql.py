@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import HistoryError
-from .port import Event, batched
+from .port import Event, Storage, batched
 from .records import Row
 
 CHUNK = 500
@@ -68,7 +68,7 @@ class Cursor(Protocol):
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
 
 
-class SQLReader:
+class SQLReader(Storage):
     """Reads the tables; *execute* carries out a statement in which ``?`` stands for each parameter."""
 
     at_once = CHUNK
