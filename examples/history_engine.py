@@ -17,12 +17,6 @@ class DuckStorage(SQLReader):
         for text in TABLES:
             self._connection.execute(text.format(id="TEXT", descending="DESC"))
 
-    def execute(self, text, parameters=()):
-        return self._connection.execute(text, parameters)
-
-    def execute_many(self, text, rows):
-        self._connection.executemany(text, rows)
-
     @contextlib.contextmanager
     def sentences(self):
         try:
@@ -35,9 +29,6 @@ class DuckStorage(SQLReader):
 
     def size_bytes(self):
         return 0
-
-    def close(self):
-        self._connection.close()
 
 
 class DuckLocation:

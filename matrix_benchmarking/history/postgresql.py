@@ -91,6 +91,8 @@ def locate(text: str, environment: Mapping[str, str], **others: object) -> tuple
 class PostgreSQLStorage(SQLReader):
     """The tables at *place*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
+    _connection: Connection
+
     def __init__(self, place: PostgreSQLLocation, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
@@ -152,9 +154,6 @@ class PostgreSQLStorage(SQLReader):
         return sum(
             int(self.execute("SELECT pg_total_relation_size(?::regclass)", [each]).fetchall()[0][0]) for each in names
         )
-
-    def close(self) -> None:
-        self._connection.close()
 
     def _connect(self, *, writable: bool) -> Connection:
         said = psycopg.conninfo.make_conninfo(self._place.url, **self._place.tls)

@@ -69,12 +69,17 @@ class Cursor(Protocol):
 
 
 class SQLReader(Storage):
-    """Reads the tables; *execute* carries out a statement in which ``?`` stands for each parameter."""
+    """The tables by a connection as sqlite3's is; in a statement ``?`` stands for each parameter."""
 
     at_once = CHUNK
+    _connection: Any
 
     def execute(self, text: str, parameters: Sequence[Value] = ()) -> Cursor:
-        raise NotImplementedError
+        cursor: Cursor = self._connection.execute(text, parameters)
+        return cursor
+
+    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
+        self._connection.executemany(text, rows)
 
     def stream(self, text: str, parameters: Sequence[Value]) -> Iterable[tuple[Any, ...]]:
         """As :meth:`execute`, for more rows than should be held at once."""
@@ -119,8 +124,8 @@ class SQLReader(Storage):
     def add_events(self, events: Sequence[Event]) -> int:
         return sum(self.execute(_INSERT_EVENT, event).rowcount for event in events)
 
-    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
-        raise NotImplementedError
+    def close(self) -> None:
+        self._connection.close()
 
 
 def _marks(values: Sequence[str]) -> str:

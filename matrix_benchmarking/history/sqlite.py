@@ -10,13 +10,13 @@ import os
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from ..errors import HistoryError, MissingHistoryError, failing
 from .records import shape_and_head
-from .sql import TABLES, SQLReader, Value, check_version
+from .sql import TABLES, SQLReader, check_version
 
 SCHEME = "sqlite:///"
 BUSY_TIMEOUT_S = 120.0
@@ -63,6 +63,7 @@ def locate(text: str, environment: Mapping[str, str], **others: object) -> tuple
 class SQLiteStorage(SQLReader):
     """The tables in the file *path*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
+    _connection: sqlite3.Connection
     at_once = 8000  # ids are in no order: 500 rewrite an index of 100,000 nearly as whole as 8,000
 
     def __init__(self, path: Path, *, writable: bool = True) -> None:
@@ -85,9 +86,6 @@ class SQLiteStorage(SQLReader):
         except BaseException:
             self._connection.close()
             raise
-
-    def execute(self, text: str, parameters: Sequence[Value] = ()) -> sqlite3.Cursor:
-        return self._connection.execute(text, parameters)
 
     @contextlib.contextmanager
     def sentences(self) -> Iterator[None]:
@@ -117,15 +115,9 @@ class SQLiteStorage(SQLReader):
             if free:  # else it would wait for those that write, for nothing
                 self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
 
-    def execute_many(self, text: str, rows: Sequence[Sequence[Value]]) -> None:
-        self._connection.executemany(text, rows)
-
     def size_bytes(self) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(each.stat().st_size for each in files if each.exists())
-
-    def close(self) -> None:
-        self._connection.close()
 
     def _prepare(self) -> None:
         connection = self._connection
