@@ -65,17 +65,13 @@ class OpenSearchStorage(Storage):
         self._is_monthly = self._has_written = False
         self._ready = {place.index}  # of its indices of runs those that are there for sure
         self._client = connect(place)
-        try:
-            with self.sentences():
-                if writable:
-                    self._open()
-                elif (found := indices.find(self._client, place.index, indices.PAYLOADS)) is None:
-                    raise MissingHistoryError(f"in {place}")
-                else:
-                    self._is_monthly = found.is_monthly
-        except BaseException:
-            self._client.close()
-            raise
+        with self.opening():
+            if writable:
+                self._open()
+            elif (found := indices.find(self._client, place.index, indices.PAYLOADS)) is None:
+                raise MissingHistoryError(f"in {place}")
+            else:
+                self._is_monthly = found.is_monthly
 
     def sentences(self) -> contextlib.AbstractContextManager[None]:
         return sentences(self._place)

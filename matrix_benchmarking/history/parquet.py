@@ -57,16 +57,10 @@ class ParquetStorage(Storage):
         self.location = place.text
         self._is_remote = place.text.startswith(bucket.BEGINNING)
         self._bucket = bucket.connect(HistoryError) if self._is_remote else None
-        try:
-            with self.sentences():
-                before, found = place.known, self._found()
-                is_same = {name: name in before and before[name].token == token for name, token in found}
-                place.known = {
-                    name: before[name] if is_same[name] else self._file(name, token) for name, token in found
-                }
-        except BaseException:
-            self.close()
-            raise
+        with self.opening():
+            before, found = place.known, self._found()
+            is_same = {name: name in before and before[name].token == token for name, token in found}
+            place.known = {name: before[name] if is_same[name] else self._file(name, token) for name, token in found}
         self._files = list(place.known.values())
 
     @contextlib.contextmanager

@@ -98,6 +98,16 @@ class Storage(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
 
+    @contextlib.contextmanager
+    def opening(self) -> Iterator[None]:
+        """What is connected is made ready; closed where that fails."""
+        try:
+            with self.sentences():
+                yield
+        except BaseException:
+            self.close()
+            raise
+
 
 class Event(NamedTuple):
     """An event of an alarm as an engine keeps it: *text* is JSON, and says what happened."""

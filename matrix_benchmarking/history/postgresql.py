@@ -98,15 +98,11 @@ class PostgreSQLStorage(SQLReader):
         self._place = place
         with self.sentences():
             self._connection = self._connect(writable=writable)
-        try:
-            with self.sentences():
-                if self._version() == 0:
-                    if not writable:
-                        raise MissingHistoryError(f"in {self.location}")
-                    self._make_tables()
-        except BaseException:
-            self._connection.close()
-            raise
+        with self.opening():
+            if self._version() == 0:
+                if not writable:
+                    raise MissingHistoryError(f"in {self.location}")
+                self._make_tables()
 
     def execute(self, text: str, parameters: Sequence[Value] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
         return self._connection.execute(text.replace("?", "%s").encode(), parameters)

@@ -77,15 +77,11 @@ class SQLiteStorage(SQLReader):
                 path.parent.mkdir(parents=True, exist_ok=True)
         with self.sentences():
             self._connection = _connect(path, writable=writable)
-        try:
-            with self.sentences():
-                if writable:
-                    self._prepare()
-                else:
-                    _show_as_today(self._connection, self.location)
-        except BaseException:
-            self._connection.close()
-            raise
+        with self.opening():
+            if writable:
+                self._prepare()
+            else:
+                _show_as_today(self._connection, self.location)
 
     @contextlib.contextmanager
     def sentences(self) -> Iterator[None]:
