@@ -67,13 +67,21 @@ class BucketPath(PosixPath):
 
 
 @contextlib.contextmanager
-def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[Any]:
-    """What reads and writes objects, whose errors are *kind*: cannot *verb* *place*, and why."""
-    files = connect(kind)
+def sentences(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[None]:
+    """The errors of s3fs as *kind*: cannot *verb* *place*, and why."""
     try:
-        yield files
+        yield
     except errors() as error:
         raise kind(f"cannot {verb} {place}: {reason(error)}") from error
+
+
+@contextlib.contextmanager
+def opened(place: str | BucketPath, kind: type[MatbenchError], verb: str = "read") -> Iterator[Any]:
+    """What reads and writes objects, with its errors as :func:`sentences`."""
+    files = connect(kind)
+    try:
+        with sentences(place, kind, verb):
+            yield files
     finally:
         close(files)
 

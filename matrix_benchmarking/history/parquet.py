@@ -18,7 +18,7 @@ import pyarrow
 from pyarrow import compute, parquet
 
 from .. import bucket, filters
-from ..errors import HistoryError, os_reason
+from ..errors import HistoryError, failing
 from . import alarms
 from .alarms import AlarmEvent
 from .history import History
@@ -55,23 +55,17 @@ class ParquetStorage(Storage):
 
     def __init__(self, place: ParquetLocation) -> None:
         self.location = place.text
-        self._is_remote = place.text.startswith(bucket.BEGINNING)
-        self._bucket = bucket.connect(HistoryError) if self._is_remote else None
+        self._bucket = bucket.connect(HistoryError) if place.text.startswith(bucket.BEGINNING) else None
         with self.opening():
             before, found = place.known, self._found()
             is_same = {name: name in before and before[name].token == token for name, token in found}
             place.known = {name: before[name] if is_same[name] else self._file(name, token) for name, token in found}
         self._files = list(place.known.values())
 
-    @contextlib.contextmanager
-    def sentences(self) -> Iterator[None]:
-        known = bucket.errors() if self._is_remote else (OSError,)
-        try:
-            yield
-        except known as error:
-            if isinstance(error, OSError) and not self._is_remote:
-                raise HistoryError(f"cannot read {self.location}: {os_reason(error)}") from error
-            raise HistoryError(f"cannot read {self.location}: {bucket.reason(error)}") from error
+    def sentences(self) -> contextlib.AbstractContextManager[None]:
+        if self._bucket is not None:
+            return bucket.sentences(self.location, HistoryError)
+        return failing(f"cannot read {self.location}", HistoryError)
 
     def _found(self) -> list[tuple[str, object]]:
         """The name of each file, and what changes when it does."""

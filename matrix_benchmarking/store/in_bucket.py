@@ -44,10 +44,8 @@ class BucketTree:
     @contextlib.contextmanager
     def reading(self) -> Iterator[Any]:
         files = self.files  # whose own error is that s3fs isn't installed
-        try:
+        with bucket.sentences(self.root, MatbenchError):
             yield files
-        except bucket.errors() as error:
-            raise MatbenchError(f"cannot read {self.root}: {bucket.reason(error)}") from error
 
     @functools.cached_property
     def _listed(self) -> tuple[Listed, list[str]]:
