@@ -33,7 +33,7 @@ from ..runs.text import PrintedColumn, PrintedTable
 from . import upload_lts
 from .options import PATH, Command, CommandGroup, configuration, flag, option
 from .printing import answer_console, printable, progress_bar, say, warn, write
-from .run import outboxes, start
+from .run import start
 from .shared_options import Locate, RunOptions, located, place, replace_option
 
 LEAST_FOLDED = 8
@@ -68,7 +68,7 @@ def show(locate: Locate, series: bool) -> None:
         alarms = _alarms(history)
     if alarms:
         click.echo(alarms)
-    outbox = Outbox(outboxes(), str(location))
+    outbox = Outbox(delivery.outboxes(), str(location))
     if outbox.pending():
         warn([delivery.waiting(outbox)])
 
@@ -242,10 +242,10 @@ def flush(locate: Locate, drop: bool) -> None:
         locations.setdefault(str(instance), instance)
     for name, location in locations.items():
         if drop:
-            say(f"{name}: {Outbox(outboxes(), name).drop()} runs removed from the outbox")
+            say(f"{name}: {Outbox(delivery.outboxes(), name).drop()} runs removed from the outbox")
             continue
         with progress_bar("delivering") as progress:
-            pushed = delivery.flush(location, outboxes(), progress)
+            pushed = delivery.flush(location, delivery.outboxes(), progress)
         if pushed is None:
             say(f"{name}: nothing waits in the outbox")
         else:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import workload
 from ..errors import ConfigError, MissingHistoryError
-from ..history import delivery
 from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, once, strength
 from .printing import progress_bar, warn
 from .shared_options import Locate, RunOptions
@@ -121,10 +119,6 @@ def require_results(selection: RunOptions) -> Path:
     if selection.results_dirname is None:
         raise ConfigError(no_results())
     return selection.results_dirname
-
-
-def outboxes() -> Path:
-    return delivery.outboxes(os.environ)
 
 
 def warnings_of(matrix: Matrix) -> list[str]:

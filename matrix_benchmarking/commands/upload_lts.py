@@ -18,7 +18,7 @@ from ..history.plan import Corrected, Refused
 from ..lts import GoodRuns, listed
 from .options import Command, flag
 from .printing import as_warnings, first, progress_bar, say
-from .run import outboxes, start
+from .run import start
 from .shared_options import Locate, RunOptions, lts_results, place, replace_option, selection
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ def upload(
     """Keep the *good* runs, and say what became of them; that the server is away is a warning unless it *fails*."""
     with accounting_for(good, err=err), as_warnings(UndeliveredError, unless=fails):
         with progress_bar("uploading") as progress:
-            delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
+            waiting = delivery.outboxes()
+            delivered = delivery.upload(good.write, location, waiting, replace=replace, progress=progress)
         print_delivered(delivered, str(location), names_of(study), err=err)
 
 

@@ -184,7 +184,7 @@ class Batch:
         return sum(1 for _ in self.lines()) if self.path.exists() else 0
 
 
-def outboxes(environment: Mapping[str, str]) -> Path:
+def outboxes(environment: Mapping[str, str] = os.environ) -> Path:
     """Where outboxes are: ``MATBENCH_OUTBOX``, else below the user's state directory."""
     named = environment.get(VARIABLE)
     return Path(named) if named else platformdirs.user_state_path("matbench") / "outbox"
