@@ -54,12 +54,19 @@ class HFEndpoint(Target):
         api = api_of(spec.token_env)
         namespace = spec.namespace or _namespace(api)
         if isinstance(spec, schema.ExistingEndpointTarget):
-            found = _existing(api, spec.name, namespace)
+            found = _found(api, spec.name, namespace)
+            if found is None:
+                missing = f"there is no endpoint '{spec.name}' in {namespace}"
+                raise TargetError(f"the endpoint '{spec.name}' can't be used: {missing}")
             name, repository = spec.name, str(found.repository)
             finally_, described = AT_REST.get(str(found.status), "leave"), {"existing": True, **_known(found.raw)}
         else:
             name, repository, finally_ = spec.name or _new_name(spec.repository), spec.repository, spec.finally_
-            _refuse_existing(api, name, namespace)
+            if _found(api, name, namespace) is not None:  # it is somebody's, and must not be torn down
+                raise TargetError(
+                    f"there is an endpoint '{name}' in {namespace} already: leave the name out, choose another, or say "
+                    f"that this one may be used: target: {{existing_hf_endpoint: {{name: {name}}}}}"
+                )
             described = spec.model_dump(mode="json", by_alias=True, exclude={"env", "token_env", "custom_image"})
             described |= {"custom_image": image["url"]} if (image := spec.custom_image) and "url" in image else {}
         self._lease = lease = Lease(
@@ -267,26 +274,14 @@ def _state(api: HfApi, lease: Lease) -> str | None:
     return str(listed[lease.name].status) if lease.name in listed else None
 
 
-def _refuse_existing(api: HfApi, name: str, namespace: str) -> None:
-    """Raise TargetError if there is an endpoint of this name: it is somebody's, and must not be torn down."""
-    try:
-        api.get_inference_endpoint(name, namespace=namespace)
-    except _http_errors() as error:
-        if _status(error) == NOT_FOUND:
-            return
-        raise TargetError(f"the Inference Endpoints of {namespace} can't be used: {_told(error)}") from error
-    raise TargetError(
-        f"there is an endpoint '{name}' in {namespace} already: leave the name out, choose another, or say that "
-        f"this one may be used: target: {{existing_hf_endpoint: {{name: {name}}}}}"
-    )
-
-
-def _existing(api: HfApi, name: str, namespace: str) -> InferenceEndpoint:
+def _found(api: HfApi, name: str, namespace: str) -> InferenceEndpoint | None:
+    """The endpoint of this name; None where there is none. TargetError: the service doesn't say."""
     try:
         return api.get_inference_endpoint(name, namespace=namespace)
     except _http_errors() as error:
-        what = f"there is no endpoint '{name}' in {namespace}" if _status(error) == NOT_FOUND else _told(error)
-        raise TargetError(f"the endpoint '{name}' can't be used: {what}") from error
+        if _status(error) == NOT_FOUND:
+            return None
+        raise TargetError(f"the Inference Endpoints of {namespace} can't be used: {_told(error)}") from error
 
 
 def _known(raw: Mapping[str, Any]) -> dict[str, Any]:
