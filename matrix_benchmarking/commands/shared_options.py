@@ -40,10 +40,10 @@ class Read(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
+        if not isinstance(value, str | list):  # it was read before
             return value
         try:
-            return self.read(value if isinstance(value, list) else str(value))
+            return self.read(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -76,19 +76,16 @@ def _names(value: str | list[object]) -> tuple[str, ...]:
     return names
 
 
-class _Cluster(click.ParamType):  # type: ignore[type-arg] # as for Read
-    name = "cluster"
+def _cluster(text: str) -> NamedCluster:
+    from ..named_cluster import read  # pydantic, which takes longer than all else of 'matbench --help'
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from ..named_cluster import read  # pydantic, which takes longer than all else of 'matbench --help'
-
-        return read(value) if isinstance(value, str) else value
+    return read(text)
 
 
 cluster_option = option(
     "--cluster",
     config_key="cluster",
-    type=_Cluster(),
+    type=Read("cluster", _cluster),
     metavar="CLUSTER",
     help="On these machines: a Dask scheduler's address (tcp://host:8786), {slurm: {…}}, {ssh: [HOST, …]}, {local: N}.",
 )
