@@ -92,8 +92,9 @@ def parse_tree(
     if found.unfinished:
         with context.at_hand(found.unfinished) as (here, unfinished):
             parts.append(_columns(here, [(_unfinished(here, each), None) for each in unfinished]))
+    found.tests.clear()  # of a big tree they are large, as are the parts
     tests = Columns.joined(parts)
-    parts.clear()  # of a big tree they are large
+    parts.clear()
     if not len(tests):
         raise _nothing_found(workload, root, resolved, [*found.notes, *summarise(notes)])
     mark_without_settings(tests)
