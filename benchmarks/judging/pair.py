@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from matrix_benchmarking.analyze import pair
 from matrix_benchmarking.analyze.detect import q_values
 from matrix_benchmarking.analyze.noise import correlation_of
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, Ground
+from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Ground
 
 from . import peers
 from .row import Row
@@ -119,6 +119,7 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
     yield from _unequal_sides(random, replications)
     yield from _one_block(random, min(replications, 300))
     yield from _power(random, 4 * replications)
+    yield from _beside_a_history(np.random.default_rng([seed, 19]), min(replications, 400))
 
 
 def _false_alarms(random: np.random.Generator, replications: int) -> Iterator[Row]:
@@ -231,6 +232,34 @@ def _one_block(random: np.random.Generator, replications: int) -> Iterator[Row]:
         told += pair.evidence(pair.runs_of(values.tolist(), sides, sides, rounds)).ground is not Ground.NONE
     case = "any worse, one block a side, moods of 2 %, nothing known; told at all"
     yield Row("pair", case, f"{told / replications:.3f}", ".13–.71", "≤ .05", told / replications <= 0.05)
+
+
+def _beside_a_history(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    """One campaign each, beside others that tell how campaigns differ; also where most of these are equal."""
+
+    def some(often: float, size: float) -> Callable[[tuple[int, ...]], Floats]:
+        return lambda shape: np.where(random.random(shape) < often, math.log1p(size), 0.0)
+
+    noises: dict[str, Callable[[tuple[int, ...]], Floats]] = {
+        "noise of 3 %": lambda shape: _lognormal(random, shape, 0.03),
+        "noise of 3 %, one run of seven × 1.4": lambda shape: _lognormal(random, shape, 0.03) + some(1 / 7, 0.4)(shape),
+        "one run of twenty × 1.125, the others equal": some(0.05, 0.125),
+        "three runs of ten × 1.25, the others equal": some(0.3, 0.25),
+    }
+    for name, draw in noises.items():
+        found = []
+        for others, runs in ((13, 1), (13, 3), (28, 5)):
+            campaigns = np.repeat(np.arange(others + 2), runs)
+            sides = np.where(campaigns < others, OTHER + campaigns, campaigns - others)
+            told = 0
+            for values in np.exp(draw((replications, len(sides)))):
+                known = pair.runs_of(values.tolist(), sides, campaigns, np.full(len(sides), NO_ROUND))
+                weighed = pair.evidence(known).weighed
+                is_large = abs(math.expm1(float(weighed.difference))) >= MINIMUM
+                told += is_large and float(pair.tell(weighed).p_value) <= pair.SIGNIFICANT
+            found.append(told / replications)
+        case = f"one campaign each, {name}; 13 others, of one and of three runs, and 28 of five: a series is suspected"
+        yield Row("pair", case, ", ".join(f"{each:.3f}" for each in found), "", "≤ .10", max(found) <= 0.1)
 
 
 def _power(random: np.random.Generator, replications: int) -> Iterator[Row]:

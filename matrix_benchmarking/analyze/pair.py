@@ -32,6 +32,7 @@ _MAD = 1.4826
 # How many degrees of freedom a step between campaigns is worth: the median of steps that share campaigns says less than
 # as many independent values do.
 _WORTH_OF_A_STEP = 0.5
+_ODD = 0.05  # this share of campaigns, one at least, may be odd ones, of which the spread of the others says nothing
 # A block that lies farther from the others of its side than chance alone has it once in so many is held back.
 _FEWEST_WITH_A_SPIKE = 4
 # Of sides with unequal numbers of blocks, the variance of the side with fewer is drawn towards the other's as if that
@@ -309,6 +310,12 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
         return Evidence(Ground.CAMPAIGNS, weighed, middle, counts, deviations, held=int(np.concatenate(far).sum()))
     known = between_campaigns(np.diff(means[OTHER]))
     variance, degrees = (math.nan, 0.0) if known is None else known
+    if known is not None:
+        returns = _returns(means[OTHER])
+        if variance <= least:  # most have the same mean, such as where values are bounds of a histogram
+            variance = max(_of_runs(runs), float(returns.mean()))
+        else:
+            variance = max(variance, float(returns[: -max(round(_ODD * len(returns)), 1)].mean()))
     difference = float(means[NEW].mean()) - middle
     weighed = _at_least(Weighed(*(np.array(one) for one in (difference, variance, degrees, 2.0))), least)
     return Evidence(Ground.NONE if known is None else Ground.HISTORY, weighed, middle, counts, {})
@@ -327,6 +334,24 @@ def between_campaigns(steps: Floats) -> tuple[float, float] | None:
         return None
     deviation = _MAD * float(np.median(np.abs(steps))) / math.sqrt(2.0)
     return deviation * deviation, _WORTH_OF_A_STEP * len(steps)
+
+
+def _of_runs(runs: Runs) -> float:
+    """The variance of one campaign of each side by what the runs of all scatter."""
+    _, of_run, counts = np.unique(runs.campaigns, return_inverse=True, return_counts=True)
+    off = runs.values - (np.bincount(of_run, runs.values) / counts)[of_run]
+    repeated = len(off) - len(counts)
+    of_sides = sum(1.0 / np.count_nonzero(runs.sides == side) for side in (OLD, NEW)) / 2.0
+    return float(off @ off) / repeated * of_sides if repeated else 0.0
+
+
+def _returns(campaigns: Floats) -> Floats:
+    """The squares of how far each campaign is from the middle of it and both beside it, the smallest first.
+
+    A change stays, and makes none: what is large is of a campaign after which all is as before.
+    """
+    three = np.lib.stride_tricks.sliding_window_view(campaigns, 3)
+    return np.sort((three[:, 1] - np.median(three, axis=1)) ** 2)
 
 
 def _at_least(weighed: Weighed, variance: float) -> Weighed:

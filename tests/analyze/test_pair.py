@@ -137,6 +137,23 @@ def test_a_change_among_the_others_does_not_count_as_mood() -> None:
     assert float(history(stepped).weighed.variance) < 2 * float(history(quiet).weighed.variance)
 
 
+def test_where_most_campaigns_are_equal_their_runs_and_those_that_return_tell_how_they_differ() -> None:
+    """Values such as the bounds of a histogram's buckets: a median of steps would be 0, and any difference certain."""
+    odd = {2: 8.75, 7: 11.25, 12: 11.25}
+    others = [
+        (odd.get(number, 10.0) if run == 0 else 10.0, OTHER + number, number, NO_ROUND)
+        for number in range(15)
+        for run in range(3)
+    ]
+    sides = [(10.0, OLD, 50, NO_ROUND)] * 3 + [(new, NEW, 51, NO_ROUND) for new in (10.0, 10.0, 11.25)]
+    scattering = said(*others, *sides)
+    assert scattering.ground is Ground.HISTORY
+    assert p_value(scattering) > 0.03
+    assert p_value(history([odd.get(number, 10.0) for number in range(15)], new=11.25)) > 0.03
+    exact = [10.0] * 5 + [10.5] * 5 + [10.25] * 5  # a size that changes stay in
+    assert p_value(history(exact, old=10.25, new=10.5)) < 1e-6
+
+
 def test_a_and_b_back_to_back_in_one_campaign_can_not_be_told() -> None:
     found = said(*((10.0 + k / 100, OLD, 0, NO_ROUND) for k in range(5)), *((20.0, NEW, 0, NO_ROUND) for _ in range(5)))
     assert found.ground is Ground.NONE
