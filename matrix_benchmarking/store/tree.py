@@ -352,7 +352,8 @@ def processes(jobs: int) -> concurrent.futures.Executor:
 
     Forked, which is fast, from a process without threads; else spawned.
     """
-    is_alone = len(os.listdir("/proc/self/task")) == 1
+    threads = "/proc/self/task"  # of Linux; elsewhere a fork may not be safe
+    is_alone = os.path.isdir(threads) and len(os.listdir(threads)) == 1
     context = multiprocessing.get_context("fork" if is_alone else "spawn")
     return _Workers(jobs, mp_context=context, initializer=_end_with_the_parent)
 
