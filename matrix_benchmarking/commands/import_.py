@@ -32,7 +32,6 @@ from .options import FILE, PATH, Command, option
 from .printing import warn
 from .shared_options import NAMES, Read
 
-_BETTER = ("higher", "lower", "neither")
 _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|drop|retr).+/(s|sec|second|min|h)"}
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
@@ -60,9 +59,10 @@ workload = Workload(
 
 
 def kpi_column(text: str) -> tuple[str, str, str]:
-    column, better, unit = (*text.split(":", 2), "", "")[:3]
-    if not column or better not in _BETTER:
+    found = re.fullmatch(r"(.+?):(higher|lower|neither)(?::(.*))?", text, re.DOTALL)  # a name may have colons, too
+    if found is None:
         raise ValueError(f"'{text}' is not COLUMN:higher, :lower or :neither with :UNIT, as in p95:lower:ms")
+    column, better, unit = found.groups("")
     return column, better, unit
 
 
@@ -161,7 +161,8 @@ def _named(
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
     for name in named:
         if name not in columns:
-            raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
+            comma = r"; a comma in a name is written '\,'" if any("," in one and name in one for one in columns) else ""
+            raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}{comma}")
         if named.count(name) > 1:
             raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
         if name in NO_KPIS and name not in settings and name != time:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -69,7 +70,7 @@ def _usd(text: str) -> float:
 
 
 def _names(value: str | list[object]) -> tuple[str, ...]:
-    texts = value if isinstance(value, list) else value.split(",")
+    texts = value if isinstance(value, list) else [one.replace("\\,", ",") for one in re.split(r"(?<!\\),", value)]
     names = tuple(name for text in texts if (name := str(text).strip()))
     if texts and not names:
         raise ValueError(f"{value!r} holds no name; leave the option out for all")

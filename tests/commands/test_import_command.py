@@ -162,6 +162,16 @@ def test_a_workload_file_that_is_there_is_never_overwritten(capsys: Capture) -> 
     assert Path("runs_workload.py").read_text() == "# mine\n"
 
 
+def test_names_of_columns_may_have_what_separates_names_in_options(directory: Path, capsys: Capture) -> None:
+    (directory / "odd.csv").write_text('"a,b",latency:p95,up:lower\nx,2,3\ny,1,4\n')
+    assert main(["import", "odd.csv", "--settings=a,b", "--kpi=latency:p95:lower:ms"]) == 2
+    assert capsys.readouterr().err.endswith("a comma in a name is written '\\,'\n")
+    assert main(["import", "odd.csv", "--settings=a\\,b", "--kpi=latency:p95:lower:ms", "--output=w.py"]) == 0
+    assert "left out, since no option names them: up:lower" in capsys.readouterr().err
+    assert main(["parse", "--workload=w.py", "--results-dirname=.", "--output-matrix=m.json"]) == 0
+    assert "latency:p95 (ms)" in capsys.readouterr().out
+
+
 def test_names_of_columns_and_files_are_never_code(directory: Path) -> None:
     name = '"""\nimport os; os.mkdir("ran")\n"""{x}.csv'
     column = '"+__import__("os").mkdir("ran")+"'
