@@ -122,7 +122,12 @@ def warnings(lts_payload: models.Payload) -> list[str]:
     sentences = []
     if results.client_cpu is not None and results.client_cpu >= BUSY_CLIENT:
         sentences.append(f"the client was the limit: it used up to {as_percent(results.client_cpu)} of its cores")
-    if len(rates) > 1 and rates[-1] == max(rates):
+    nothing = [f"{point.concurrency:,}" for point in api if not point.throughput]
+    if nothing:
+        sentences.append(
+            f"the log says 0 requests/s at concurrency {', '.join(nothing)}: look whether any was answered"
+        )
+    elif len(rates) > 1 and rates[-1] == max(rates):
         clients = api[-1].concurrency
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")
     own = max((point.throughput for point in baseline), default=0)

@@ -185,6 +185,13 @@ def test_a_busy_client_and_a_throughput_beyond_the_maximum_are_doubtful(workload
     ]
 
 
+def test_a_rate_of_nothing_is_doubtful(workload: Workload, tmp_path: Path) -> None:
+    write(tmp_path, {"experiment": 1}, log(0, 0))
+    write(tmp_path, {"experiment": 2}, log(10, 0))
+    said = [[warning.partition(":")[0] for warning in entry.warnings] for entry in parse_tree(workload, tmp_path)]
+    assert said == [[f"the log says 0 requests/s at concurrency {at}"] for at in ("1, 2", "2")]
+
+
 def test_a_throughput_beyond_the_models_own_is_doubtful(workload: Workload, tmp_path: Path) -> None:
     write(tmp_path, {"experiment": 1}, log(100, 108, 20))
     write(tmp_path, {"experiment": 2}, log(10, 150, 5))
