@@ -32,7 +32,6 @@ _MAD = 1.4826
 # How many degrees of freedom a step between campaigns is worth: the median of steps that share campaigns says less than
 # as many independent values do.
 _WORTH_OF_A_STEP = 0.5
-_ODD = 0.05  # this share of campaigns, one at least, may be odd ones, of which the spread of the others says nothing
 # A block that lies farther from the others of its side than chance alone has it once in so many is held back.
 _FEWEST_WITH_A_SPIKE = 4
 # Of sides with unequal numbers of blocks, the variance of the side with fewer is drawn towards the other's as if that
@@ -310,13 +309,12 @@ def _by_campaigns(runs: Runs, least: float) -> Evidence:
         return Evidence(Ground.CAMPAIGNS, weighed, middle, counts, deviations, held=int(np.concatenate(far).sum()))
     known = between_campaigns(np.diff(means[OTHER]))
     variance, degrees = (math.nan, 0.0) if known is None else known
+    difference = float(means[NEW].mean()) - middle
     if known is not None:
         returns = _returns(means[OTHER])
         if variance <= least:  # most have the same mean, such as where values are bounds of a histogram
             variance = max(_of_runs(runs), float(returns.mean()))
-        else:
-            variance = max(variance, float(returns[: -max(round(_ODD * len(returns)), 1)].mean()))
-    difference = float(means[NEW].mean()) - middle
+        variance = max(variance, _as_seldom(returns, difference, degrees))
     weighed = _at_least(Weighed(*(np.array(one) for one in (difference, variance, degrees, 2.0))), least)
     return Evidence(Ground.NONE if known is None else Ground.HISTORY, weighed, middle, counts, {})
 
@@ -334,6 +332,12 @@ def between_campaigns(steps: Floats) -> tuple[float, float] | None:
         return None
     deviation = _MAD * float(np.median(np.abs(steps))) / math.sqrt(2.0)
     return deviation * deviation, _WORTH_OF_A_STEP * len(steps)
+
+
+def _as_seldom(returns: Floats, difference: float, degrees: float) -> float:
+    """The variance with which a *difference* is as seldom as *returns* that are as large; 0 where there were none."""
+    chance = np.count_nonzero(returns >= difference * difference) / len(returns)
+    return float((difference / special.stdtrit(degrees, 1.0 - chance / 2.0)) ** 2 / 2.0) if 0.0 < chance < 1.0 else 0.0
 
 
 def _of_runs(runs: Runs) -> float:

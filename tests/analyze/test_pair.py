@@ -137,6 +137,14 @@ def test_a_change_among_the_others_does_not_count_as_mood() -> None:
     assert float(history(stepped).weighed.variance) < 2 * float(history(quiet).weighed.variance)
 
 
+def test_a_difference_is_no_rarer_than_odd_campaigns_that_were_there_before() -> None:
+    quiet = [10.0, 10.2, 9.9, 10.1, 10.1, 9.8, 10.3, 10.0, 9.9, 10.2, 10.1, 9.9]
+    assert p_value(history(quiet)) < 0.01
+    odd = [*quiet[:5], 13.0, *quiet[6:]]
+    assert p_value(history(odd)) == pytest.approx(1 / 10)
+    assert p_value(history(odd, new=15.0)) < 0.01  # farther than that one was
+
+
 def test_where_most_campaigns_are_equal_their_runs_and_those_that_return_tell_how_they_differ() -> None:
     """Values such as the bounds of a histogram's buckets: a median of steps would be 0, and any difference certain."""
     odd = {2: 8.75, 7: 11.25, 12: 11.25}
