@@ -350,12 +350,12 @@ def _of_runs(runs: Runs) -> float:
 
 
 def _returns(campaigns: Floats) -> Floats:
-    """The squares of how far each campaign is from the middle of it and both beside it, the smallest first.
+    """The squares of how far each campaign is from the middle of it and both beside it.
 
     A change stays, and makes none: what is large is of a campaign after which all is as before.
     """
     three = np.lib.stride_tricks.sliding_window_view(campaigns, 3)
-    return np.sort((three[:, 1] - np.median(three, axis=1)) ** 2)
+    return np.asarray((three[:, 1] - np.median(three, axis=1)) ** 2)
 
 
 def _at_least(weighed: Weighed, variance: float) -> Weighed:
