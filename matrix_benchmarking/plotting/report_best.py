@@ -119,13 +119,13 @@ def verdict_box(
     *,
     is_brief: bool = False,
     check: Node = None,
-    findings: int = 0,
+    findings: int | None = 0,
     compare: str | None = None,
 ) -> Component:
     """What is best and whether it is at the edge; what stands behind it is one line that opens.
 
     *is_brief* leaves all but the first group to what opens; *check* is the line on what is odd about the runs, of so
-    many *findings*, *compare* the address of the page that compares.
+    many *findings*, None while they are looked for, *compare* the address of the page that compares.
     """
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
@@ -160,6 +160,7 @@ def verdict_box(
     counts = [count_of(others, "other group")] if is_brief and len(verdicts) > 1 else []
     counts += ["What to measure next"] if any(verdict.command for verdict in verdicts) else []
     counts += [f"{count_of(len(best.excluded), 'run')} left out"] if best.groups and best.excluded else []
+    counts += ["looking for findings"] if findings is None else []
     counts += [count_of(findings, "finding")] if findings and not is_odd else []
     # A single one, such as that more may do better, is said and not only counted.
     is_said = len(doubts) == 1 and not is_brief

@@ -323,15 +323,17 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     answers = AnswerKind.BEST if page is None else page.answers
     check = catalogue.address_of(CheckReport.name, {})
     found: Node = html.P(LOOKED_FOR, className="note")
-    count = 0
+    findings: int | None = None
     if study.is_checked:
-        count = len(study.findings)
+        findings = len(study.findings)
         found = check_line(study.findings, answers, check, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first
         return html.Div(found, className="provenance")
     is_about_it = name == BestReport.name
     compare = catalogue.address_of(CompareReport.name, {})
-    box = functools.partial(verdict_box, study, is_brief=not is_about_it, check=found, findings=count, compare=compare)
+    box = functools.partial(
+        verdict_box, study, is_brief=not is_about_it, check=found, findings=findings, compare=compare
+    )
     return guarded(box, "The verdict")
 
 
