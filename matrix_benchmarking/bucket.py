@@ -17,7 +17,7 @@ import uuid
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PosixPath
-from typing import Any, overload
+from typing import Any
 
 from .errors import MatbenchError, OutputError, needing, os_reason
 from .files import unsafe
@@ -95,7 +95,7 @@ def require(place: BucketPath, who: str) -> None:
         raise MatbenchError(f"{who}: {error}") from error
 
 
-class Names(Sequence[str]):
+class Names:
     """Texts one after the other, in half the memory of a list of them."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -110,15 +110,11 @@ class Names(Sequence[str]):
     def __len__(self) -> int:
         return len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(len(self))[place]]
-        at = range(len(self))[place]
-        return self._text[self._ends[at] : self._ends[at + 1]].decode("utf-8", "surrogatepass")
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, place: int) -> str:
+        return self._text[self._ends[place] : self._ends[place + 1]].decode("utf-8", "surrogatepass")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,7 +127,7 @@ class Listed:
         times_ns: made of their ETags: that of another content is another.
     """
 
-    names: Sequence[str]
+    names: Names
     sizes: array[int]
     times_ns: array[int]
 

@@ -146,6 +146,7 @@ class Group:
 
     @functools.cached_property
     def settings_of_all(self) -> SettingsOf:
+        """Those of the standings, in their order."""
         return SettingsOf(one.point.settings for one in self.standings)
 
     def highest(self, point: Point) -> list[str]:
@@ -162,25 +163,21 @@ class Group:
         """The point that is the best's at the nearest other number of *name*; and those that are better there and of
         which nothing is known at the best's own number. None where there are none.
         """
-        rest, own = self._others(name), self.best.settings.get(name)
-        line = [place for place in self.settings_of_all.like(self.best.settings, rest) if place]
-        numbers = [(place, self.settings_of_all[place].get(name)) for place in line]
+        rest, own, settings = self._others(name), self.best.settings.get(name), self.settings_of_all
+        numbers = [(at, settings[at].get(name)) for at in settings.like(self.best.settings, rest) if at]
         steps = [(abs(value - own), place) for place, value in numbers if is_number(own) and is_number(value)]
         if not steps:
             return None
         _, near = min(steps)
-        alike = [place for place in self.settings_of_all.like(self.settings_of_all[near], [name]) if place < near]
+        alike = [place for place in settings.like(settings[near], [name]) if place < near]
         known = {key(self.tried[place], rest) for place in self.tried.like(self.best.settings, [name])} if alike else ()
-        found = [self.standings[place] for place in alike if key(self.settings_of_all[place], rest) not in known]
+        found = [self.standings[place] for place in alike if key(settings[place], rest) not in known]
         return (self.standings[near], found) if found else None
 
     def step_below(self, point: Point, name: str) -> Standing | None:
         """The point with the next smaller number of *name*, and otherwise the settings of *point*."""
-        own = point.settings.get(name)
-        same = (
-            (self.settings_of_all[at].get(name), at)
-            for at in self.settings_of_all.like(point.settings, self._others(name))
-        )
+        own, settings = point.settings.get(name), self.settings_of_all
+        same = ((settings[at].get(name), at) for at in settings.like(point.settings, self._others(name)))
         lower = [(value, -at) for value, at in same if is_number(own) and is_number(value) and value < own]
         return self.standings[-max(lower)[1]] if lower else None
 

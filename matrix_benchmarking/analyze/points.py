@@ -9,7 +9,6 @@ import itertools
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import overload
 
 from ..errors import INSTALL
 from ..filters import show
@@ -155,22 +154,12 @@ def values_at(points: Sequence[Sequence[Entry]], kpi: str) -> list[list[float]]:
     return [[value for value in one.kpi(kpi) if value is not None] for one in rows]
 
 
-class SettingsOf(Sequence[Mapping[str, object]]):
+class SettingsOf(tuple[Mapping[str, object], ...]):
     """The settings of many points, in which those with some values are found without a look into each."""
 
-    def __init__(self, settings: Iterable[Mapping[str, object]]) -> None:
-        self._settings = tuple(settings)
-        self._known: dict[str, Column] = {}
-
-    def __len__(self) -> int:
-        return len(self._settings)
-
-    @overload
-    def __getitem__(self, at: int) -> Mapping[str, object]: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Mapping[str, object]]: ...
-    def __getitem__(self, at: int | slice) -> Mapping[str, object] | Sequence[Mapping[str, object]]:
-        return self._settings[at]
+    @functools.cached_property
+    def _known(self) -> dict[str, Column]:
+        return {}
 
     def values(self, name: str, places: Iterable[int] | None = None) -> list[object]:
         """The values of a setting, each once; those at some *places* alone where these are given."""
@@ -190,7 +179,7 @@ class SettingsOf(Sequence[Mapping[str, object]]):
     def setting(self, name: str) -> Column:
         """As :meth:`.Rows.setting`."""
         if name not in self._known:
-            self._known[name] = _column(self._settings, name)
+            self._known[name] = _numbered([one.get(name, NOT_SET) for one in self])
         return self._known[name]
 
 
@@ -214,7 +203,10 @@ def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[st
 def _column(settings: Rows | Sequence[Mapping[str, object]], name: str) -> Column:
     if isinstance(settings, (Rows, SettingsOf)):
         return settings.setting(name)
-    values = [one.get(name, NOT_SET) for one in settings]
+    return _numbered([one.get(name, NOT_SET) for one in settings])
+
+
+def _numbered(values: Sequence[object]) -> Column:
     alike = values if len(set(map(type, values))) == 1 else list(map(typed, values))
     numbers = {one: number for number, one in enumerate(dict.fromkeys(alike))}
     return list(dict(zip(alike, values, strict=True)).values()), list(map(numbers.__getitem__, alike))

@@ -264,11 +264,6 @@ class Study:
         with self._lock:
             return self._findings
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether what is odd is known, so that to ask for it takes no time."""
-        return "findings" in vars(self) or "findings" in vars(self.checked)
-
     @functools.cached_property
     def _findings(self) -> Sequence[Finding]:
         found = check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)

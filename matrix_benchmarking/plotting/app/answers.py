@@ -213,8 +213,8 @@ class Pages:
         return "" if snapshot is None else f"read at {snapshot.read_at:%H:%M:%S}"
 
     def is_checked(self) -> bool:
-        """Whether what is odd about the runs is known."""
-        return self.data.snapshot is not None and self.data.snapshot.study.is_checked
+        """Whether what is odd about the runs was looked for."""
+        return self.data.snapshot is not None and self.data.snapshot.is_checked
 
     def version(self) -> int:
         """The number of the snapshot; 0 for none yet, -1 where the reading failed."""
@@ -324,7 +324,7 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     check = catalogue.address_of(CheckReport.name, {})
     found: Node = html.P(LOOKED_FOR, className="note")
     findings: int | None = None
-    if study.is_checked:
+    if snapshot.is_checked:
         findings = len(study.findings)
         found = check_line(study.findings, answers, check, is_part=bool(current.filters))
     if answers is not AnswerKind.BEST:  # the page says what changed, and that comes first

@@ -71,6 +71,7 @@ class Snapshot:
         self.slugs = dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
         self.number = number
         self.problem = problem
+        self.is_checked = False
         self.read_at = dt.datetime.now().astimezone()
         self._selected = functools.lru_cache(_KEPT_SELECTIONS)(self._select)
         self._lock = threading.RLock()
@@ -103,9 +104,10 @@ class Snapshot:
             _ = self.facets, self.opening, self.catalogue({}, ()).study.best
 
     def check(self) -> None:
-        """Look for what is odd about the runs, which pages say as soon as it is known."""
+        """Look for what is odd about the runs, which pages say as soon as it is known; or that it can't be."""
         with contextlib.suppress(Exception):
             _ = self.study.findings
+        self.is_checked = True
 
     def prepare_limits(self) -> None:
         """Make what the first filter takes besides: the bounds of all points, of which each selection has its own."""

@@ -127,7 +127,7 @@ def warnings(lts_payload: models.Payload) -> list[str]:
         sentences.append(
             f"the log says 0 requests/s at concurrency {', '.join(nothing)}: look whether any was answered"
         )
-    elif len(rates) > 1 and rates[-1] == max(rates):
+    if len(rates) > 1 and rates[-1] == max(rates) > 0.0:
         clients = api[-1].concurrency
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")
     own = max((point.throughput for point in baseline), default=0)

@@ -78,6 +78,23 @@ def test_who_asks_for_what_is_odd_while_it_is_looked_for_waits_and_it_is_looked_
     assert len(asked) == 1
 
 
+def test_that_what_is_odd_can_not_be_looked_for_is_said(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ArithmeticError("too odd")
+
+    monkeypatch.setattr(check, "findings", fail)
+    data = Data(Source(encoder_workload, "results", [], lambda progress: sample_matrix))
+    data.start()
+    data.join(60)
+    pages = Pages(data, tmp_path)
+    assert pages.is_checked()
+    said = texts(pages.frame("")[1])
+    assert app_answers.LOOKED_FOR not in said
+    assert "too odd" in said
+
+
 @pytest.mark.xdist_group("browser")
 def test_what_is_odd_is_shown_as_soon_as_it_is_known(
     tab: Any, encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, held: threading.Event
