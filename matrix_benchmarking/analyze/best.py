@@ -154,7 +154,7 @@ class Group:
         places = self.tried.like(point.settings, self.variant_names)
         found = []
         for name in self.tuning_names:
-            numbers = list(filter(is_number, self.tried.values(name, places)))
+            numbers = set(filter(is_number, self.tried.values(name, places)))  # 1 and 1.0 are one
             if len(numbers) > 1 and point.settings.get(name) == max(numbers):
                 found.append(name)
         return found
