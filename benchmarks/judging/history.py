@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -24,7 +25,7 @@ from matrix_benchmarking.analyze.verdict.analyse import told_over_all
 from matrix_benchmarking.analyze.verdict.beginnings import begun_together
 from matrix_benchmarking.analyze.verdict.beyond import with_trends
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
-from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, Status
+from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, SeriesVerdict, Status
 from matrix_benchmarking.analyze.verdict.spikes import spiked
 from matrix_benchmarking.analyze.verdict.told import told_of
 from matrix_benchmarking.kpi import KPIDefinition
@@ -100,6 +101,7 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     yield from _together(np.random.default_rng([seed, SERIES]), kpi, max(replications // 5, 2))
     yield from _few_versions(np.random.default_rng([seed, FEW]), kpi, replications)
     yield from _now_and_then(np.random.default_rng([seed, AT]), kpi, replications)
+    yield from _on_few_steps(np.random.default_rng([seed, FEW, FEW]), kpi, replications)
     for repeats in (3, 5):
         yield _weekends(np.random.default_rng([seed, repeats]), kpi, replications, repeats)
 
@@ -335,6 +337,34 @@ def _now_and_then(random: np.random.Generator, kpi: KPIDefinition, count: int) -
         found = suspected(fast * np.where(random.random(fast.shape) < 0.5, 1.4, 1.0))
         what = f"each of {runs} runs of {AT + 10} versions × 1.4 in one of two: spikes suspected"
         yield _row(what, _with_error(found), float(np.mean(found)), "", 0.02)
+
+
+def _on_few_steps(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
+    """How often a change shows of which it is said that it would have, where values are bounds or ticks of a clock."""
+    steps: Mapping[str, Callable[[Floats], Floats]] = {
+        "as measured": lambda values: values,
+        "bounds 1.25 times apart": lambda values: 1.25 ** np.ceil(np.log(values) / np.log(1.25)),
+        "bounds twice apart": lambda values: 2.0 ** np.ceil(np.log2(values)),
+        "ticks of a tenth": lambda values: np.maximum(np.round(values, 1), 0.1),
+    }
+
+    def told(runs: Floats) -> SeriesVerdict:
+        return told_of(judged(kpi, [runs]), {}, NOW, RATE)[0]
+
+    for name, rounded in steps.items():
+        for noise in (0.01, NOISE):
+            seen, largest = [], []
+            for level in np.exp(random.uniform(0.0, math.log(4.0), count)):
+                before = rounded(level * lognormal(random, (FEW, REPEATS), noise))
+                found = told(before)
+                if found.would_show is not None:
+                    since = level * (1.0 + found.would_show) * lognormal(random, (found.would_show_in, REPEATS), noise)
+                    now = told(np.concatenate([before, rounded(since)]))
+                    seen.append(now.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED))
+                    largest.append(found.would_show)
+            share, size = (float(np.mean(each)) if each else 1.0 for each in (seen, largest))
+            case = f"{name}, noise of {noise:.0%}: what would have shown ({size:.1%}, of {len(seen)}), shows"
+            yield Row("history", case, _with_error(seen or [True]), "", "≥ .80", share >= 0.8)
 
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:

@@ -17,6 +17,8 @@ from matrix_benchmarking.analyze import pair
 from matrix_benchmarking.analyze.detect import q_values
 from matrix_benchmarking.analyze.noise import correlation_of
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Ground
+from matrix_benchmarking.analyze.verdict.sides import Judged
+from matrix_benchmarking.workload import MinimumEffect
 
 from . import peers
 from .row import Row
@@ -119,6 +121,7 @@ def rows(seed: int, replications: int) -> Iterator[Row]:
     yield from _unequal_sides(random, replications)
     yield from _one_block(random, min(replications, 300))
     yield from _power(random, 4 * replications)
+    yield from _on_few_steps(np.random.default_rng([seed, 20]), min(replications, 400))
     yield from _beside_a_history(np.random.default_rng([seed, 19]), min(replications, 400))
 
 
@@ -260,6 +263,29 @@ def _beside_a_history(random: np.random.Generator, replications: int) -> Iterato
             found.append(told / replications)
         case = f"one campaign each, {name}; 13 others, of one and of three runs, and 28 of five: a series is suspected"
         yield Row("pair", case, ", ".join(f"{each:.3f}" for each in found), "", "≤ .10", max(found) <= 0.1)
+
+
+def _on_few_steps(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    """How often a change shows of which it is said that it would have, where values are bounds of a histogram."""
+    sides, campaigns, minimum = np.repeat([OLD, NEW], 5), np.arange(10), MinimumEffect(relative=MINIMUM)
+
+    def told(change: float, level: float, noise: float, bound: float) -> Judged:
+        values = level * np.where(sides == NEW, 1.0 + change, 1.0) * np.exp(_lognormal(random, (10,), noise))
+        bounded = bound ** np.ceil(np.log(values) / math.log(bound))
+        runs = pair.runs_of(bounded.tolist(), sides, campaigns, np.full(10, NO_ROUND))
+        found = pair.evidence(runs)
+        return Judged(runs, found, pair.tell(found.weighed))
+
+    for bound in (1.02, 1.1, 1.25):
+        for noise in (0.01, 0.03):
+            seen = []
+            for level in np.exp(random.uniform(0.0, math.log(4.0), replications)):
+                size = told(0.0, level, noise, bound).would_show(minimum)
+                if size is not None:
+                    seen.append((told(size, level, noise, bound).p_value or 0.0) <= pair.SIGNIFICANT)
+            case = f"bounds {bound} times apart, noise of {noise:.0%}, five runs a side: what would have shown, shows"
+            share = float(np.mean(seen)) if seen else 1.0
+            yield Row("pair", case, f"{share:.3f} of {len(seen)}", "", "≥ .70", share >= 0.7)
 
 
 def _power(random: np.random.Generator, replications: int) -> Iterator[Row]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import decimal
 import enum
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 CONFIDENCE = 0.95
@@ -89,6 +91,22 @@ def step_of(values: Iterable[float]) -> float:
     """
     known = set(values)
     return 0.0 if len(known) == 1 else float(10.0 ** -max(map(_decimals, known)))
+
+
+def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
+    """How far a level may move before *values* show it, since they fall on few steps, as bounds of a histogram do.
+
+    As far as from their median to the nearest values that occur more than once, and on the ratio scale by their ratio;
+    0 where most values differ, and None where only one occurs again: the steps may be of any size.
+    """
+    counts = Counter(values)
+    if 2 * len(counts) > len(values):
+        return 0.0
+    steps, middle = sorted(value for value, count in counts.items() if count > 1), sorted(values)[len(values) // 2]
+    place = min(range(len(steps)), key=lambda number: abs(steps[number] - middle))
+    beside = itertools.pairwise(steps[max(place - 1, 0) : place + 2])
+    far = [(after / before - 1.0) * middle if scale is Scale.RATIO else after - before for before, after in beside]
+    return max(far, default=None)
 
 
 def _decimals(value: float) -> int:

@@ -16,7 +16,7 @@ from .. import pair
 from ..blocks import Block, blocks_of
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
-from ..intervals import Scale, is_clear_of_zero
+from ..intervals import Scale, hidden_in, is_clear_of_zero
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.series import Series
 from .lifecycle import Known, is_expired
@@ -123,7 +123,10 @@ class Judged:
         """The smallest difference that would have been seen in four of five cases and counts, as *measure* has it."""
         if self.told is None or not self.told.seen:
             return None
-        seen, (old, _) = float(self.told.seen), self.levels
+        hidden = hidden_in(self.runs.values.tolist(), Scale.DIFFERENCE)
+        if hidden is None:
+            return None
+        seen, (old, _) = max(float(self.told.seen), hidden), self.levels
         least, further = amount(minimum, old), _FOUR_OF_FIVE * float(self.told.reach)
         if self.runs.scale is Scale.RATIO:
             return max(ratio(seen), ratio(math.log1p(least / old) + further))

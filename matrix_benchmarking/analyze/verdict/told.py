@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
 from ..detect.series import OF_THE_PRIOR
-from ..intervals import is_clear_of_zero
+from ..intervals import hidden_in, is_clear_of_zero, scale_of
 from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
@@ -25,6 +25,7 @@ ONE_BLOCK = (
 
 BLIND = 1.25  # what would have shown, as a share of the level, from which on nothing is said to be no worse
 NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
+TOO_COARSE = "its values fall on so few steps that not even a doubling would have shown"
 
 
 def told_of(
@@ -87,11 +88,15 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     if raised.changes:  # on an old level
         base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
         is_at_known_level = raised.changes[-1].is_worse
-        return dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement)
+        return (
+            dataclasses.replace(base, is_at_known_level=True)
+            if is_at_known_level
+            else _sized(base, judgement, series.values)
+        )
     base = dataclasses.replace(_measured(base, judgement, series.values), too_small=one.too_small)
     if judgement.is_one_block:
         return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
-    return _sized(base, judgement)
+    return _sized(base, judgement, series.values)
 
 
 def _too_short(series: Series, missing: int) -> str:
@@ -100,16 +105,21 @@ def _too_short(series: Series, missing: int) -> str:
     return f"the history is too short; measure {missing} more {plural(missing, what)}{fewer}"
 
 
-def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
+def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequence[float]]) -> SeriesVerdict:
     if judgement.would_show is None:
         return verdict
+    known = [*itertools.chain(*values)]
+    hidden = hidden_in(known, scale_of(known))
+    if hidden is None:
+        return verdict
     step, versions = judgement.would_show
+    why, step = (TOO_COARSE, hidden) if hidden > step else (NOT_EVEN_A_DOUBLING, step)
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
     size = step if verdict.effect is None else step / abs(level) if level else None
     if verdict.effect is not None and size is not None:
         no_fall = size >= 1.0 and not verdict.kpi.lower_better  # not even one to nothing
         if (no_fall or size > BLIND) and not verdict.reruns and not verdict.changes:
-            return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=NOT_EVEN_A_DOUBLING)
+            return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=why)
         if no_fall:
             return verdict
     return dataclasses.replace(verdict, would_show=size, would_show_in=versions)

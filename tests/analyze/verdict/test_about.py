@@ -111,7 +111,7 @@ def test_a_drift_has_its_slope_from_the_last_good_point_on() -> None:
 
 def sized(kpi: Any, would_show: tuple[float, int] | None, **more: Any) -> tuple[float | None, int]:
     quiet = judge([100.0 + (n % 3) for n in range(12)])
-    found = of._sized(verdict(of=kpi, **more), dataclasses.replace(quiet, would_show=would_show))
+    found = of._sized(verdict(of=kpi, **more), dataclasses.replace(quiet, would_show=would_show), [[99.0, 101.0]])
     return found.would_show, found.would_show_in
 
 

@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
-from matrix_benchmarking.analyze.verdict.told import NOT_EVEN_A_DOUBLING
+from matrix_benchmarking.analyze.verdict.told import NOT_EVEN_A_DOUBLING, TOO_COARSE
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -172,6 +172,21 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
         f"cost of all runs: no difference shown; {size} would have shown within 5 versions"
     )
     assert f"No difference shown in 1; {size} would have shown within 5 versions." in analyses.lead(analysis)
+
+
+@pytest.mark.parametrize(
+    ("usual", "seldom", "least", "why"),
+    [(10.0, 10.0, None, ""), (10.0, 12.5, 0.25, ""), (10.0, 8.0, 0.25, ""), (10.0, 25.0, None, TOO_COARSE)],
+)
+def test_what_falls_on_few_steps_has_to_move_by_one_to_show(
+    usual: float, seldom: float, least: float | None, why: str
+) -> None:
+    values = [seldom if at % 7 == 3 else usual for at in range(60)]
+    entries = history(20, repeats=3)
+    runs = [dataclasses.replace(one, kpis={"cost": value}) for one, value in zip(entries, values, strict=True)]
+    (verdict,) = analyse(runs).verdicts
+    assert verdict.why == why
+    assert verdict.would_show == (None if least is None else pytest.approx(least))
 
 
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:

@@ -39,9 +39,9 @@ def judged(
 ) -> Judged:  # fmt: skip
     """Levels *old* and *old* + *shift* on the scale, with a reach of 0.125, where 0.25 would have been seen."""
     sides, rounds = zip(*(placed or [(OLD, 0), (NEW, 0)]), strict=True)
-    nothing = np.zeros(len(sides))
+    values, nothing = np.linspace(0.0, 1e-12, len(sides)), np.zeros(len(sides))
     runs = Runs(
-        scale, 8.0 if scale is Scale.DIFFERENCE else 1.0, nothing, np.array(sides), nothing.astype(int),
+        scale, 8.0 if scale is Scale.DIFFERENCE else 1.0, values, np.array(sides), nothing.astype(int),
         np.array(rounds), 0.0,
     )  # fmt: skip
     weighed = Weighed(*(np.array(one) for one in (shift, 1.0, 2.0, 1.0)))
@@ -83,6 +83,21 @@ def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_
         assert without.would_show(MinimumEffect(relative=0.0, absolute=3.0)) == pytest.approx(3.0 + 0.8416 / 1.96)
     unseen = dataclasses.replace(found, told=Told(np.array(1.0), np.array(0.0), np.array(0.0)))
     assert unseen.would_show(NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "least"),
+    [([100.0] * 10, None), ([100.0] * 9 + [125.0], None), ([100.0] * 6 + [125.0] * 4, 0.25),
+     ([80.0] * 2 + [100.0] * 8, 0.25), ([80.0] * 2 + [100.0] * 6 + [110.0] * 2, 0.25), ([20.0, 21.0] * 5, 0.05)],
+)  # fmt: skip
+def test_on_few_steps_nothing_smaller_than_one_of_them_would_have_shown(
+    values: list[float], least: float | None
+) -> None:
+    sides = np.array([OLD, NEW] * 5)
+    runs = pair.runs_of(values, sides, np.arange(10), np.full(10, pair.NO_ROUND))
+    found = pair.evidence(runs)
+    shown = Judged(runs, found, pair.tell(found.weighed)).would_show(NOTHING)
+    assert shown is None if least is None else shown is not None and shown > least - 1e-9
 
 
 @pytest.mark.parametrize(("old", "is_relative"), [((-1.0, 1.0, 1.5), False), ((-0.1, *[0.6] * 6, 0.8), True)])
