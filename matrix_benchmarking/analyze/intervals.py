@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import decimal
 import enum
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 CONFIDENCE = 0.95
 
@@ -93,20 +93,46 @@ def step_of(values: Iterable[float]) -> float:
     return 0.0 if len(known) == 1 else float(10.0 ** -max(map(_decimals, known)))
 
 
-def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
-    """How far a level may move before *values* show it, since they fall on few steps, as bounds of a histogram do.
+def steps_in(values: Sequence[float]) -> list[float] | None:
+    """The steps that *values* fall on, such as bounds of a histogram: those that occur more than once, ascending.
 
-    As far as from their median to the nearest values that occur more than once, and on the ratio scale by their ratio;
-    0 where most values differ, and None where only one occurs again: the steps may be of any size.
+    None where most values differ.
     """
     counts = Counter(values)
-    if 2 * len(counts) > len(values):
+    return sorted(value for value, count in counts.items() if count > 1) if 2 * len(counts) <= len(values) else None
+
+
+def _gap(steps: Sequence[float], scale: Scale) -> float:
+    """The largest from one of at least two *steps* to the next; on the ratio scale of their logarithms."""
+    far = (math.log(after / before) if scale is Scale.RATIO else after - before for before, after in pairwise(steps))
+    return max(far)
+
+
+def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
+    """How far a level may move before *values* show it, since they fall on few steps, on the *scale*.
+
+    As far as from their median to the steps beside it; 0 where most values differ, and None where there is one step
+    alone, since others may be anywhere.
+    """
+    steps, middle = steps_in(values), sorted(values)[len(values) // 2]
+    if steps is None:
         return 0.0
-    steps, middle = sorted(value for value, count in counts.items() if count > 1), sorted(values)[len(values) // 2]
     place = min(range(len(steps)), key=lambda number: abs(steps[number] - middle))
-    beside = itertools.pairwise(steps[max(place - 1, 0) : place + 2])
-    far = [(after / before - 1.0) * middle if scale is Scale.RATIO else after - before for before, after in beside]
-    return max(far, default=None)
+    beside = steps[max(place - 1, 0) : place + 2]
+    return _gap(beside, scale) if len(beside) > 1 else None
+
+
+def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> float | None:
+    """How far the difference of two sides may be off since their values fall on few steps, on the *scale*.
+
+    Half a step of each side that has no more than two of them; 0 where most values differ. None where each side has
+    one value alone: their difference is exact, or a step.
+    """
+    sides = [steps for side in (old, new) if (steps := steps_in(side)) is not None]
+    gaps = [_gap(steps, scale) for steps in sides if len(steps) > 1]
+    if not gaps:
+        return None if len(sides) == 2 else 0.0
+    return max(gaps) / 2.0 * sum(len(steps) <= 2 for steps in sides)
 
 
 def _decimals(value: float) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect.changes import _without_spikes, goes_on, is_drift, is_over, slope
+from matrix_benchmarking.analyze.detect.changes import Estimate, _without_spikes, goes_on, is_drift, is_over, slope
 from matrix_benchmarking.analyze.detect.evidence import Floats
 
 LINE = np.arange(40.0)
@@ -99,3 +99,9 @@ def test_of_six_points_or_more_one_that_lies_eight_usual_steps_off_both_neighbou
     for height, left in ((13.0, 13.0), (13.001, 5.0)):
         points = np.array([0.0, 1.0, 2.0, 3.0, height, 5.0, 6.0, 7.0])
         assert _without_spikes(points)[4] == left
+
+
+def test_what_may_be_off_widens_an_interval_and_not_its_sign() -> None:
+    assert Estimate(-0.25, -0.5, -0.125).off_by(0.25) == Estimate(-0.25, -0.75, 0.0)
+    assert Estimate(0.25, 0.125, 0.5).off_by(0.0625) == Estimate(0.25, 0.0625, 0.5625)
+    assert Estimate(0.25, -0.125, 0.5).off_by(0.25) == Estimate(0.25, -0.375, 0.75)

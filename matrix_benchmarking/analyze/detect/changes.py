@@ -58,6 +58,17 @@ class Estimate:
     low: float
     high: float
 
+    @property
+    def exact(self) -> Estimate:
+        return Estimate(self.value, self.value, self.value)
+
+    def off_by(self, amount: float) -> Estimate:
+        """This one, where its ends may be off by *amount* each; its sign stays known if it is."""
+        low, high = self.low - amount, self.high + amount
+        return Estimate(
+            self.value, max(low, 0.0) if self.low > 0.0 else low, min(high, 0.0) if self.high < 0.0 else high
+        )
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Move:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
 from ..detect.series import OF_THE_PRIOR
-from ..intervals import hidden_in, is_clear_of_zero, scale_of
+from ..intervals import Scale, hidden_between, hidden_in, is_clear_of_zero, scale_of
 from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
@@ -58,6 +59,26 @@ def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
 
 
 def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
+    return _as_coarse(_of_levels(one, raised, q_value), one.series.values)
+
+
+def _as_coarse(verdict: SeriesVerdict, values: Sequence[Sequence[float]]) -> SeriesVerdict:
+    """*verdict*, whose difference may be off by what hides within the few steps that the *values* fall on."""
+    difference, effect, level = verdict.difference, verdict.effect, abs(verdict.old_level or 0.0)
+    if verdict.first_bad is None or difference is None or not level:
+        return verdict
+    old = [*itertools.chain(*values[: verdict.first_bad])][-verdict.runs_before :]
+    new = [*itertools.chain(*values)][-verdict.runs_after :]
+    scale = scale_of([*old, *new])
+    off = hidden_between(old, new, scale)
+    if off is None:
+        return dataclasses.replace(verdict, effect=effect and effect.exact, difference=difference.exact)
+    off = level * math.expm1(off) if scale is Scale.RATIO else off
+    effect = effect and effect.off_by(off / level)
+    return dataclasses.replace(verdict, effect=effect, difference=difference.off_by(off)) if off else verdict
+
+
+def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
     series, judgement = one.series, one.judgement
     base = dataclasses.replace(
@@ -109,12 +130,14 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequen
     if judgement.would_show is None:
         return verdict
     known = [*itertools.chain(*values)]
-    hidden = hidden_in(known, scale_of(known))
+    scale = scale_of(known)
+    hidden = hidden_in(known, scale)
     if hidden is None:
         return verdict
     step, versions = judgement.would_show
-    why, step = (TOO_COARSE, hidden) if hidden > step else (NOT_EVEN_A_DOUBLING, step)
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
+    hidden = abs(level) * math.expm1(hidden) if scale is Scale.RATIO else hidden
+    why, step = (TOO_COARSE, hidden) if hidden > step else (NOT_EVEN_A_DOUBLING, step)
     size = step if verdict.effect is None else step / abs(level) if level else None
     if verdict.effect is not None and size is not None:
         no_fall = size >= 1.0 and not verdict.kpi.lower_better  # not even one to nothing

@@ -112,7 +112,7 @@ def sentence(verdict: SeriesVerdict) -> str:
     )
     if verdict.outcome is Outcome.SUSPECTED:
         more = f"; {verdict.why or ALONE}"
-    elif measure is not None and measure.low <= 0.0 <= measure.high:
+    elif measure is not None and measure.low < 0.0 < measure.high:
         more += "; that interval holds 0, since what came later is less sure: measuring once more would tell"
     return f"{name} is {what}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{more}."
 
@@ -213,6 +213,8 @@ def size(verdict: SeriesVerdict) -> str:
     ends = measure.low, measure.high
     anything = -math.inf if verdict.effect is None else -1.0, math.inf
     is_known = ends != anything and not any(map(math.isnan, ends))
+    if measure.value and ends == (measure.value, measure.value):
+        return f"{shown} (one value on each side)"
     return f"{shown} ({_ends(verdict, verdict.kpi, measure)})" if is_known else shown
 
 

@@ -189,6 +189,27 @@ def test_what_falls_on_few_steps_has_to_move_by_one_to_show(
     assert verdict.would_show == (None if least is None else pytest.approx(least))
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "size"),
+    [
+        ([10.0], [12.5], "+25.0 % (one value on each side)"),
+        ([1000000.0], [1010000.0], "+1.0 % (one value on each side)"),
+        ([10.0, 10.0, 12.5], [12.5], "+25.0 % (+0.0 to +50.0 %)"),
+        ([10.0], [12.5, 12.5, 10.0], "+25.0 % (+0.0 to +50.0 %)"),
+        ([10.0, 10.0, 10.1], [20.0, 20.0, 20.1], "+100 % (+99.0 to +101 %)"),
+    ],
+)
+def test_how_large_a_change_is_between_few_steps_is_known_to_a_step(
+    old: list[float], new: list[float], size: str
+) -> None:
+    entries = history(30, repeats=3)
+    values = [*(old * 60)[:60], *(new * 30)[:30]]
+    runs = [dataclasses.replace(one, kpis={"cost": value}) for one, value in zip(entries, values, strict=True)]
+    (verdict,) = analyse(runs).verdicts
+    assert (verdict.outcome, verdicts.size(verdict)) == (Outcome.REGRESSION, size)
+    assert "holds 0" not in verdicts.sentence(verdict)
+
+
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
     (verdict,) = analyse(history(60, {20: 300, 26: 100}, repeats=3)).verdicts
     assert [(alarm.status, alarm.id) for alarm in verdict.alarms] == [(Status.FIXED, "")]  # nobody ever raised it
