@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..analyze.check import AnswerKind
+from ..analyze.failures import versions_fail
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
-from ..analyze.select.failing_since import versions_fail
 from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
 from ..analyze.verdict.lifecycle import known_alarms, new_events
@@ -279,8 +279,8 @@ class CompareReport(Report):
             selected = self._selected(entries, either(setting, show(old), show(new)))
             fails = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
             newer = self.study.order.newer_said(setting, (old, new))
-            selected = dataclasses.replace(selected, order=newer, fails_more=fails)
-            return switch_versions(selected, setting, old, new, question)
+            found = switch_versions(dataclasses.replace(selected, order=newer), setting, old, new, question)
+            return found and dataclasses.replace(found, analysis=dataclasses.replace(found.analysis, fails_more=fails))
         return switch(entries, self.workload, setting, old, new, question)
 
     def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] | None = None) -> Selection:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..analyze import handling
-from ..analyze.select.failing_since import versions_fail
+from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import select
@@ -98,8 +98,8 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
     question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
     axis = study.order.axis
     fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
-    selected = dataclasses.replace(selected, fails_more=fails)
-    return compare_versions(selected, baseline, selected.newest, question, axis=axis)
+    analysis = compare_versions(selected, baseline, selected.newest, question, axis=axis)
+    return dataclasses.replace(analysis, fails_more=fails)
 
 
 def compare(
@@ -150,8 +150,8 @@ def compare(
     question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
     fails = versions_fail((old, new), study.runs.entries, axis, workload)
-    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer, fails_more=fails)
-    return compare_versions(selected, old, new, question, axis=axis)
+    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
+    return dataclasses.replace(compare_versions(selected, old, new, question, axis=axis), fails_more=fails)
 
 
 def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:

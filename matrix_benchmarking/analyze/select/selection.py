@@ -19,7 +19,6 @@ from ...plausible import DAY_US
 from ...rows import Rows
 from ...workload import Workload
 from ..words import count_of, named, plural
-from .failing_since import fails_more
 from .labelled import LabelledRun, labelled
 from .order import Order, axes
 from .series import NotAnalysed, Series, series_of
@@ -40,7 +39,6 @@ class Selection:
     notes: tuple[str, ...]  # sentences on the data
     runs: int  # successful ones
     order: str = ""  # where the order is from, as a sentence
-    fails_more: tuple[str, ...] = ()  # that runs fail more often, in sentences
 
 
 def select(
@@ -76,8 +74,7 @@ def select(
         if early := every - len(runs):
             notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(_noted(runs, noted), workload, now_us)
-    found = select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
-    return dataclasses.replace(found, fails_more=tuple(fails_more(Rows.of(about), order, workload)))
+    return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
 
 
 def _noted(runs: Sequence[LabelledRun], noted: Callable[[Entry], bool] | None) -> Sequence[LabelledRun]:

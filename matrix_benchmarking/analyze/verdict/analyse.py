@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
+from ...rows import Rows
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
 from ..detect.evidence import RATE
 from ..detect.series import Blocks
+from ..failures import fails_more
 from ..machines import Sides, between_sides, campaigns_together, ignored_since
+from ..select.labelled import labelled
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
@@ -42,10 +46,13 @@ def analyse_runs(
     """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
     now = dt.datetime.now(dt.UTC) if now is None else now
     now_us = int(now.timestamp() * 10**6)
+    entries = Rows.of(entries)
+    order = Order(labelled(entries, workload), workload) if order is None else order
     selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     ignored = workload.regression.ignored_keys
-    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate, ignored=ignored)
+    found = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate, ignored=ignored)
+    return dataclasses.replace(found, fails_more=fails_more(entries, order, workload))
 
 
 def analyse(
@@ -89,7 +96,6 @@ def analyse(
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
-        fails_more=selection.fails_more,
         over_all=tuple(told_over_all(series, told, blocks, now, rate, newest)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )

@@ -12,10 +12,10 @@ from ...matrix import NOT_SET, TREE, Entry, id_beside, typed
 from ...rows import Rows
 from ...workload import RegressionKeys, Workload
 from ..blocks import Block
+from ..failures import sides_fail
 from ..machines import between_sides, campaigns_together
 from ..pair import NEW, OLD
 from ..points import Key, joined_warnings, key
-from ..select.failing_since import sides_fail
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
@@ -90,10 +90,11 @@ def compare_builds(
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails = tuple(sides_fail((old.name, new.name), Rows.of(both), sides_of, paired))
-    cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="", fails_more=fails)
+    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
+    cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
     asked = dataclasses.replace(question, ignored=ignored)
-    return analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
+    analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
+    return dataclasses.replace(analysis, fails_more=fails)
 
 
 def compare_versions(
@@ -209,7 +210,6 @@ def analysis_of(
         false_discovery_rate=question.rate,
         made_at=question.now,
         doubts=doubts_of(pairs),
-        fails_more=selection.fails_more,
         over_all=tuple(hidden_in_series(effects_of(judged, verdicts, question))),
         beside=" ".join(
             filter(

@@ -11,8 +11,7 @@ import pytest
 import toy_runs
 from scipy import stats
 
-from matrix_benchmarking.analyze.failures import chance
-from matrix_benchmarking.analyze.select.failing_since import began, sides_fail
+from matrix_benchmarking.analyze.failures import began, chance, sides_fail
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.matrix import Entry
@@ -116,13 +115,13 @@ def test_runs_that_fail_by_chance_are_hardly_ever_said(share: float) -> None:
 
 
 def test_of_two_sides_that_fails_more_often_which_is_the_new_one() -> None:
-    def said(old: int, new: int) -> list[str]:
+    def said(old: int, new: int) -> tuple[str, ...]:
         runs = history(lambda version, name, repeat: repeat < (old, new)[version], 2, "a", 5)
         sides = [int(run.settings["version"] == "1.1.0") for run in runs]
         return sides_fail(("old", "new"), Rows.of(runs), sides, toy_runs.workload())
 
-    assert said(0, 4) == ["Runs of new fail more often: 4 of 5, and 0 of 5 of old."]
-    assert said(4, 0) == said(0, 2) == said(0, 0) == said(5, 5) == []
+    assert said(0, 4) == ("Runs of new fail more often: 4 of 5, and 0 of 5 of old.",)
+    assert said(4, 0) == said(0, 2) == said(0, 0) == said(5, 5) == ()
 
 
 def beside_a_history(fails: Fails, **shape: Any) -> Analysis:
