@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import Change, Kind
-from matrix_benchmarking.analyze.detect.evidence import RATE
 from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
@@ -309,7 +308,7 @@ def _few_versions(random: np.random.Generator, kpi: KPIDefinition, count: int) -
         runs[:, before:] *= 1.1
         blocks = [[(place, None)] for place in range(before + after)]
         series = [judged(kpi, one[None], blocks)[0] for one in runs]
-        told = [with_trends(told_of([one], {}, NOW, RATE), [one], lambda _, of=blocks: of, RATE)[0] for one in series]
+        told = [with_trends(told_of([one], {}, NOW), [one], lambda _, of=blocks: of)[0] for one in series]
         worse_ones, suspected = (
             np.mean([one.outcome is outcome for one in told]) for outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)
         )
@@ -369,8 +368,8 @@ def _on_few_steps(random: np.random.Generator, kpi: KPIDefinition, count: int) -
 
 def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:
     """Whether the series of a KPI are worse together."""
-    told, newest = told_of(project, {}, NOW, 0.05), project[0].series.versions[-1]
-    over_all: Iterable[OverAll] = told_over_all(project, told, lambda _: blocks, NOW, 0.05, newest)
+    told, newest = told_of(project, {}, NOW), project[0].series.versions[-1]
+    over_all: Iterable[OverAll] = told_over_all(project, told, lambda _: blocks, NOW, newest)
     return any(one.outcome is Outcome.REGRESSION for one in over_all)
 
 

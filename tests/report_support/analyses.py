@@ -154,7 +154,6 @@ def analysis(*verdicts: SeriesVerdict, **others: Any) -> Analysis:
         "runs": 153,
         "points": 306,
         "kpis": tuple(dict.fromkeys(one.kpi.name for one in verdicts)),
-        "false_discovery_rate": 0.05,
         "made_at": MADE_AT,
     }
     return Analysis(**fields | others)

@@ -13,7 +13,6 @@ from ...matrix import Entry
 from ...rows import Rows
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
-from ..detect.evidence import RATE
 from ..detect.series import Blocks
 from ..failures import fails_more
 from ..machines import Sides, between_sides, campaigns_together, ignored_since
@@ -41,7 +40,6 @@ def analyse_runs(
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
     now: dt.datetime | None = None,
-    rate: float = RATE,
 ) -> Analysis:
     """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
     now = dt.datetime.now(dt.UTC) if now is None else now
@@ -51,7 +49,7 @@ def analyse_runs(
     selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     ignored = workload.regression.ignored_keys
-    found = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate, ignored=ignored)
+    found = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, ignored=ignored)
     return dataclasses.replace(found, fails_more=fails_more(entries, order, workload))
 
 
@@ -62,12 +60,11 @@ def analyse(
     minimum_effects: Mapping[str, MinimumEffect],
     events: Iterable[AlarmEvent],
     now: dt.datetime,
-    rate: float = RATE,
     ignored: Sequence[str] = (),
 ) -> Analysis:
     """The verdicts on the series of *selection*; *data* is where the runs came from, in words.
 
-    Of the changes that are named on average at most a share of *rate* are none; what *events* say was raised stays.
+    Of the changes that are named on average at most one in twenty is none; what *events* say was raised stays.
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
@@ -75,8 +72,8 @@ def analyse(
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
     blocks = _blocks(judgeable)
     series = begun_together(judged_together(judgeable, minima, blocks), known)
-    told = with_trends(told_of(series, known, now, rate), series, blocks, rate)
-    told = with_spikes(with_newest(told, series, blocks, now, rate), series, blocks, rate)
+    told = with_trends(told_of(series, known, now), series, blocks)
+    told = with_spikes(with_newest(told, series, blocks, now), series, blocks)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
@@ -94,9 +91,8 @@ def analyse(
         runs=selection.runs,
         points=sum([len(point.entries) for one in selection.series for point in one.points]),
         kpis=selection.kpis,
-        false_discovery_rate=rate,
         made_at=now,
-        over_all=tuple(told_over_all(series, told, blocks, now, rate, newest)),
+        over_all=tuple(told_over_all(series, told, blocks, now, newest)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )
 
@@ -106,7 +102,6 @@ def told_over_all(
     told: Sequence[SeriesVerdict],
     blocks: Callable[[Series], Blocks],
     now: dt.datetime,
-    rate: float,
     newest: str | None,
 ) -> Iterator[OverAll]:
     """What the series of a KPI do together of which is *told* that they don't change, up to the *newest* version."""
@@ -118,7 +113,7 @@ def told_over_all(
     blocks_of_common = {one.id: one.blocks for one in common}
     least = [one.of_its_level(minima[one.kpi.name]) for one in common]
     series = judged_together(common, least, lambda one: blocks_of_common[one.id])
-    for one, verdict in zip(common, told_of(series, {}, now, rate), strict=True):
+    for one, verdict in zip(common, told_of(series, {}, now), strict=True):
         is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
         if is_change and verdict.effect is not None and verdict.difference is not None:
             yield OverAll(

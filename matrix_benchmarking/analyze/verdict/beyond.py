@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Sequence
 
 from ..detect import Change, Estimate, q_values
+from ..detect.evidence import RATE
 from ..detect.series import Blocks
 from ..select.series import Series
 from .alarms import levels_known
@@ -22,7 +23,7 @@ _WORSE = (Outcome.REGRESSION, Outcome.SUSPECTED)
 
 
 def with_trends(
-    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks]
 ) -> list[SeriesVerdict]:
     """The verdicts, in which series are suspected that show no change, and are worse in a way that tells less."""
     same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
@@ -32,24 +33,21 @@ def with_trends(
         if one.outcome is Outcome.NO_CHANGE or (one.outcome is Outcome.CANT_TELL and one.why != ONE_BLOCK)
     ]
     found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
-    return _suspected(told, series, zip(asked, found, strict=True), rate)
+    return _suspected(told, series, zip(asked, found, strict=True))
 
 
 def with_spikes(
-    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks], rate: float
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks]
 ) -> list[SeriesVerdict]:
     """The verdicts, in which series are suspected whose levels stay, and whose runs are far worse more often."""
     still = (Outcome.NO_CHANGE, Outcome.CANT_TELL)
     asked = [at for at, one in enumerate(told) if one.outcome in still and one.why != ONE_BLOCK]
     found = [spiked(series[at].series, blocks(series[at].series)) for at in asked]
-    return _suspected(told, series, zip(asked, found, strict=True), rate)
+    return _suspected(told, series, zip(asked, found, strict=True))
 
 
 def _suspected(
-    told: Sequence[SeriesVerdict],
-    series: Sequence[JudgedSeries],
-    found: Iterable[tuple[int, Trend | None]],
-    rate: float,
+    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], found: Iterable[tuple[int, Trend | None]]
 ) -> list[SeriesVerdict]:
     """The verdicts, with those on the series at the places at which a trend for the worse is *found* that is sure."""
     known = [(told[at], at, trend) for at, trend in found if trend is not None]
@@ -59,15 +57,15 @@ def _suspected(
     for (one, at, trend), p_value, q_value, q_before in zip(
         known, p_values, q_values(p_values), q_values(before), strict=True
     ):
-        if _is_sure(trend, one, series[at], q_value, rate) and not _at_known_level(series[at].series, trend):
-            is_new = trend.before is None or not _is_sure(trend.before, one, series[at], q_before, rate)
+        if _is_sure(trend, one, series[at], q_value) and not _at_known_level(series[at].series, trend):
+            is_new = trend.before is None or not _is_sure(trend.before, one, series[at], q_before)
             by_trend = _by_trend(one, trend)
             verdicts[at] = dataclasses.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
     return verdicts
 
 
-def _is_sure(trend: Trend, of: SeriesVerdict, judged: JudgedSeries, q_value: float | None, rate: float) -> bool:
-    return trend.counts(of.kpi, judged.minimum) and q_value is not None and q_value <= rate
+def _is_sure(trend: Trend, of: SeriesVerdict, judged: JudgedSeries, q_value: float | None) -> bool:
+    return trend.counts(of.kpi, judged.minimum) and q_value is not None and q_value <= RATE
 
 
 def _at_known_level(series: Series, trend: Trend) -> bool:
@@ -112,7 +110,6 @@ def with_newest(
     judged: Sequence[JudgedSeries],
     blocks: Callable[[Series], Blocks],
     now: dt.datetime,
-    rate: float,
 ) -> list[SeriesVerdict]:
     """The verdicts, in which long series that move too much for any are told by their newest versions alone."""
     asked = [at for at, one in enumerate(told) if one.why == NOT_EVEN_A_DOUBLING and len(one.points) >= 2 * NEWEST]
@@ -124,7 +121,7 @@ def with_newest(
             id(one): blocks(judged[at].series)[part] for one, at, part in zip(series, places, parts, strict=True)
         }
         again = judged_together(series, [judged[at].minimum for at in places], lambda one: of_part[id(one)])
-        return told_of(again, {}, now, rate)
+        return told_of(again, {}, now)
 
     verdicts = list(told)
     worse = list[int]()

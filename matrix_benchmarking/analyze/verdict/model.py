@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from ..detect import Change, Estimate
+from ..detect.evidence import RATE
 from ..select.labelled import Labels
 from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..words import percent
@@ -185,7 +186,6 @@ class Analysis:
     runs: int  # successful ones that were looked at
     points: int  # values that were looked at
     kpis: Sequence[str]  # names of those that were looked at
-    false_discovery_rate: float  # the bound on the share of false alarms
     made_at: dt.datetime  # UTC
     check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
     odd: Sequence[str] = ()  # those of them that change this answer, in sentences
@@ -195,8 +195,8 @@ class Analysis:
     beside: str = ""  # that machines differ, and of a comparison what the history says of the same series, in sentences
     fails_on_suspected: bool = False  # what may be worse fails it, too
     without_a_good_run: Sequence[str] = ()  # the versions, as ``version 1.4.0``, that fail it as they weren't judged
-
     fails_more: Sequence[str] = ()  # that runs fail more often than before, or than the other side's, in sentences
+    false_discovery_rate: float = RATE  # the bound on the share of false alarms
 
     def __repr__(self) -> str:
         """Short: a comparison of many series is long."""

@@ -49,7 +49,7 @@ def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], questi
         kpi, outcome = of[0].series.kpi, None
         minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
         if found and kpi.lower_better is not None:
-            over_all = mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
+            over_all = mean.outcome(minimum, kpi.lower_better, q_value)
             outcome = found[0].outcome if len(found) == 1 else over_all
         largest_first = tuple(sorted(found, key=_size, reverse=True))
         effects.append(Effect(kpi, tuple(of), mean, outcome, largest_first, minimum))

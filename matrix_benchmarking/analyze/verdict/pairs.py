@@ -207,7 +207,6 @@ def analysis_of(
         runs=len({id(entry) for point in points for entry in point.entries}),
         points=sum(point.count for point in points),
         kpis=selection.kpis,
-        false_discovery_rate=question.rate,
         made_at=question.now,
         doubts=doubts_of(pairs),
         over_all=tuple(hidden_in_series(effects_of(judged, verdicts, question))),

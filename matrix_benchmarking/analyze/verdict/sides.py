@@ -82,7 +82,6 @@ class Question:
     lenders: Sequence[Pair] = ()
     ignored: Sequence[str] = ()  # settings that the asker lets both sides differ in
     now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
-    rate: float = RATE  # false discovery rate over the series without such an alarm
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -181,15 +180,15 @@ class Judged:
         is_far = self.runs.scale is Scale.RATIO and abs(float(self.evidence.weighed.difference)) >= BEYOND_MOODS
         return is_far and min(len(old), len(new)) > 1 and (old.max() < new.min() or new.max() < old.min())
 
-    def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None, rate: float) -> Outcome:
-        """The verdict, by what a change has to reach and by the false discovery rate that it is among."""
+    def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None) -> Outcome:
+        """The verdict, by what a change has to reach and by the false discovery rate at which it is among the found."""
         old, new = self.levels
         if self.told is None:
             is_far = self.is_beyond_moods and abs(new - old) >= amount(minimum, old)
             return Outcome.SUSPECTED if is_far else Outcome.CANT_TELL
         if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
             return Outcome.NO_CHANGE
-        if not self.evidence.is_confirmed or q_value is None or q_value > rate:
+        if not self.evidence.is_confirmed or q_value is None or q_value > RATE:
             return Outcome.SUSPECTED
         return Outcome.REGRESSION if (new > old) == lower_is_better else Outcome.IMPROVEMENT
 
@@ -249,9 +248,7 @@ def _identity(one: Pair) -> object:
     return one.series.kpi.name, *(frozenset(map(_run_id, side)) for side in one.sides)
 
 
-def compare_sides(
-    sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool, rate: float = RATE
-) -> list[Compared]:
+def compare_sides(sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool) -> list[Compared]:
     """The verdict on the new one of each two sides, for what is no KPI of a run, such as the points of a curve."""
     runs = [
         _runs_of([(entry, value, side) for side, values in ((OLD, old), (NEW, new)) for entry, value in values], blocks)
@@ -260,9 +257,7 @@ def compare_sides(
     found = _lending(runs, [""] * len(runs))
     q = q_values([one.p_value for one in found])
     minimum = MinimumEffect()
-    return [
-        Compared(one.outcome(minimum, lower_is_better, value, rate), one) for one, value in zip(found, q, strict=True)
-    ]
+    return [Compared(one.outcome(minimum, lower_is_better, value), one) for one, value in zip(found, q, strict=True)]
 
 
 def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
@@ -312,7 +307,7 @@ def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:
 def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | None, question: Question) -> SeriesVerdict:
     series, minimum = one.series, question.minimum_effects.get(one.series.kpi.name, MinimumEffect())
     assert series.kpi.lower_better is not None
-    outcome = found.outcome(minimum, series.kpi.lower_better, q_value, question.rate)
+    outcome = found.outcome(minimum, series.kpi.lower_better, q_value)
     old, new = found.levels
     counts = [sum(series.points[place].count for place in places) for places in (one.old, one.new)]
     base = dataclasses.replace(

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
+from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR
 from ..intervals import Scale, hidden_between, hidden_in, is_clear_of_zero, scale_of
 from ..select.series import Series, point_word
@@ -29,23 +30,21 @@ NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubl
 TOO_COARSE = "its values fall on so few steps that not even a doubling would have shown"
 
 
-def told_of(
-    series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.datetime, rate: float
-) -> list[SeriesVerdict]:
+def told_of(series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.datetime) -> list[SeriesVerdict]:
     """The verdict on each of *series*, which are a family over which false discoveries are counted."""
     q = q_values([one.judgement.p_value for one in series])
-    largest = _largest_accepted(series, q, rate)
+    largest = _largest_accepted(series, q)
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
     return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
 
 
-def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
+def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None]) -> float:
     """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
     p_values = [one.judgement.p_value for one in series]
     accepted = [
-        p for p, value in zip(p_values, q, strict=True) if p is not None and value is not None and value <= rate
+        p for p, value in zip(p_values, q, strict=True) if p is not None and value is not None and value <= RATE
     ]
-    return max([*accepted, rate / max(sum(value is not None for value in q), 1)])
+    return max([*accepted, RATE / max(sum(value is not None for value in q), 1)])
 
 
 def _accepted(one: JudgedSeries, largest: float) -> list[bool]:

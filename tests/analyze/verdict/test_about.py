@@ -57,7 +57,7 @@ def with_p(one: JudgedSeries, value: float | None) -> JudgedSeries:
 def test_the_largest_p_value_that_passes_is_that_of_the_rate_or_of_bonferroni(
     stepped: JudgedSeries, p: list[float | None], q: list[float | None], largest: float
 ) -> None:
-    found = of._largest_accepted([with_p(stepped, one) for one in p], q, 0.05)
+    found = of._largest_accepted([with_p(stepped, one) for one in p], q)
     assert found == pytest.approx(largest, rel=1e-12)
     assert of._accepted(dataclasses.replace(stepped, p_values=(0.02, 0.03)), 0.02) == [True, False]
 

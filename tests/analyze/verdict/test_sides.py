@@ -115,7 +115,7 @@ def test_what_can_not_be_told_has_no_ends() -> None:
     assert parts(found.effect) == pytest.approx((0.5, -1.0, math.inf))
     assert parts(found.difference) == pytest.approx((50.0, -100.0, math.inf))
     assert (found.p_value, found.would_show(NOTHING)) == (None, None)
-    assert found.outcome(MinimumEffect(), lower_is_better=True, q_value=0.0, rate=0.05) is Outcome.CANT_TELL
+    assert found.outcome(MinimumEffect(), lower_is_better=True, q_value=0.0) is Outcome.CANT_TELL
     assert parts(judged(Scale.DIFFERENCE, 0.5, 0.25, p_value=None).difference) == (2.0, -math.inf, math.inf)
 
 
@@ -155,8 +155,8 @@ def test_what_a_verdict_stands_on_is_said(ground: Ground, placed: Placed | None,
         (Outcome.NO_CHANGE, {"minimum": MinimumEffect(0.5001, 0.0)}),
         (Outcome.REGRESSION, {"p_value": 0.05}),
         (Outcome.NO_CHANGE, {"p_value": 0.0501}),
-        (Outcome.REGRESSION, {"q_value": 0.1}),
-        (Outcome.SUSPECTED, {"q_value": 0.1001}),
+        (Outcome.REGRESSION, {"q_value": 0.05}),
+        (Outcome.SUSPECTED, {"q_value": 0.0501}),
         (Outcome.SUSPECTED, {"q_value": None}),
         (Outcome.SUSPECTED, {"blocks": (3, 1)}),
         (Outcome.REGRESSION, {"blocks": (2, 2)}),
@@ -170,7 +170,7 @@ def test_each_limit_of_a_verdict_counts_from_itself_on(outcome: Outcome, asked: 
         asked.get(name, otherwise)
         for name, otherwise in (("minimum", MinimumEffect()), ("lower_is_better", True), ("q_value", 0.01))
     )
-    assert found.outcome(minimum, lower, q_value, 0.1) is outcome
+    assert found.outcome(minimum, lower, q_value) is outcome
 
 
 def test_a_ratio_beyond_what_numbers_can_be_is_infinite() -> None:
