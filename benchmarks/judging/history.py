@@ -20,11 +20,11 @@ from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
-from matrix_benchmarking.analyze.verdict.analyse import told_over_all
 from matrix_benchmarking.analyze.verdict.beginnings import begun_together
 from matrix_benchmarking.analyze.verdict.beyond import with_trends
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Outcome, OverAll, SeriesVerdict, Status
+from matrix_benchmarking.analyze.verdict.over_all import told_over_all
 from matrix_benchmarking.analyze.verdict.spikes import spiked
 from matrix_benchmarking.analyze.verdict.told import told_of
 from matrix_benchmarking.kpi import KPIDefinition
@@ -63,8 +63,12 @@ def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = N
     for number, one in enumerate(runs):
         names = tuple(map(str, range(len(one))))
         points = tuple(SeriesPoint({}, None, summarise(each), min(each), max(each), ()) for each in one.tolist())
-        series.append(Simulated(f"series {number}", kpi, {}, "simulated", points, names, names, runs=one.tolist()))
-    return judged_together(series, [MinimumEffect()] * len(series), lambda _: blocks)
+        series.append(
+            Simulated(
+                f"series {number}", kpi, {}, "simulated", points, names, names, blocks=blocks or (), runs=one.tolist()
+            )
+        )
+    return judged_together(series, [MinimumEffect()] * len(series))
 
 
 def raised(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[Raised]:
@@ -294,7 +298,7 @@ def _together(random: np.random.Generator, kpi: KPIDefinition, projects: int) ->
         runs[:, :, AT:] *= 1.0 + step * NOISE
         series = [judged(kpi, project, blocks[: AT + after]) for project in runs]
         alone = np.mean([[any(one.is_worse for one in each.changes) for each in project] for project in series])
-        found = [worse_over_all(project, blocks) for project in series]
+        found = [worse_over_all(project) for project in series]
         case = f"{SERIES} series, each worse by {step:g} noises for {after} versions"
         case += " (and moods of one noise)" if mood else ""
         figure = f"{_with_error(found)}, each alone {alone:.3f}"
@@ -308,7 +312,7 @@ def _few_versions(random: np.random.Generator, kpi: KPIDefinition, count: int) -
         runs[:, before:] *= 1.1
         blocks = [[(place, None)] for place in range(before + after)]
         series = [judged(kpi, one[None], blocks)[0] for one in runs]
-        told = [with_trends(told_of([one], {}, NOW), [one], lambda _, of=blocks: of)[0] for one in series]
+        told = [with_trends(told_of([one], {}, NOW), [one])[0] for one in series]
         worse_ones, suspected = (
             np.mean([one.outcome is outcome for one in told]) for outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)
         )
@@ -322,7 +326,7 @@ def _now_and_then(random: np.random.Generator, kpi: KPIDefinition, count: int) -
 
     def suspected(every: Floats) -> list[bool]:
         blocks = [[(place, None)] * every.shape[2] for place in range(every.shape[1])]
-        trends = [spiked(each.series, blocks) for each in judged(kpi, every, blocks)]
+        trends = [spiked(each.series) for each in judged(kpi, every, blocks)]
         return [one is not None and one.counts(kpi, MinimumEffect()) for one in trends]
 
     for share, runs, after in ((0.0, 5, 10), (1 / 3, 5, 2), (1 / 3, 5, 10), (1 / 3, 3, 10), (0.15, 5, 10)):
@@ -348,7 +352,7 @@ def _on_few_steps(random: np.random.Generator, kpi: KPIDefinition, count: int) -
     }
 
     def told(runs: Floats) -> SeriesVerdict:
-        return told_of(judged(kpi, [runs]), {}, NOW, RATE)[0]
+        return told_of(judged(kpi, [runs]), {}, NOW)[0]
 
     for name, rounded in steps.items():
         for noise in (0.01, NOISE):
@@ -366,10 +370,10 @@ def _on_few_steps(random: np.random.Generator, kpi: KPIDefinition, count: int) -
             yield Row("history", case, _with_error(seen or [True]), "", "≥ .80", share >= 0.8)
 
 
-def worse_over_all(project: Sequence[JudgedSeries], blocks: Blocks) -> bool:
+def worse_over_all(project: Sequence[JudgedSeries]) -> bool:
     """Whether the series of a KPI are worse together."""
     told, newest = told_of(project, {}, NOW), project[0].series.versions[-1]
-    over_all: Iterable[OverAll] = told_over_all(project, told, lambda _: blocks, NOW, newest)
+    over_all: Iterable[OverAll] = told_over_all(project, told, NOW, newest)
     return any(one.outcome is Outcome.REGRESSION for one in over_all)
 
 

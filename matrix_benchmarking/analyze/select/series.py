@@ -10,6 +10,7 @@ import collections
 import dataclasses
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ...filters import exact, show
 from ...history.records import digest, moment
@@ -21,6 +22,9 @@ from ..words import value_label
 from .labelled import LabelledRun, Labels, LabelsKey, hashable
 from .order import Order
 from .versions import in_words
+
+if TYPE_CHECKING:
+    from ..detect.series import Blocks
 
 Step = tuple[int, ...]  # the place of a run by each comparison key
 LeftOut = Mapping[tuple[LabelsKey, str], int]  # how many runs take no part, by what identifies their series, and why
@@ -62,6 +66,7 @@ class Series:
     versions: tuple[str, ...]  # the points in words
     keys: tuple[str, ...]  # what identifies each point, whatever else is in the history: its version, or its run
     notes: tuple[str, ...] = ()  # what a reader should know, such as a newest version without a value
+    blocks: Blocks = ()  # of each run of each point its campaign and round, where it is asked what changed
 
     @property
     def values(self) -> list[list[float]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
@@ -22,10 +21,10 @@ from ..select.selection import Selection, select
 from ..select.series import Series
 from .beginnings import begun_together
 from .beyond import with_newest, with_spikes, with_trends
-from .in_common import in_common
 from .levels import JudgedSeries, judged_together
 from .lifecycle import known_alarms
-from .model import Analysis, Outcome, OverAll, SeriesVerdict, severity, unjudged
+from .model import Analysis, SeriesVerdict, severity, unjudged
+from .over_all import told_over_all
 from .told import told_of
 
 
@@ -67,13 +66,12 @@ def analyse(
     Of the changes that are named on average at most one in twenty is none; what *events* say was raised stays.
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
-    judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
+    judgeable = _with_blocks([one for one in selection.series if one.kpi.lower_better is not None])
     shown = [unjudged(one, len(one.points) - 2) for one in selection.series if one.kpi.lower_better is None]
     minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
-    blocks = _blocks(judgeable)
-    series = begun_together(judged_together(judgeable, minima, blocks), known)
-    told = with_trends(told_of(series, known, now), series, blocks)
-    told = with_spikes(with_newest(told, series, blocks, now), series, blocks)
+    series = begun_together(judged_together(judgeable, minima), known)
+    told = with_trends(told_of(series, known, now), series)
+    told = with_spikes(with_newest(told, series, now), series)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
@@ -92,40 +90,9 @@ def analyse(
         points=sum([len(point.entries) for one in selection.series for point in one.points]),
         kpis=selection.kpis,
         made_at=now,
-        over_all=tuple(told_over_all(series, told, blocks, now, newest)),
+        over_all=tuple(told_over_all(series, told, now, newest)),
         beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
     )
-
-
-def told_over_all(
-    judged: Sequence[JudgedSeries],
-    told: Sequence[SeriesVerdict],
-    blocks: Callable[[Series], Blocks],
-    now: dt.datetime,
-    newest: str | None,
-) -> Iterator[OverAll]:
-    """What the series of a KPI do together of which is *told* that they don't change, up to the *newest* version."""
-    minima = {one.series.kpi.name: one.minimum for one in judged}
-    counts = collections.Counter(one.series.kpi.name for one in judged)
-    known = ((one.series, verdict) for one, verdict in zip(judged, told, strict=True) if not verdict.changes)
-    unchanged = [series for series, verdict in known if verdict.versions[-1] == newest]
-    common = list(in_common(unchanged, blocks))
-    blocks_of_common = {one.id: one.blocks for one in common}
-    least = [one.of_its_level(minima[one.kpi.name]) for one in common]
-    series = judged_together(common, least, lambda one: blocks_of_common[one.id])
-    for one, verdict in zip(common, told_of(series, {}, now), strict=True):
-        is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
-        if is_change and verdict.effect is not None and verdict.difference is not None:
-            yield OverAll(
-                kpi=one.kpi,
-                series=one.of,
-                outcome=verdict.outcome,
-                effect=verdict.effect,
-                difference=verdict.difference,
-                since=verdict.first_bad_version,
-                of=counts[one.kpi.name],
-                is_new=verdict.is_new,
-            )
 
 
 def _before_and_since(one: JudgedSeries, verdict: SeriesVerdict) -> Sides:
@@ -137,13 +104,13 @@ def _before_and_since(one: JudgedSeries, verdict: SeriesVerdict) -> Sides:
     return old, since
 
 
-def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
-    """What gives of one of the series the campaign and the round of each run of each point.
+def _with_blocks(series: Sequence[Series]) -> list[Series]:
+    """Each of *series* with the campaign and the round of each run of each point.
 
     Undated, each version counts as measured by itself. In an inferred campaign, versions in turn have a round each.
     """
-    keys = {id(one): tuple([id(entry) for point in one.points for entry in point.entries]) for one in series}
-    distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
+    keys = [tuple([id(entry) for point in one.points for entry in point.entries]) for one in series]
+    distinct = dict(zip(keys, series, strict=True))  # KPIs of the same runs share them
     entries = {id(entry): entry for one in distinct.values() for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
     times = {each: [time for time in entry.span_us if time] for each, entry in entries.items()}
@@ -164,4 +131,4 @@ def _blocks(series: Sequence[Series]) -> Callable[[Series], Blocks]:
         return found
 
     of_runs = {key: measured(one) for key, one in distinct.items()}
-    return lambda one: of_runs[keys[id(one)]]
+    return [dataclasses.replace(one, blocks=of_runs[key]) for key, one in zip(keys, series, strict=True)]

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..detect import Change
 from .alarms import NEARBY, alarm_id
-from .in_common import noise_of
-from .levels import LEAST_NOISE, JudgedSeries, middles
+from .levels import LEAST_NOISE, JudgedSeries, middles, noise_of
 
 # Twice the logarithm of how much less likely another beginning may be: by itself, and more where more begin with it.
 _LIKELY, _MORE_WITH_OTHERS, _MOST = 4.0, 2.0, 10.0

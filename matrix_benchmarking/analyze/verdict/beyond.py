@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
-from ..detect.series import Blocks
 from ..select.series import Series
 from .alarms import levels_known
 from .levels import JudgedSeries, judged_together
@@ -22,9 +21,7 @@ NEWEST = 20
 _WORSE = (Outcome.REGRESSION, Outcome.SUSPECTED)
 
 
-def with_trends(
-    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks]
-) -> list[SeriesVerdict]:
+def with_trends(told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries]) -> list[SeriesVerdict]:
     """The verdicts, in which series are suspected that show no change, and are worse in a way that tells less."""
     same = [(at, one) for at, one in enumerate(told) if not one.changes and one.too_small is None]
     asked = [
@@ -32,17 +29,15 @@ def with_trends(
         for at, one in same
         if one.outcome is Outcome.NO_CHANGE or (one.outcome is Outcome.CANT_TELL and one.why != ONE_BLOCK)
     ]
-    found = trends([series[at].series for at in asked], [blocks(series[at].series) for at in asked])
+    found = trends([series[at].series for at in asked])
     return _suspected(told, series, zip(asked, found, strict=True))
 
 
-def with_spikes(
-    told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries], blocks: Callable[[Series], Blocks]
-) -> list[SeriesVerdict]:
+def with_spikes(told: Sequence[SeriesVerdict], series: Sequence[JudgedSeries]) -> list[SeriesVerdict]:
     """The verdicts, in which series are suspected whose levels stay, and whose runs are far worse more often."""
     still = (Outcome.NO_CHANGE, Outcome.CANT_TELL)
     asked = [at for at, one in enumerate(told) if one.outcome in still and one.why != ONE_BLOCK]
-    found = [spiked(series[at].series, blocks(series[at].series)) for at in asked]
+    found = [spiked(series[at].series) for at in asked]
     return _suspected(told, series, zip(asked, found, strict=True))
 
 
@@ -105,22 +100,17 @@ def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
     )
 
 
-def with_newest(
-    told: Sequence[SeriesVerdict],
-    judged: Sequence[JudgedSeries],
-    blocks: Callable[[Series], Blocks],
-    now: dt.datetime,
-) -> list[SeriesVerdict]:
+def with_newest(told: Sequence[SeriesVerdict], judged: Sequence[JudgedSeries], now: dt.datetime) -> list[SeriesVerdict]:
     """The verdicts, in which long series that move too much for any are told by their newest versions alone."""
     asked = [at for at, one in enumerate(told) if one.why == NOT_EVEN_A_DOUBLING and len(one.points) >= 2 * NEWEST]
 
     def by_newest(places: Sequence[int], skipped: int) -> list[SeriesVerdict]:
-        parts = [slice(len(told[at].points) - NEWEST - skipped, len(told[at].points) - skipped) for at in places]
-        series = [_part(judged[at].series, part) for at, part in zip(places, parts, strict=True)]
-        of_part = {
-            id(one): blocks(judged[at].series)[part] for one, at, part in zip(series, places, parts, strict=True)
-        }
-        again = judged_together(series, [judged[at].minimum for at in places], lambda one: of_part[id(one)])
+        series = []
+        for at in places:
+            one, end = judged[at].series, len(told[at].points) - skipped
+            parts = {name: getattr(one, name)[end - NEWEST : end] for name in ("points", "versions", "keys", "blocks")}
+            series.append(dataclasses.replace(one, **parts))
+        again = judged_together(series, [judged[at].minimum for at in places])
         return told_of(again, {}, now)
 
     verdicts = list(told)
@@ -132,11 +122,6 @@ def with_newest(
     for at, one in zip(worse, by_newest(worse, 1), strict=True):
         verdicts[at] = dataclasses.replace(verdicts[at], is_new=one.outcome not in _WORSE)
     return verdicts
-
-
-def _part(one: Series, part: slice) -> Series:
-    parts = {name: getattr(one, name)[part] for name in ("points", "versions", "keys")}
-    return dataclasses.replace(one, **parts)
 
 
 def _told_by_newest(newest: SeriesVerdict, whole: SeriesVerdict) -> SeriesVerdict:

@@ -19,7 +19,7 @@ from .. import detect
 from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watched, p_values
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Flags, Floats
-from ..detect.series import Blocks, held, median, power_of_two, scale_of
+from ..detect.series import held, median, power_of_two, scale_of
 from ..select.series import Series
 from .model import amount
 
@@ -56,13 +56,11 @@ class JudgedSeries:
     too_small: Change | None = None  # without a change, the last one that is less than the minimum effect
 
 
-def judged_together(
-    series: Sequence[Series], minima: Sequence[MinimumEffect], blocks: Callable[[Series], Blocks]
-) -> list[JudgedSeries]:
+def judged_together(series: Sequence[Series], minima: Sequence[MinimumEffect]) -> list[JudgedSeries]:
     """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
     values = (one.values for one in series)
     least = [Minimum(one.relative, one.absolute) for one in minima]
-    found = detect.watched_together(values, least, blocks=map(blocks, series), points=AT_ONCE)
+    found = detect.watched_together(values, least, blocks=(one.blocks or None for one in series), points=AT_ONCE)
     return [
         JudgedSeries(one, seen, (), (), None, minimum) if isinstance(seen, Judgement) else judged(one, minimum, seen)
         for one, minimum, seen in zip(series, minima, found, strict=True)
@@ -213,6 +211,11 @@ def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[F
     points = np.array([median(list(repeats)) for repeats in values[first:stop]], dtype=np.float64)
     unit = scale_of(points)
     return held(points, unit), unit
+
+
+def noise_of(points: Floats) -> float:
+    """The deviation of a point, by what neighbours differ by; 0 of fewer than two."""
+    return _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0) if len(points) > 1 else 0.0
 
 
 def early_return(

@@ -1,11 +1,17 @@
-"""What a KPI does over all its series between two sides: from the blocks in which they were measured."""
+"""What a KPI does over all its series: along a history, or between two sides from the blocks that measured them.
+
+Along a history that is a change that is too small to show in any of them by itself.
+"""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import datetime as dt
+import graphlib
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,10 +19,125 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import pair
 from ..detect import q_values
-from ..intervals import Scale
+from ..intervals import Scale, summarise
 from ..pair import NEW, NO_ROUND, OLD, OTHER, Integers, Runs
+from ..select.series import Series
+from .levels import JudgedSeries, judged_together, middle_of_each, noise_of
 from .model import Outcome, OverAll, SeriesVerdict
 from .sides import Judged, Pair, Question, judge, judged, runs_of
+from .told import told_of
+
+FEWEST = 3
+"""So many series are worth a look at what they do together."""
+_MOST_GAPS = 4  # so many times as many versions as the series have points of
+_FARTHEST = 2.5  # in noises of a series: what lies farther from what the others do at a version is its own
+
+
+def told_over_all(
+    every: Sequence[JudgedSeries], told: Sequence[SeriesVerdict], now: dt.datetime, newest: str | None
+) -> Iterator[OverAll]:
+    """What the series of a KPI do together of which is *told* that they don't change, up to the *newest* version."""
+    minima = {one.series.kpi.name: one.minimum for one in every}
+    counts = collections.Counter(one.series.kpi.name for one in every)
+    known = ((one.series, verdict) for one, verdict in zip(every, told, strict=True) if not verdict.changes)
+    common = list(in_common(series for series, verdict in known if verdict.versions[-1] == newest))
+    least = [minima[one.kpi.name] for one in common]
+    # Of what has the level 1, what counts is absolute in units of that.
+    least = [MinimumEffect(of.relative, of.absolute / one.level) for of, one in zip(least, common, strict=True)]
+    for one, verdict in zip(common, told_of(judged_together(common, least), {}, now), strict=True):
+        is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+        if is_change and verdict.effect is not None and verdict.difference is not None:
+            yield OverAll(
+                kpi=one.kpi,
+                series=one.of,
+                outcome=verdict.outcome,
+                effect=verdict.effect,
+                difference=verdict.difference,
+                since=verdict.first_bad_version,
+                of=counts[one.kpi.name],
+                is_new=verdict.is_new,
+            )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Common(Series):
+    """Several series as one, whose level is 1: at each version the mean of what they are of their usual values."""
+
+    ratios: tuple[float, ...] = ()
+    of: int = 0  # how many series
+    level: float = 1.0  # that of the middle one, in the KPI's unit
+
+    @property
+    def values(self) -> list[list[float]]:
+        return [[one] for one in self.ratios]
+
+
+def in_common(unchanged: Iterable[Series]) -> Iterator[Common]:
+    """Of each KPI the series that don't change by themselves, as one; of some KPIs there are too few."""
+    by_kpi: dict[str, list[Series]] = {}
+    for one in unchanged:
+        if all(point.minimum > 0.0 for point in one.points):
+            by_kpi.setdefault(one.kpi.name, []).append(one)
+    for series in by_kpi.values():
+        if len(series) >= FEWEST and (common := _common(series)) is not None:
+            yield common
+
+
+def _common(series: Sequence[Series]) -> Common | None:
+    """*series* as one, at the versions at which most of them have a value; None where they share no order of versions.
+
+    Each counts by the inverse of its variance, at most as the middle one does.
+    """
+    keys = _in_order(series)
+    if len(series) * len(keys) > _MOST_GAPS * sum(len(one.keys) for one in series):
+        return None  # as runs without versions, each of which is a point of its own
+    place = {key: at for at, key in enumerate(keys)}
+    logs = np.full((len(series), len(keys)), np.nan)
+    first = dict[str, tuple[Series, int]]()  # of each version a series that has it, and where
+    for row, one in zip(logs, series, strict=True):
+        row[[place[key] for key in one.keys]] = np.log(middle_of_each(one))
+        first.update({key: (one, at) for at, key in enumerate(one.keys) if key not in first})
+    levels = np.nanmedian(logs, axis=1)
+    moved = logs - levels[:, None]
+    noise = np.array([noise_of(row[~np.isnan(row)]) for row in moved])
+    noise = np.maximum(noise, np.median(noise))
+    of_each = 1.0 / np.square(noise) if noise.all() else np.ones(len(noise))
+    weights = np.where(np.isnan(moved), 0.0, of_each[:, None])
+    there = weights.sum(axis=0)
+    most = there >= of_each.sum() / 2.0
+    if most.sum() < 2 or not most[-1]:
+        return None
+    middle = np.nanmedian(moved, axis=0)
+    own = np.clip(moved - middle, -_FARTHEST * noise[:, None], _FARTHEST * noise[:, None])
+    together = middle + np.nansum(weights * own, axis=0) / there
+    kept = [first[key] for key, is_in in zip(keys, most.tolist(), strict=True) if is_in]
+    ratios = np.exp(together[most]).tolist()
+    return Common(
+        id=f"{series[0].kpi.name} over all",
+        kpi=series[0].kpi,
+        labels={},
+        name="",
+        points=tuple(
+            dataclasses.replace(one.points[at], sample=summarise([ratio]), minimum=ratio, maximum=ratio)
+            for (one, at), ratio in zip(kept, ratios, strict=True)
+        ),
+        versions=tuple([one.versions[at] for one, at in kept]),
+        keys=tuple([one.keys[at] for one, at in kept]),
+        ratios=tuple(ratios),
+        of=len(series),
+        level=float(np.exp(np.median(levels))),
+        blocks=[one.blocks[at][:1] for one, at in kept],
+    )
+
+
+def _in_order(series: Sequence[Series]) -> list[str]:
+    """The versions of all, in the order that each of them has."""
+    known = graphlib.TopologicalSorter[str]()
+    for keys in dict.fromkeys(one.keys for one in series):
+        known.add(keys[0])
+        for before, after in itertools.pairwise(keys):
+            known.add(after, before)
+    return list(known.static_order())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

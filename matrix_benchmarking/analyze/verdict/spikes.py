@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import special
 from ..detect.evidence import Floats, Integers
-from ..detect.series import Blocks
 from ..select.series import Series
 from .model import NOW_AND_THEN
 from .trend import Shape, Trend, of_campaigns
@@ -32,12 +31,12 @@ _SEEN = 1.5  # standard deviations from which on the chance is reckoned
 _MAD, _WIDTH, _LARGEST = 1.4826, 1.96, 300.0
 
 
-def spiked(series: Series, blocks: Blocks) -> Trend | None:
+def spiked(series: Series) -> Trend | None:
     """Since when runs far worse than usual come more often, up to the newest campaign; the ends are means of runs.
 
     None where they don't, medians show it, values aren't all above 0, or there are too few campaigns.
     """
-    middles, every = of_campaigns(series, blocks)
+    middles, every = of_campaigns(series)
     middles, starts, values = middles[-AMONG:], every[-AMONG:], series.values
     parts = zip(starts, [*starts[1:], len(values)], strict=True)
     counts = np.array([sum(map(len, values[start:end])) for start, end in parts])

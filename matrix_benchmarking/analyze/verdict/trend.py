@@ -13,7 +13,7 @@ from ...workload import MinimumEffect
 from .. import special
 from ..detect.changes import level, slope
 from ..detect.evidence import Floats, normal_score
-from ..detect.series import Blocks, held, scale_of
+from ..detect.series import held, scale_of
 from ..select.series import Series
 from .alarms import NEARBY
 from .jump import jump, may_jump
@@ -79,13 +79,13 @@ class Trend:
         return self.worse(kpi) >= self.shape.least and far > 0.0 and far >= amount(minimum, self.first)
 
 
-def trends(series: Sequence[Series], blocks: Sequence[Blocks]) -> list[Trend | None]:
+def trends(series: Sequence[Series]) -> list[Trend | None]:
     """Of each of *series* its line or step, whichever is surer, or else its jump; None of too few campaigns for any.
 
     Of lines and steps the variance is widened by as much as neighbours are alike beside them. No single campaign
     decides: lines are those of ranks, and a step is there without any one of its campaigns, too.
     """
-    campaigns = [of_campaigns(*each) for each in zip(series, blocks, strict=True)]
+    campaigns = list(map(of_campaigns, series))
     found: list[Trend | None] = [None] * len(series)
     by_length: dict[int, list[int]] = {}
     for place, (points, _) in enumerate(campaigns):
@@ -124,10 +124,10 @@ def _shapes(points: Floats) -> list[tuple[float, int | None]]:
     return [(step, int(place)) if is_one else (line, None) for is_one, line, step, place in each]
 
 
-def of_campaigns(series: Series, blocks: Blocks) -> tuple[Floats, list[int]]:
+def of_campaigns(series: Series) -> tuple[Floats, list[int]]:
     """The mean of each campaign's versions, which share its mood if it measured them in turn, and its first version."""
     middles = middle_of_each(series)
-    campaigns = [of[0][0] if of else -1 for of in blocks]
+    campaigns = [of[0][0] for of in series.blocks]
     starts = [at for at, one in enumerate(campaigns) if not at or one != campaigns[at - 1]]
     if len(set(campaigns)) == len(campaigns):
         return np.array(middles), starts

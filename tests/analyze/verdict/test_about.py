@@ -161,7 +161,7 @@ def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[i
         time = None if minute is None else int(minute * 60e6) + 10**12
         made.append(dataclasses.replace(one, span_us=(time, time), **more))
     series = select(made, workload(), kpi_filter=["cost"]).series[0]
-    return [list(point) for point in analyse._blocks([series])(series)]
+    return [list(point) for point in analyse._with_blocks([series])[0].blocks]
 
 
 def test_versions_of_unknown_time_are_measured_by_themselves() -> None:

@@ -12,8 +12,8 @@ import toy_runs
 
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.in_common import in_common
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
+from matrix_benchmarking.analyze.verdict.over_all import in_common
 from matrix_benchmarking.analyze.wording import analyses
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -96,4 +96,4 @@ def test_runs_that_no_version_orders_have_nothing_in_common_and_take_no_room() -
         for one in select([toy_runs.entry({"version": f"1.{at}", "size": size, "cost": 1.0}, at * 8 + size)
                            for at in range(9) for size in range(8)], toy_runs.workload(), kpi_filter=["cost"]).series
     ]  # fmt: skip
-    assert list(in_common(series, lambda _: [])) == []
+    assert list(in_common(series)) == []
