@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 CONFIDENCE = 0.95
+MAD = 1.4826  # times the median distance from the median: the standard deviation of normal values
 
 
 class Scale(enum.Enum):

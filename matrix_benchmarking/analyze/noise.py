@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import special
+from .intervals import MAD
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -94,7 +95,6 @@ def _of_any_place(degrees: Floats) -> Floats:
 _DOUBT = 0.1
 # A variance that lies further from the middle of all, in standard deviations, is that of an odd run: it is held there.
 _FAR = 3.0
-_MAD = 1.4826
 # A variance is odd where so large a one would come by chance in fewer groups than this.
 _ODD = 0.05
 
@@ -146,7 +146,7 @@ def _held(logs: Floats, told: Flags, own_noise: Floats) -> Floats:
     some = told.any(axis=-1, keepdims=True)
     known = np.where(some, known, 0.0)
     middle = np.nanmedian(known, axis=-1, keepdims=True)
-    spread = _MAD * np.nanmedian(np.abs(known - middle), axis=-1, keepdims=True)
+    spread = MAD * np.nanmedian(np.abs(known - middle), axis=-1, keepdims=True)
     room = _FAR * np.maximum(spread, np.sqrt(own_noise))
     return np.asarray(np.clip(logs, middle - room, middle + room))
 

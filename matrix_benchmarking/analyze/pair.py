@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import special
-from .intervals import CONFIDENCE, Scale, scale_of, step_of
+from .intervals import CONFIDENCE, MAD, Scale, scale_of, step_of
 from .noise import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,6 @@ NO_ROUND = -1
 SIGNIFICANT = 0.05
 POWER = 0.8
 FEWEST_STEPS = 6  # between campaigns, from which on what these differ by can be told
-_MAD = 1.4826
 # How many degrees of freedom a step between campaigns is worth: the median of steps that share campaigns says less than
 # as many independent values do.
 _WORTH_OF_A_STEP = 0.5
@@ -330,7 +329,7 @@ def between_campaigns(steps: Floats) -> tuple[float, float] | None:
     """
     if len(steps) < FEWEST_STEPS:
         return None
-    deviation = _MAD * float(np.median(np.abs(steps))) / math.sqrt(2.0)
+    deviation = MAD * float(np.median(np.abs(steps))) / math.sqrt(2.0)
     return deviation * deviation, _WORTH_OF_A_STEP * len(steps)
 
 

@@ -13,6 +13,7 @@ from ...kpi import KPIDefinition
 from ...matrix import Entry
 from ...rows import Rows
 from ..blocks import Block, blocks_of
+from ..intervals import MAD
 from ..words import as_percent, percent
 from .finding import EVERY, NONE, Finding, Points
 
@@ -22,7 +23,6 @@ LEAST, SCATTERS = 0.01, 0.5
 """What is less than that, or than so many times what such differences scatter by, misleads nobody."""
 FEWEST_POINTS = 5
 MANY, UNDECIDED = 100, 0.1  # of so many points, first runs above the second ones in nearly half are as chance has it
-_NORMAL = 1.4826  # times the median distance from the median: a standard deviation
 
 
 class InTime:
@@ -75,7 +75,7 @@ def first_run_findings(
     if len(repeats) < FEWEST_POINTS:
         return
     ahead = statistics.median(one.ahead for one in repeats)
-    scatter = _NORMAL * statistics.median(abs(one.ahead - ahead) for one in repeats)
+    scatter = MAD * statistics.median(abs(one.ahead - ahead) for one in repeats)
     is_large = abs(ahead) >= max(math.log1p(LEAST), SCATTERS * scatter)
     if not is_large or not _is_no_chance(units, ahead > 0, RISK / asked):
         return

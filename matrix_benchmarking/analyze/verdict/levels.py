@@ -20,6 +20,7 @@ from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watc
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Flags, Floats
 from ..detect.series import held, median, power_of_two, scale_of
+from ..intervals import MAD
 from ..select.series import Series
 from .model import amount
 
@@ -32,7 +33,6 @@ FEWEST_POINTS, FEWEST_RUNS = 2, 3  # one version counts if it was run so often, 
 FEWEST_OLD = 5
 FEWEST_BEFORE = 3  # points of the level that was left, as the detector needs them
 FURTHEST = 2_000  # points of the old level, and after a change was seen: a later end the detector sees itself
-_MAD = 1.4826
 LIKELIER = 2.5  # the logarithm of how much likelier points have to be on the one level than on the other
 # Stays of three points and more that are so much likelier together let all count where each is by so little; one adds
 # so much at most, so that a long one doesn't make a level of a single point.
@@ -215,7 +215,7 @@ def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[F
 
 def noise_of(points: Floats) -> float:
     """The deviation of a point, by what neighbours differ by; 0 of fewer than two."""
-    return _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0) if len(points) > 1 else 0.0
+    return MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0) if len(points) > 1 else 0.0
 
 
 def early_return(
@@ -315,7 +315,7 @@ def stays_away(points: Floats, old: float, new: float) -> list[tuple[int, int]]:
     if len(points) < 2 * FEWEST_OLD or gap == 0.0:
         return []
     about = _about(points, np.abs(points - old) < np.abs(points - new))
-    noise = _MAD * max(float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0), float(np.median(np.abs(about))))
+    noise = MAD * max(float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0), float(np.median(np.abs(about))))
     squares = float(about @ about)
     alike = min(max(float(about[1:] @ about[:-1]) / squares, 0.0), _MOST_ALIKE) if squares else 0.0
     noise *= math.sqrt((1.0 + alike) / (1.0 - alike))  # neighbours that are alike say less together
@@ -366,6 +366,6 @@ def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
 def _old(points: list[float]) -> tuple[float, float]:
     """The old level, and the deviation of a point: by medians, at least what neighbours differ by."""
     level = median(points)
-    middle = _MAD * median([abs(point - level) for point in points])
+    middle = MAD * median([abs(point - level) for point in points])
     steps = [abs(after - before) for before, after in itertools.pairwise(points)]
-    return level, max(middle, median(steps) / math.sqrt(2.0) * _MAD)
+    return level, max(middle, median(steps) / math.sqrt(2.0) * MAD)

@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import special
 from ..detect.evidence import Floats, Integers
+from ..intervals import MAD
 from ..select.series import Series
 from .model import NOW_AND_THEN
-from .trend import Shape, Trend, of_campaigns
+from .trend import WIDTH, Shape, Trend, of_campaigns
 
 NEWEST, FEWEST = 30, 10
 """So many of the newest campaigns may have begun it, and at least so many are there before."""
@@ -28,7 +29,7 @@ MOST = 0.5
 SPIKES = Shape(1.9, 1.0, NOW_AND_THEN)
 _PARTS = 12  # the share of a campaign's runs that are far beyond is counted in such parts
 _SEEN = 1.5  # standard deviations from which on the chance is reckoned
-_MAD, _WIDTH, _LARGEST = 1.4826, 1.96, 300.0
+_LARGEST = 300.0
 
 
 def spiked(series: Series) -> Trend | None:
@@ -59,7 +60,7 @@ def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int
     ends = counts.cumsum()
     usual = _usual(middles)
     off = runs - usual.repeat(counts)
-    least = max(math.log1p(FAR), NOISES * _MAD * float(np.median(np.abs(off))))
+    least = max(math.log1p(FAR), NOISES * MAD * float(np.median(np.abs(off))))
     far = np.add.reduceat((way * off > least).astype(np.int64), ends - counts)
     # Where each run is fast or slow, what is usual is now the one, now the other, and only beside the one runs are far.
     alike = np.abs(usual - usual[-1]) <= least
@@ -73,7 +74,7 @@ def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int
     seen, before = int(far[at:].sum()), int(far[:at].sum())
     if seen > MOST * len(new):
         return None
-    level, wide = math.exp(usual[-1]), _WIDTH * math.sqrt(float(old.var() / len(old) + new.var() / len(new)))
+    level, wide = math.exp(usual[-1]), WIDTH * math.sqrt(float(old.var() / len(old) + new.var() / len(new)))
     first, last = float(old.mean()), float(new.mean())
     note = f"runs far beyond the usual: {seen} of {len(new)} since, {before} of {len(old)} before"
     levels = [level * one for one in (first, last, last - wide, last + wide)]

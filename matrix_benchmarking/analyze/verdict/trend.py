@@ -1,4 +1,7 @@
-"""Series that are worse in a way that the detector doesn't tell: all along, since one of few versions, or by a jump."""
+"""Series that are worse in a way that the detector doesn't tell: all along, since one of few versions, or by a jump.
+
+A jump is a version far beyond those just before it, as no other was: where levels move, the spread of all hides it.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,11 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import special
 from ..detect.changes import level, slope
-from ..detect.evidence import Floats, normal_score
+from ..detect.evidence import Flags, Floats, normal_score
 from ..detect.series import held, scale_of
+from ..intervals import MAD
 from ..select.series import Series
 from .alarms import NEARBY
-from .jump import jump, may_jump
 from .levels import middle_of_each
 from .model import FARTHEST, OF_FEW, amount
 
@@ -34,8 +37,14 @@ LEAST_WITHOUT_ONE = 2.5
 FEWEST_ON_A_SIDE = 3
 _LEAST_SHARE = 1e-9  # of all squares, what rounding leaves
 _MOST_ALIKE = 0.95
-_WIDTH = 1.96
+WIDTH = 1.96
 _LARGEST = 709.0  # a logarithm
+BESIDE = 5  # points just before one, from the middle of which it is seen
+AMONG, FEWEST_BEFORE = 20, 15  # points before it that are seen so, too, at most and at least
+SINCE = 20  # so many of the newest points are asked
+NOISES = 8.0
+RATIO = 2.0  # times as far as any of those before
+TAIL = 3.0  # the chance of a value so many times as far falls by this power, as that of Student's t of 3 degrees does
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -217,28 +226,64 @@ def _trend(
     if not is_sure and jumps_to is None:  # of what says little nothing but that is asked
         return Trend(shape, math.nan, math.nan, score, math.nan, math.nan) if score else None
     values, unit = _on_scale(points)
-    jumped = None if is_sure or jumps_to is None else _jump(values, jumps_to)
+    jumped = None if is_sure or jumps_to is None else jump(values, jumps_to)
     if jumped is not None:
-        shape, (place, score, *ends) = JUMP, jumped
+        shape, (place, score, ends) = JUMP, jumped
     elif score:
         ends = _ends(values, score, place)
     else:
         return None
-    first, last, low, high = (_power(one) if unit is None else one * unit for one in ends)
+    first, last, low, high = (math.exp(min(one, _LARGEST)) if unit is None else one * unit for one in ends)
     return Trend(shape, first, last, score, low, high, None if place is None else starts[place])
 
 
-def _jump(points: Floats, way: float) -> tuple[int, float, float, float, float, float] | None:
-    """The place of a jump up (1) or down (-1), its score, and both its ends with what the last lies between."""
-    one = jump(way * points)
-    if one is None:
+def may_jump(points: Floats) -> Flags:
+    """In which series, one a row, one of the newest points lies twice as far from those just before it as any did."""
+    off = _off(points)
+    if off.shape[1] <= FEWEST_BEFORE:
+        return np.zeros(len(points), dtype=bool)
+    found = np.zeros(len(points), dtype=bool)
+    for each in (off, -off):
+        before = np.pad(np.maximum(each, 0.0), ((0, 0), (AMONG, 0)))
+        highest = np.lib.stride_tricks.sliding_window_view(before, AMONG, axis=1)[:, -1 - SINCE : -1].max(axis=2)
+        found |= (each[:, -highest.shape[1] :] > RATIO * highest)[:, -(off.shape[1] - FEWEST_BEFORE) :].any(axis=1)
+    return found
+
+
+def jump(points: Floats, way: float) -> tuple[int, float, list[float]] | None:
+    """The place of the surest jump up (1) or down (-1), in whose level the newest *points* stayed, the last too.
+
+    And its score, and both its ends with what the last lies between; None for none. Of a point how far it lies beyond
+    the middle of the five before it is held against the same of the 20 before it.
+    """
+    points = way * points
+    (off,) = _off(points[None])
+    found: list[tuple[float, int, list[float]]] = []
+    for at in range(max(FEWEST_BEFORE, len(off) - SINCE), len(off)):
+        others, far = off[max(0, at - AMONG) : at], float(off[at])
+        highest = max(float(others.max()), 0.0)
+        if far <= RATIO * highest:
+            continue
+        noise = MAD * float(np.median(np.abs(others)))
+        old, new = float(points[at + BESIDE] - far), float(np.median(points[at + BESIDE :]))
+        usual = max(highest, noise)  # 0 where all before are equal: the first other one says nothing
+        stays = min(new, float(points[-1])) - old >= far / 2.0
+        if stays and usual > 0.0 and far >= NOISES * noise:
+            wide = WIDTH * noise * math.sqrt(1.0 / BESIDE + 1.0 / (len(off) - at))
+            ends = [way * old, way * new, way * new - wide, way * new + wide]
+            found.append(((far / usual) ** -TAIL / len(others), at + BESIDE, ends))
+    if not found:
         return None
-    score, wide = -way * float(special.ndtri(max(one.chance, 1e-300))), _WIDTH * one.error
-    return one.place, score, way * one.old, way * one.new, way * one.new - wide, way * one.new + wide
+    chance, place, ends = min(found)
+    return place, -way * float(special.ndtri(max(chance, 1e-300))), ends
 
 
-def _power(logarithm: float) -> float:
-    return math.exp(min(logarithm, _LARGEST))
+def _off(points: Floats) -> Floats:
+    """How far each point of series, one a row, lies from the middle of those just before it; of the first ones not."""
+    if points.shape[1] <= BESIDE:
+        return points[:, :0]
+    before = np.lib.stride_tricks.sliding_window_view(points, BESIDE, axis=1)[:, :-1]
+    return np.asarray(points[:, BESIDE:] - np.median(before, axis=2))
 
 
 def _ends(points: Floats, score: float, place: int | None) -> list[float]:
@@ -247,5 +292,5 @@ def _ends(points: Floats, score: float, place: int | None) -> list[float]:
     first, last = middle - far, middle + far
     if place is not None:
         first, last = level(points[:place]), level(points[place:])
-    wide = _WIDTH * abs((last - first) / score)
+    wide = WIDTH * abs((last - first) / score)
     return [first, last, last - wide, last + wide]

@@ -12,8 +12,8 @@ import pytest
 import toy_runs
 
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.jump import FEWEST, jump, may_jump
 from matrix_benchmarking.analyze.verdict.model import FARTHEST, OF_NEWEST, Analysis, Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.trend import FEWEST_BEFORE, jump, may_jump
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -67,9 +67,9 @@ def test_neither_what_is_better_nor_what_came_before_nor_a_short_history() -> No
     assert the(analysed([*before, 96.0])).outcome is not Outcome.SUSPECTED
     assert the(analysed([*before, 50.0], kpi="rate")).why == FARTHEST
     assert the(analysed([*before[:40], 140.0, *before[40:], 144.0])).why != FARTHEST
-    assert jump(np.array([*before[: FEWEST + 4], 200.0])) is None
-    assert jump(np.array([])) is None
-    assert jump(np.array([5.0] * 40 + [6.0])) is None
+    assert jump(np.array([*before[: FEWEST_BEFORE + 4], 200.0]), 1.0) is None
+    assert jump(np.array([]), 1.0) is None
+    assert jump(np.array([5.0] * 40 + [6.0]), 1.0) is None
     assert not may_jump(np.ones((3, 2))).any()
 
 
@@ -126,6 +126,6 @@ def test_noise_does_not_jump(noise: str) -> None:
     }
     values = others.get(noise, points)
     may = may_jump(values)
-    assert sum(jump(row) is not None for row in values[may]) <= 0.005 * len(values)
-    others_that_may = [row for row in values[~may][:200] if jump(row) is not None or jump(-row) is not None]
+    assert sum(jump(row, 1.0) is not None for row in values[may]) <= 0.005 * len(values)
+    others_that_may = [row for row in values[~may][:200] if jump(row, 1.0) is not None or jump(row, -1.0) is not None]
     assert not others_that_may
