@@ -225,10 +225,10 @@ def test_how_many_more_runs_would_raise_the_alarm_is_the_same_after_few_versions
     assert sum(bool(one.reruns) for one in alone) >= 3
 
 
-def test_a_minimum_is_divided_by_what_the_values_were() -> None:
-    part = side_by_side._of_single_runs([1, 0], [np.full(20, 5.0).tobytes(), np.full(20, 0.3).tobytes()], [None, None])
-    minimum = together._minimum(part, [Minimum(0.1, 8.0), Minimum(0.2, 6.0)])
-    assert (minimum.relative.tolist(), minimum.absolute.tolist()) == ([0.2, 0.1], [6.0 / 4.0, 8.0 / 0.25])
+def test_a_minimum_is_in_the_unit_of_the_values() -> None:
+    values = [(unit * (100.0 + singles(seed, 40))).tolist() for seed, unit in ((1, 1.0), (2, 1e-6), (3, 1e6))]
+    minimum = Minimum(0.001, 0.5)
+    assert judge_all(values, minimum=minimum) == [judge(one, minimum=minimum) for one in values]
 
 
 def test_values_are_divided_by_what_those_of_one_series_are() -> None:
@@ -341,24 +341,17 @@ def test_no_correlation_and_no_outliers_of_the_old_level_make_any_evidence_the_s
     assert (score(share * together_, tail) <= score(-together_, 1.0) + 1e-9).all()
 
 
-def test_of_so_many_series_a_part_is_taken_at_a_time_that_estimates_fit_into_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (every,) = side_by_side.side_by_side([singles(seed, 40).tolist() for seed in range(7)], [None] * 7, None, {})
-    of_one = len(counts_up_to(39)) * 40
+def test_so_many_series_are_taken_at_a_time_that_estimates_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, of_one = [singles(seed, 40).tolist() for seed in range(7)], len(counts_up_to(39)) * 40
 
     def sizes(most: int) -> list[int]:
         monkeypatch.setattr(side_by_side, "_AT_ONCE", most)
-        return [len(part.places) for part in every.parts()]
+        return [len(some.places) for some in side_by_side.side_by_side(values, [None] * 7, None, {})]
 
     assert [sizes(most) for most in (1, 3 * of_one, 4 * of_one - 1, 4 * of_one)] == [
         [1] * 7, [3, 3, 1], [3, 3, 1], [4, 3],
     ]  # fmt: skip
     assert sizes(7 * of_one) == [7]
-    assert next(every.parts()) is every
-    for most, some in ((120, [3, 3, 1]), (159, [3, 3, 1]), (160, [4, 3]), (1, [1] * 7)):
-        monkeypatch.setattr(side_by_side, "_POINTS_AT_ONCE", most)
-        assert [*map(len, side_by_side._some(range(7), 40))] == some
 
 
 def test_series_of_which_nothing_is_known_before_lie_beside_none_of_which_something_is() -> None:

@@ -19,10 +19,10 @@ from .series import ARRAYS, Blocks, TimeSeries, Values, campaigns, held, precisi
 T = TypeVar("T")
 S = TypeVar("S", np.float64, np.bool_)
 
-# So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute.
+# So many points estimates may be of at a time, so that they fit into little memory: with fewer, numpy's calls cost more
+# than what they compute.
 _AT_ONCE = 7_000_000
 LONGEST_TOGETHER = 1000  # a series of more points has arrays of its own that are long enough
-_POINTS_AT_ONCE = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,16 +41,6 @@ class Beside:
         """Shape (series, n)."""
         return numbers.reshape(len(self.places), -1)
 
-    def parts(self) -> Iterator[Beside]:
-        """A part of the series at a time, of which what is estimated fits into little memory."""
-        counts = counts_up_to(self.length - 1, scan.least_history(self.series.prior))
-        few = max(_AT_ONCE // (len(counts) * self.length), 1)
-        if few >= len(self.places):
-            yield self
-            return
-        for start in range(0, len(self.places), few):
-            yield self.only(np.arange(start, min(start + few, len(self.places))))
-
     def only(self, rows: Integers) -> Beside:
         series = dataclasses.replace(self.series.part(lambda array: self.rows(array)[rows].ravel()), beside=len(rows))
         return Beside(self.places[rows], series, only(self.prior, rows), self.scales[rows], self.index[rows])
@@ -62,7 +52,7 @@ def side_by_side(
     points: int | None,
     found: dict[int, Judgement | Watched],
 ) -> Iterator[Beside]:
-    """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
+    """Some series of one length at a time; what is seen along those that are too short or too long is *found* first."""
     groups: dict[tuple[int, int, bool], list[tuple[int, TimeSeries, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
     known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
@@ -85,10 +75,10 @@ def side_by_side(
             group = groups.setdefault((len(series.points), _least(series.prior), bool(series.prior.degrees > 0.0)), [])
             group.append((place, series, scale, index))
     for length, singles in alone.items():
-        for some in _some(singles, length):
+        for some in _some(singles, length, fewest):
             yield _of_single_runs(*zip(*some, strict=True))
-    for (length, *_), several in groups.items():
-        for those in _some(several, length):
+    for (length, least, _), several in groups.items():
+        for those in _some(several, length, least):
             yield _of_prepared(*zip(*those, strict=True))
 
 
@@ -97,9 +87,9 @@ def _least(prior: Prior) -> int:
     return scan.least_history(prior) + 2
 
 
-def _some(series: Sequence[T], length: int) -> Iterator[Sequence[T]]:
-    """So many series at a time that the arrays over them stay below a hundred megabytes."""
-    few = max(_POINTS_AT_ONCE // length, 1)
+def _some(series: Sequence[T], length: int, least: int) -> Iterator[Sequence[T]]:
+    """So many series at a time; each is estimated from so many of its points, from those before its first split on."""
+    few = max(_AT_ONCE // (len(counts_up_to(length - 1, least - 2)) * length), 1)
     return (series[start : start + few] for start in range(0, len(series), few))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from . import scan
 from .changes import Minimum, asked_about, levels_of, reach, smallest_steps
 from .cumulative import crosses
-from .evidence import Flags, Floats, Integers, behind, only
+from .evidence import Flags, Floats, Integers, only
 from .judge import MINIMUM, Judgement, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
 from .levels import Levels, counts_up_to
 from .scan import Watched
@@ -24,16 +24,6 @@ from .splits import FEWEST_BLOCKS, Candidates, Plateau, candidates, every_lag, i
 _FIRST_SPLITS = 32
 _RERUNS_AT_ONCE = 256
 _NEAR = 1e-6  # what lies so little below a threshold may be above it by the rounding of another order of sums
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Newest:
-    """Of each of the series at *places* the split that looks most like a change now: all (series,)."""
-
-    places: Integers
-    found: Candidates
-    steps: Floats  # see `changes.smallest_steps`
-    versions: Integers
 
 
 def judge_all(
@@ -64,19 +54,15 @@ def watched_together(
     long to lie beside others, all unless given.
     """
     found: dict[int, Judgement | Watched] = {}
-    for every in side_by_side(values, [None] * len(minima) if blocks is None else blocks, points, found):
-        looks = [_looked_at(part, _minimum(part, minima)) for part in every.parts()]
-        found.update(each for _, others in looks for each in others.items())
-        newest = behind([one for one, _ in looks])
-        if len(newest.places):
-            chosen = every.only(np.flatnonzero(np.isin(every.places, newest.places)))
-            judgements = _judgements(chosen, newest, _minimum(chosen, minima))
-            found.update(zip(newest.places.tolist(), judgements, strict=True))
+    for part in side_by_side(values, [None] * len(minima) if blocks is None else blocks, points, found):
+        of = [[getattr(minima[place], name) for place in part.places] for name in ("relative", "absolute")]
+        relative, absolute = map(np.array, of)
+        found.update(_looked_at(part, Minimum(relative, absolute / part.scales)))
     return [found[place] for place in range(len(minima))]
 
 
-def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judgement | Watched]]:
-    """How the newest points of the series look in which nothing shows, and what is seen along the others."""
+def _looked_at(part: Beside, minimum: Minimum) -> Iterator[tuple[int, Judgement | Watched]]:
+    """The place of each of the series, and the verdict where nothing shows, or what is seen along it."""
     least, length = scan.least_history(part.series.prior), part.length
     counts = counts_up_to(length - 1, least)
     levels = estimate_beside(part.rows(part.series.points), counts)
@@ -93,12 +79,13 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     quiet = (quiet_until == length) & (found.excess[best] < -_NEAR)
     quiet &= ~part.rows(scan.as_far_as_one(found, _NEAR)).any(axis=1)
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
-    best = best[quiet]
-    steps, versions = smallest_steps(part.series, 0, found, minimum)
-    newest = _Newest(part.places[quiet], only(found, best), steps[quiet], versions[quiet])
-    others = np.flatnonzero(~quiet).tolist()
-    watched = (_watched(part, row, levels, int(quiet_until[row]), looks.get(row)) for row in others)
-    return newest, dict(zip(part.places[others].tolist(), watched, strict=True))
+    for row in np.flatnonzero(~quiet).tolist():
+        yield int(part.places[row]), _watched(part, row, levels, int(quiet_until[row]), looks.get(row))
+    if quiet.any():
+        rows = np.flatnonzero(quiet)
+        seen = [one[rows] for one in smallest_steps(part.series, 0, found, minimum)]
+        judgements = _judgements(part.only(rows), only(found, best[rows]), seen, only(minimum, rows))
+        yield from zip(part.places[rows].tolist(), judgements, strict=True)
 
 
 def _weigh(part: Beside, levels: Levels, splits: tuple[Integers, Integers], *, at_best: bool = False) -> Candidates:
@@ -175,8 +162,14 @@ def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Ca
     return Watched(series, index, float(part.scales[row]), scan.walk(series, known, looks), (series, index))
 
 
-def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Judgement]:
-    found, split = newest.found, newest.found.split
+def _judgements(
+    every: Beside, found: Candidates, smallest: Sequence[Floats | Integers], minimum: Minimum
+) -> Iterator[Judgement]:
+    """The verdict on each of some series in which nothing shows: of which *found* is the split that looks most like it.
+
+    *smallest* see :func:`.changes.smallest_steps`.
+    """
+    split = found.split
     first = every.length - split.after.astype(np.int64)
     old = np.empty(len(first))
     for count in np.unique(first):
@@ -187,7 +180,7 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Ju
     before = runs[np.arange(len(first)), first]
     wide, p_values = reach(found.weight), chance_of_none(found.excess)
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
-    columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more, newest.steps, newest.versions]
+    columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more, *smallest]
     rows = zip(*[one.tolist() for one in columns], strict=True)
     for shift, far, level, scale, p_value, before_it, after_it, again, step, versions in rows:
         seen = sight(step * scale, versions, FEWEST_BLOCKS)  # of each of the series so many versions could be new
@@ -201,10 +194,3 @@ def _more(every: Beside, newest: Candidates, old: Floats, minimum: Minimum) -> I
         these = asked[start : start + _RERUNS_AT_ONCE]
         more[these] = reruns(only(newest.split, these[:, None]), every.length, 0, only(every.prior, these))
     return more
-
-
-def _minimum(part: Beside, minima: Sequence[Minimum]) -> Minimum:
-    relative, absolute = (
-        np.array([getattr(minima[place], name) for place in part.places]) for name in ("relative", "absolute")
-    )
-    return Minimum(relative, absolute / part.scales)
