@@ -10,7 +10,7 @@ from scipy import special
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
 from matrix_benchmarking.analyze.bounds import bounds_of
-from matrix_benchmarking.analyze.check.uneven import uneven_findings
+from matrix_benchmarking.analyze.check.repeats import uneven_findings
 from matrix_benchmarking.analyze.noise import Floats, Spreads, inverse_trigamma, moderated
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.rows import Rows

@@ -16,7 +16,7 @@ from ...matrix import DID_NOT_FINISH, TREE, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..machines import among_points
-from ..points import joined_warnings, keys, places_by_point
+from ..points import joined_warnings, keys
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, named, plural
@@ -37,8 +37,8 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .matched import has_many_digits
-from .misplaced import misplaced_findings
+from .matched import has_many_digits, misplaced
+from .measured import Measured
 from .settings import label_findings, name_findings, payload_findings, setting_findings
 from .values import campaign_findings, file_findings, value_findings
 
@@ -55,19 +55,19 @@ def findings(
         in_order: the order of the versions, where what changed is asked for.
     """
     good = matrix.entries.successful
-    points = places_by_point(good)
+    whole = Measured(good, workload)
     possible = good.where(not one for one in good.values("implausible"))  # values that can't be take no part
-    places = points if len(possible) == len(good) else places_by_point(possible)
+    measured = whole if len(possible) == len(good) else Measured(possible, workload)
     found = [
         *setting_findings(matrix),
         *run_findings(matrix, workload),
-        *value_findings(possible, places, workload),
-        *file_findings(possible, places, workload),
-        *campaign_findings(possible, places, workload, _newest(in_order)),
-        *label_findings(good, points, workload),
-        *misplaced_findings(good, points, workload),
+        *value_findings(measured),
+        *file_findings(measured),
+        *campaign_findings(measured, _newest(in_order)),
+        *label_findings(whole),
+        *misplaced(whole),
         *group_findings(good, workload),
-        *repeat_findings(good, points, workload),
+        *repeat_findings(whole),
         *payload_findings(good, workload),
         *version_findings(good, workload),
         *name_findings(matrix, workload, prices or {}),

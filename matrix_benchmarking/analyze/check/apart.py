@@ -15,7 +15,8 @@ from ...workload import Workload
 from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few, runs_have
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few, runs_have
+from .measured import Measured
 from .settings import written
 
 HISTORY = frozenset({AnswerKind.HISTORY})
@@ -56,12 +57,13 @@ _COUNTS = re.compile(r"(random_?)?seed|rep|repetition|replicate|repeat_?(id|no|n
 """Names of settings that only count repeats."""
 
 
-def repeat_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+def repeat_findings(measured: Measured) -> Iterator[Finding]:
     """A setting that may only tell repeats apart, where no point has any: each is ranked by its one run then."""
+    good, points, regression = measured.runs, measured.points, measured.workload.regression
     if any(len(places) > 1 for places in points) or len(points) < 2:
         return
     names = good.names()
-    apart = {*workload.regression.comparison_keys, *workload.regression.ignored_keys}
+    apart = {*regression.comparison_keys, *regression.ignored_keys}
     for name in (each for each in names if _COUNTS.fullmatch(each) and each not in apart):
         alike = collections.Counter(keys(good, [each for each in names if each != name]))
         if min(alike.values()) > 1:

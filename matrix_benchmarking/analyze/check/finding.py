@@ -10,9 +10,6 @@ from ...matrix import Entry
 from ...rows import Rows, RunNames
 from ..words import count_of, plural
 
-Points = Sequence[Sequence[int]]
-"""Of the runs of each point their places among the successful ones."""
-
 
 class AnswerKind(enum.Enum):
     """A question that is asked of runs."""

@@ -1,22 +1,19 @@
-"""One value of a setting beside the others, at points that are matched: alike in all else."""
+"""One value of a setting beside the others, at points that are matched: alike in all else. Repeats of another point."""
 
 from __future__ import annotations
 
 import collections
 import itertools
 import math
-import re
 import statistics
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET
-from ...rows import Rows
-from ...workload import Workload
-from ..points import keys
-from ..words import count_of
-from .finding import EVERY, AnswerKind, Finding, Points, are_few
+from ..words import count_of, named
+from .finding import EVERY, AnswerKind, Finding, are_few
+from .measured import Measured
 
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
@@ -27,53 +24,18 @@ THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 DIGITS = 9  # significant ones that chance doesn't repeat
 MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
-_MEASURED = re.compile(r"[\d.]+\s*[A-Za-z]*")
-
-
-class Matched:
-    """The points by each setting: those that are alike in the rest, by its value."""
-
-    def __init__(self, good: Rows, points: Points, workload: Workload) -> None:
-        self.good, self.points = good, points
-        self._firsts = good.at(places[0] for places in points)
-        self._versions, self._groups = workload.regression.comparison_keys, workload.group_keys
-        self._known: dict[str, list[Mapping[int, int]]] = {}
-
-    def by_setting(self, *, of_words: bool) -> Iterator[tuple[str, Sequence[object], list[Mapping[int, int]]]]:
-        """The name of a setting, its values, and of points that are alike in the rest the place by the value's code.
-
-        *of_words*: of versions, and of settings that are words and are compared: of numbers a value may well be a
-        thousand times higher.
-        """
-        names = self._firsts.names()
-        for name in names:
-            values, codes = self._firsts.setting(name)
-            there = set(codes)
-            are_words = name not in self._groups and all(_is_word(values[each]) for each in there)
-            if len(there) < 2 or (of_words and not (are_words or name in self._versions)):
-                continue
-            if name not in self._known:
-                alike: dict[object, dict[int, int]] = {}
-                rests = keys(self._firsts, [each for each in names if each != name])
-                for place, (rest, code) in enumerate(zip(rests, codes, strict=True)):
-                    alike.setdefault(rest, {})[code] = place
-                self._known[name] = [*alike.values()]
-            yield name, values, self._known[name]
-
-
-def _is_word(value: object) -> bool:
-    return value is not NOT_SET and isinstance(value, str) and not _MEASURED.fullmatch(value)
+MOST_POINTS = 100  # with repeats twice are looked at
 
 
 def of_another_unit(
-    matched: Matched, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
+    measured: Measured, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
 ) -> Iterator[Finding]:
     """A value of a setting whose points are all as far from those of each other value as another unit has them.
 
     Args:
         medians: of *kpi* at each point, above 0; None where unknown.
     """
-    for name, values, alike in matched.by_setting(of_words=True):
+    for name, values, alike in measured.by_setting(of_words=True):
         for code, is_more in _far(alike, medians):
             others: dict[int, list[float]] = collections.defaultdict(list)
             for of in (_known(places, medians) for places in alike if code in places):
@@ -87,10 +49,12 @@ def of_another_unit(
                 continue
             times = sorted(ratio for found in others.values() for ratio in found)
             said = f"{times[0]:,.0f} to {times[-1]:,.0f} times as {'large' if is_more else 'small'}"
-            runs = [run for places in alike if code in places for run in matched.points[places[code]]]
+            runs = [run for places in alike if code in places for run in measured.points[places[code]]]
             what = f"{kpi.name} is {said} where '{name}' is {show(values[code])} as where it isn't"
             where = f"at {count_of(fewest, 'point')} that are else alike"
-            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", matched.good.at(runs), changes)
+            yield Finding.of(
+                "another-unit", f"{what}, {where}: is it in another unit?", measured.runs.at(runs), changes
+            )
 
 
 def _known(places: Mapping[int, int], medians: Sequence[float | None]) -> dict[int, float]:
@@ -119,9 +83,9 @@ def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) ->
     return found
 
 
-def copied(matched: Matched) -> Iterator[Finding]:
+def copied(measured: Measured) -> Iterator[Finding]:
     """Two values of a setting whose runs have the same values of all KPIs at several points, where repeats differ."""
-    good, points = matched.good, matched.points
+    good, points = measured.runs, measured.points
     columns = list[Sequence[float | None]]()
     for name in good.kpi_names():
         columns.append(good.kpi(name))
@@ -130,14 +94,14 @@ def copied(matched: Matched) -> Iterator[Finding]:
     same_row, same_set = dict[object, tuple[object, ...]](), dict[object, frozenset[object]]()  # of copies one is kept
     rows = [same_row.setdefault(row, row) for row in zip(*columns, strict=True)] if columns else [()] * len(good)
     sets = (frozenset(rows[place] for place in places) for places in points)
-    measured = [same_set.setdefault(each, each) for each in sets]
+    of_each = [same_set.setdefault(each, each) for each in sets]
     # Where repeats are alike, as by a coarse clock, points may be by chance.
-    of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(measured, points, strict=True)]
+    of_points = [each if 1 < len(each) == len(of) else None for each, of in zip(of_each, points, strict=True)]
     if len({*of_points} - {None}) == sum(each is not None for each in of_points):
         return
     counts = collections.Counter(rows)
     often = sum(count * count for count in counts.values()) / len(rows) ** 2
-    for name, values, alike in matched.by_setting(of_words=False):
+    for name, values, alike in measured.by_setting(of_words=False):
         same: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
             by_values: dict[object, list[int]] = collections.defaultdict(list)
@@ -150,7 +114,7 @@ def copied(matched: Matched) -> Iterator[Finding]:
         for (one, other), found in same.items():
             both = [places for places in alike if one in places and other in places]
             compared = sum(of_points[places[one]] is not None for places in both)
-            by_chance = [_chance(measured[place], often) for place in found[::2]]
+            by_chance = [_chance(of_each[place], often) for place in found[::2]]
             is_chance = math.prod(by_chance) * math.comb(len(values), 2) > MOST_BY_CHANCE
             if len(found) == 2 * compared >= FEWEST_PAIRS and not is_chance:
                 copies.append((f"'{name}' {show(values[one])} and {show(values[other])}", compared, found))
@@ -168,18 +132,19 @@ def _chance(runs: Collection[object], often: float) -> float:
     return float(math.factorial(count) * often**count)
 
 
-def copied_points(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+def copied_points(measured: Measured) -> Iterator[Finding]:
     """A few points whose repeats have the headline and most KPIs of another's, to more digits than chance repeats."""
-    values = good.kpi(workload.headline.name) if workload.headline is not None else []
+    good, points, headline = measured.runs, measured.points, measured.workload.headline
+    values = good.kpi(headline.name) if headline is not None else []
     if len(set(values)) == len(values):
         return
     columns = [good.kpi(name) for name in good.kpi_names()]
     known: dict[object, Sequence[int]] = {}
     copies = list[tuple[Sequence[int], Sequence[int]]]()
     for places in points:
-        measured = frozenset(values[place] for place in places)
-        other = known.setdefault(measured, places) if 1 < len(measured) == len(places) else places
-        if other is not places and all(map(has_many_digits, measured)) and _are_most_alike(places, other, columns):
+        own = frozenset(values[place] for place in places)
+        other = known.setdefault(own, places) if 1 < len(own) == len(places) else places
+        if other is not places and all(map(has_many_digits, own)) and _are_most_alike(places, other, columns):
             copies.append((other, places))
     if are_few(len(copies), len(points)):
         one, other = copies[0]
@@ -203,3 +168,46 @@ def has_many_digits(value: float | None) -> bool:
     if value is None or float(value).is_integer():
         return False
     return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
+
+
+def misplaced(measured: Measured) -> Iterator[Finding]:
+    """For a few points that have repeats twice the setting by which just those are missing at another point.
+
+    They may stand at another point than theirs, as where a settings file was copied.
+
+    Campaigns that measure points again give no such pair, nor does a version that lacks a point as a whole, as the
+    newest may.
+    """
+    rows, points = measured.runs, measured.points
+    numbers = rows.values("repeat")
+    of_points = [collections.Counter(numbers[place] for place in places) for places in points]
+    twice = [at for at, repeats in enumerate(of_points) if max(repeats.values()) > 1]
+    if not are_few(len(twice), len(points)):
+        return
+    usual = collections.Counter(
+        collections.Counter(tuple(sorted(one.elements())) for one in of_points).most_common(1)[0][0]
+    )
+    if not 1 < len(usual) == usual.total():
+        return
+    extra = {at: of_points[at] - usual for at in twice[:MOST_POINTS]}
+    missing = [usual - repeats for repeats in of_points]
+    for name, values, alike in measured.by_setting(of_words=False):
+        may_lack = name not in measured.workload.regression.comparison_keys
+        for places in alike:
+            for own, at in (pair for pair in places.items() if pair[1] in extra):
+                lacking = [code for code, place in places.items() if missing[place] == extra[at]]
+                lacking += _absent(own, places, alike) if may_lack and extra[at] == usual else []
+                lacking = [code for code in lacking if values[code] is not NOT_SET]
+                if lacking:
+                    runs = [rows[place] for place in points[at] if extra[at][numbers[place]]]
+                    repeats = named([*map(str, sorted(extra.pop(at)))])
+                    said = f"{count_of(len(runs), 'run')} share repeats of one point ({repeats}), just those that are"
+                    said = f"{said} missing where '{name}' is {show(values[lacking[0]])}"
+                    yield Finding.of("misplaced", f"{said}: do some of them say a wrong '{name}'?", runs)
+
+
+def _absent(own: int, places: Mapping[int, int], alike: Sequence[Mapping[int, int]]) -> list[int]:
+    """The codes with which all points are there that are there with *own*, and no others, but for those at *places*."""
+    others = [each for each in alike if each is not places]
+    codes = set[int]().union(*others) - places.keys()
+    return [code for code in sorted(codes) if all((code in each) == (own in each) for each in others)]

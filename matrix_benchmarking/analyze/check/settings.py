@@ -20,7 +20,8 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
-from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, Points, are_few, first_of, runs_have
+from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
+from .measured import Measured
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
@@ -347,12 +348,13 @@ def _listed(names: Iterable[str]) -> str:
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
 
 
-def label_findings(good: Rows, all_points: Points, workload: Workload) -> Iterator[Finding]:
+def label_findings(measured: Measured) -> Iterator[Finding]:
     """A finding for each setting that varies among the successful runs and is in none of their labels."""
+    good, workload = measured.runs, measured.workload
     if workload.store.get_kpi_labels is None:
         return
     has_kpis = list(map(bool, good.values("kpi_names")))
-    firsts = (next((place for place in places if has_kpis[place]), None) for places in all_points)
+    firsts = (next((place for place in places if has_kpis[place]), None) for places in measured.points)
     points = good.at(place for place in firsts if place is not None)
     names_of, codes = points.shared("names")
     samples = dict(zip(codes, range(len(points)), strict=True))  # one point for each set of settings

@@ -14,15 +14,13 @@ from ...kpi import KPIDefinition
 from ...matrix import typed
 from ...plausible import OF_UNITS
 from ...rows import Rows
-from ...workload import Workload
-from ..blocks import blocks_of
 from ..points import keys
 from ..words import count_of, named
 from . import matched
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, Points, are_few
-from .first_runs import InTime, first_run_findings
-from .matched import OF_A_UNIT, Matched, has_many_digits
-from .uneven import uneven_findings
+from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
+from .matched import OF_A_UNIT, has_many_digits
+from .measured import Measured, Points
+from .repeats import first_run_findings, uneven_findings
 
 FAR_OFF, AGREE = 5, 2
 """A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
@@ -43,15 +41,13 @@ STAND_INS = {-1.0: 1.0, 0.0: 0.5}
 """What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
 
 
-def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
-    """The findings on the values of KPIs of which one direction is better, and on gates, of the successful runs."""
+def value_findings(measured: Measured) -> Iterator[Finding]:
+    """The findings on the values of KPIs of which one direction is better, and on gates."""
+    good, points, workload = measured.runs, measured.points, measured.workload
     ranking = {kpi.name for kpi in (workload.headline, workload.limited) if kpi is not None}
     groups: dict[tuple[int, ...], list[Sequence[int]]] = {}
-    firsts = good.at(places[0] for places in points)
-    for places, group in zip(points, keys(firsts, workload.group_keys), strict=True):
+    for places, group in zip(points, keys(measured.firsts, workload.group_keys), strict=True):
         groups.setdefault(group, []).append(places)
-    of_settings = Matched(good, points, workload)
-    in_time = InTime(good, points)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -60,18 +56,20 @@ def value_findings(good: Rows, points: Points, workload: Workload) -> Iterator[F
         yield from _no_more_than_zero(good, values, kpi, changes)
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
-        yield from first_run_findings(in_time, values, kpi, len(ranking)) if kpi.name in ranking else ()
+        yield from first_run_findings(measured, values, kpi, len(ranking)) if kpi.name in ranking else ()
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):
             is_headline = kpi is workload.headline
-            medians = [_median(places, values) for places in points]
+            positives = (
+                [value for at in places if (value := values[at]) is not None and value > 0] for places in points
+            )
+            medians = [statistics.median_high(each) if each else None for each in positives]
             at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
             of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
-            yield from of_points or matched.of_another_unit(of_settings, medians, kpi, changes)
-    yield from _same_values(good, points, in_time)
-    copies = [*matched.copied(of_settings)]
-    yield from copies or matched.copied_points(good, points, workload)
+            yield from of_points or matched.of_another_unit(measured, medians, kpi, changes)
+    yield from _same_values(measured)
+    yield from [*matched.copied(measured)] or matched.copied_points(measured)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -86,14 +84,15 @@ FILES_DIFFER = 1.5
 """How many times as large as another file's the values of one may be, that are taken for repeats of one point."""
 
 
-def file_findings(good: Rows, points: Points, workload: Workload) -> Iterator[Finding]:
+def file_findings(measured: Measured) -> Iterator[Finding]:
     """Repeats out of files side by side of which each has values of its own: of two builds, that no setting tells."""
-    kpi, parts = workload.headline, good.values("part")
+    good, kpi = measured.runs, measured.workload.headline
+    parts = good.values("part")
     if kpi is None or not any(parts):
         return
     values = good.kpi(kpi.name)
     several, differing, names = 0, list[Sequence[int]](), dict[str, None]()
-    for places in points:
+    for places in measured.points:
         of_files: dict[Path, list[float]] = {}
         for place in places if len(places) > 1 else ():
             value = values[place]
@@ -116,30 +115,27 @@ def _is_apart(less: Sequence[float], more: Sequence[float], *, times: float = FI
     return min(more) > max(less) and statistics.median(more) >= times * statistics.median(less)
 
 
-def campaign_findings(
-    good: Rows, points: Points, workload: Workload, newest: Collection[object] = ()
-) -> Iterator[Finding]:
+def campaign_findings(measured: Measured, newest: Collection[object]) -> Iterator[Finding]:
     """Points of which one campaign measured quite another value than another: one of these isn't the point's.
 
     That changes what is said of a history where they are of its *newest* version, by typed value.
     """
-    kpi = workload.headline
+    good, workload, kpi = measured.runs, measured.workload, measured.workload.headline
     if kpi is None:
         return
     values = good.kpi(kpi.name)
     several = list[tuple[Sequence[int], list[float]]]()
-    for places in points:
+    for places in measured.points:
         known = [value for place in places if (value := values[place]) is not None and value > 0]
         if len(known) == len(places) >= 2 * FEWEST_TOGETHER:
             several.append((places, known))
     if not any(max(known) >= CAMPAIGNS_DIFFER * min(known) for _, known in several):
         return  # to know the campaigns takes a while
-    blocks = blocks_of(good)
     count, differing, versions = 0, list[Sequence[int]](), dict[tuple[str, object], object]()
     for places, known in several:
         of_campaigns: dict[int, list[float]] = {}
         for place, value in zip(places, known, strict=True):
-            of_campaigns.setdefault(blocks[place].campaign, []).append(value)
+            of_campaigns.setdefault(measured.blocks[place].campaign, []).append(value)
         together = sorted(
             (each for each in of_campaigns.values() if len(each) >= FEWEST_TOGETHER), key=statistics.median
         )
@@ -160,8 +156,9 @@ def campaign_findings(
         )
 
 
-def _same_values(good: Rows, points: Points, in_time: InTime) -> Iterator[Finding]:
+def _same_values(measured: Measured) -> Iterator[Finding]:
     """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
+    good, points = measured.runs, measured.points
     columns = [good.kpi(name) for name in good.kpi_names()]
     # Those of a history are told apart by their times elsewhere.
     of_history = [facts is not None for facts in good.values("facts")]
@@ -183,7 +180,7 @@ def _same_values(good: Rows, points: Points, in_time: InTime) -> Iterator[Findin
         if twice:
             same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
         elif columns:
-            times = [None if of_history[place] else in_time.starts[place] for place in places]
+            times = [None if of_history[place] else measured.starts[place] for place in places]
             same += _copied([*zip(times, *([column[at] for at in places] for column in columns), strict=True)], places)
     same = same or _all_as_often(points, columns)
     if same:
@@ -314,12 +311,6 @@ def _of_another_unit(
         more = f" ({count_of(len(odd), 'point')} like that)" if len(odd) > 1 else ""
         sentence = f"{what}{more}, and {beyond} at the {len(others)} others: is it in another unit?"
         yield Finding.of("another-unit", sentence, (good[run] for _, places in odd for run in places), changes)
-
-
-def _median(places: Sequence[int], values: Sequence[float | None]) -> float | None:
-    """The upper median of the positive values of a point; None where there is none."""
-    positive = sorted([value for place in places if (value := values[place]) is not None and value > 0])
-    return positive[len(positive) // 2] if positive else None
 
 
 def _point_of(good: Rows, places: Sequence[int]) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.check.misplaced import misplaced_findings
-from matrix_benchmarking.analyze.points import places_by_point
+from matrix_benchmarking.analyze.check.matched import misplaced
+from matrix_benchmarking.analyze.check.measured import Measured
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.rows import Rows
 
@@ -24,7 +24,7 @@ def run(image: str, vus: int, repeat: int) -> Entry:
 
 def found(runs: list[Entry]) -> list[tuple[str, list[str]]]:
     rows = Rows.of(runs)
-    return [(one.sentence, [*one.runs]) for one in misplaced_findings(rows, places_by_point(rows), toy_runs.workload())]
+    return [(one.sentence, [*one.runs]) for one in misplaced(Measured(rows, toy_runs.workload()))]
 
 
 RUNS = [run(*one) for one in itertools.product(IMAGES, VUS, range(3))]

@@ -1,9 +1,9 @@
-"""First runs of a point that differ from its later ones, as of cold caches: points of fewer repeats are then off."""
+"""Repeats that are off: first runs of points, as of cold caches, and runs that now and then meet a pause."""
 
 from __future__ import annotations
 
+import array
 import collections
-import functools
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,39 +12,18 @@ from typing import NamedTuple
 from ...kpi import KPIDefinition
 from ...matrix import Entry
 from ...rows import Rows
-from ..blocks import Block, blocks_of
+from ..blocks import Block
 from ..intervals import MAD
 from ..words import as_percent, percent
-from .finding import EVERY, NONE, Finding, Points
+from .finding import EVERY, NONE, AnswerKind, Finding
+from .measured import Measured, Points
 
+FEWEST_POINTS = 5
 RISK = 5e-4
 """So rarely chance has the first of runs that are alike as high so often, and as low, of any of the KPIs asked."""
 LEAST, SCATTERS = 0.01, 0.5
 """What is less than that, or than so many times what such differences scatter by, misleads nobody."""
-FEWEST_POINTS = 5
 MANY, UNDECIDED = 100, 0.1  # of so many points, first runs above the second ones in nearly half are as chance has it
-
-
-class InTime:
-    """The runs of each point in the order of their starts, and their blocks: what takes a while, once for all KPIs."""
-
-    def __init__(self, good: Rows, points: Points) -> None:
-        self.good, self._points = good, points
-
-    @functools.cached_property
-    def starts(self) -> Sequence[int | None]:
-        """In microseconds since 1970; None where unknown."""
-        return [start for start, _ in self.good.values("span_us")]
-
-    @functools.cached_property
-    def points(self) -> Points:
-        """By repeat where times aren't known."""
-        times = [-1 if start is None else start for start in self.starts]
-        return [sorted(places, key=times.__getitem__) for places in self._points]
-
-    @functools.cached_property
-    def blocks(self) -> Sequence[Block]:
-        return blocks_of(self.good)
 
 
 class _Repeats(NamedTuple):
@@ -60,18 +39,18 @@ class _Repeats(NamedTuple):
 
 
 def first_run_findings(
-    runs: InTime, values: Sequence[float | None], kpi: KPIDefinition, asked: int = 1
+    measured: Measured, values: Sequence[float | None], kpi: KPIDefinition, asked: int
 ) -> Iterator[Finding]:
     """The first runs of points, each in its campaign, where nearly all are above the later ones or nearly all below.
 
     Drifts look alike, and mislead alike. That changes answers where points have so different numbers of runs that
     their means differ by it. So many KPIs are *asked*.
     """
-    several = [places for places in runs.points if len(places) > 1]
+    several = [places for places in measured.in_time if len(places) > 1]
     above = sum((values[one] or 0) > (values[other] or 0) for one, other, *_ in several)
     if not several or (len(several) >= MANY and abs(above / len(several) - 0.5) < UNDECIDED):
         return  # to know the campaigns takes a while
-    repeats, units, fewest = _together(runs, values)
+    repeats, units, fewest = _together(measured, values)
     if len(repeats) < FEWEST_POINTS:
         return
     ahead = statistics.median(one.ahead for one in repeats)
@@ -86,15 +65,17 @@ def first_run_findings(
     what = f"{kpi.name} of a point's first run in a campaign is {size} {side} that of the later ones"
     why = f"and beyond all of these in {len(apart)} of {len(repeats)} cases: was it cold, or does the machine drift?"
     todo = f" Points of {fewest} and of {most} runs differ by {as_percent(off, digits=1)} for it." * (off >= LEAST)
-    yield Finding.of("first-runs", f"{what}, {why}{todo}", runs.good.at(apart), EVERY if off >= LEAST else NONE)
+    yield Finding.of("first-runs", f"{what}, {why}{todo}", measured.runs.at(apart), EVERY if off >= LEAST else NONE)
 
 
-def _together(runs: InTime, values: Sequence[float | None]) -> tuple[list[_Repeats], Iterable[list[_Repeats]], int]:
+def _together(
+    measured: Measured, values: Sequence[float | None]
+) -> tuple[list[_Repeats], Iterable[list[_Repeats]], int]:
     """The runs of each point and campaign that repeated it, the same by units of evidence, and how few there may be."""
-    good, starts, blocks = runs.good, runs.starts, runs.blocks
+    good, starts, blocks = measured.runs, measured.starts, measured.blocks
     fewest = len(good)
     repeats, units = list[_Repeats](), collections.defaultdict[object, list[_Repeats]](list)
-    for places in runs.points:
+    for places in measured.in_time:
         of_campaigns: dict[int, list[int]] = {}
         for place in places:
             of_campaigns.setdefault(blocks[place].campaign, []).append(place)
@@ -138,3 +119,74 @@ def _is_no_chance(units: Iterable[list[_Repeats]], is_above: bool, risk: float) 
         return False
     rest = (1 - share) * math.log((1 - share) / (1 - usual)) if share < 1 else 0.0
     return count * (share * math.log(share / usual) + rest) >= -math.log(risk)
+
+
+LARGEST_VALUE = 1e300
+FEWEST = 3  # runs of a point, of which one is far from the others
+FEWEST_ROBUST = 5
+FAR, TIMES, NEAR, ALONE = 0.15, 8, 4, 12
+"""A run is far off by so much of its point's middle, and by so many times what repeats usually scatter; up to so many
+times it is near. Few of those are said from so many times on.
+"""
+OFTEN, SEVERAL = 0.03, 3
+"""From so many runs on it is of the benchmark, and the best of few repeats is one that was spared."""
+LARGEST, MOST = 0.25, 0.9
+"""Of more runs nobody knows which are the usual ones; of more points nobody was spared."""
+_NORMAL = 1.8  # times the middle distance from the middle: the standard deviation of five normal values and more
+
+
+def uneven_findings(
+    good: Rows, points: Points, values: Sequence[float | None], kpi: KPIDefinition
+) -> Iterator[Finding]:
+    """The runs whose value of *kpi* is far from the middle of their point's, with hardly any between.
+
+    Where repeats scatter more at some points than at others, or have long tails, there are many between.
+    """
+    usual, every, runs, ats = list[float](), array.array("d"), array.array("Q"), array.array("Q")
+    for at, places in enumerate(points):
+        known = sorted((value, place) for place in places if (value := values[place]) and 0 < value < LARGEST_VALUE)
+        if len(known) >= FEWEST:
+            middle = (known[(len(known) - 1) // 2][0] + known[len(known) // 2][0]) / 2
+            distances = [_distance(value, middle) for value, _ in known]
+            every.extend(distances)
+            runs.extend([place for _, place in known])
+            ats.extend([at] * len(known))
+            usual.append(_scatter(sorted(map(abs, distances))))
+    if len(usual) < FEWEST_POINTS:
+        return
+    scatter, count = statistics.median(usual), len(every)
+    if not scatter:  # most repeats are alike, and steps tell nothing
+        return
+    least = max(FAR, TIMES * scatter)
+    far = [(every[one], runs[one], ats[one]) for one in range(count) if abs(every[one]) > least]
+    between = sum(abs(distance) > NEAR * scatter for distance in every) - len(far)
+    if not 0 < len(far) <= LARGEST * count or between > len(far):
+        return
+    of_points = collections.Counter(at for *_, at in far)
+    crowded = sum(times > LARGEST * len(points[at]) + 0.5 for at, times in of_points.items())
+    # A slow round is shared by all points, and some points may scatter more than others.
+    if len(of_points) > MOST * len(usual) or 2 * crowded > len(of_points):
+        return
+    sizes = dict.fromkeys(
+        percent(distance if distance > 0 else distance / (1 - distance)) for distance, *_ in (min(far), max(far))
+    )
+    what = f"{kpi.name} is {' to '.join(sizes)} off the middle of a point's repeats in {len(far)} of {count} runs"
+    is_often = len(far) >= max(SEVERAL, OFTEN * count)
+    if not is_often and max(abs(distance) for distance, *_ in far) < ALONE * scatter:
+        return
+    rest = ": where repeats are few the best may be one that was spared" if is_often else ""
+    said = f"{what}, and else they scatter by {as_percent(scatter, digits=1)}{rest}."
+    changes = frozenset({AnswerKind.BEST}) if is_often else NONE
+    yield Finding.of("uneven", said, good.at(place for _, place, _ in far), changes)
+
+
+def _distance(value: float, middle: float) -> float:
+    """By how much of the smaller one the larger one is larger; below 0 for a value that is smaller."""
+    return value / middle - 1 if value >= middle else 1 - middle / value
+
+
+def _scatter(distances: Sequence[float]) -> float:
+    """About the standard deviation of repeats with these *distances* from their middle, in order; some may be far."""
+    if len(distances) >= FEWEST_ROBUST:
+        return _NORMAL * distances[len(distances) // 2]
+    return math.hypot(*distances) / math.sqrt(len(distances) - 1)
