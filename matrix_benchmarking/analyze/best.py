@@ -22,7 +22,7 @@ from . import intervals
 from .blocks import Block, blocks_of
 from .intervals import WIDEST, Interval, Scale
 from .points import Bounded, Excluded, ExclusionCause, Key, Point, SettingsOf, key, keys, part, ranks, select, varying
-from .select.newest import Newest, of_newest
+from .select.selection import Newest, of_newest
 from .words import count_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of, time_text, value_text
 from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome, SeriesVerdict
-from ..analyze.wording.kpi_series import WithVerdict, conclusions, judged_series
+from ..analyze.wording.verdicts import WithVerdict, conclusions, judged_series
 from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..matrix import typed

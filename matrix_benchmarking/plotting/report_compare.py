@@ -283,7 +283,7 @@ class CompareReport(Report):
             return found and dataclasses.replace(found, analysis=dataclasses.replace(found.analysis, fails_more=fails))
         return switch(entries, self.workload, setting, old, new, question)
 
-    def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] | None = None) -> Selection:
+    def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
         return select(entries, self.workload, order=self.study.order, noted=noted)
 
     def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:

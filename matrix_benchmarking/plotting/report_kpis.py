@@ -14,7 +14,7 @@ from ..analyze.points import ExclusionCause, Key, SettingsOf, by_point, key, par
 from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
-from ..analyze.wording.kpi_series import conclusions, counts, judged_series
+from ..analyze.wording.verdicts import conclusions, counts, judged_series
 from ..analyze.words import cut_inside, plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition

@@ -1,6 +1,7 @@
 """What an analysis looks at: each KPI's series with its points in order, what can't take part, and why.
 
-Gets the runs of a history, those of the newest build among them; gives a :class:`Selection`.
+Gets the runs of a history, those of the newest build among them; gives a :class:`Selection`. And what a ranking looks
+at, the runs of the newest version: configurations are ranked within one, never across releases.
 """
 
 from __future__ import annotations
@@ -8,19 +9,19 @@ from __future__ import annotations
 import collections
 import dataclasses
 import fnmatch
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
 from ...errors import did_you_mean
 from ...filters import show
 from ...kpi import KPIDefinition
-from ...matrix import Entry, typed
+from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...plausible import DAY_US
 from ...rows import Rows
 from ...workload import Workload
 from ..words import count_of, named, plural
 from .labelled import LabelledRun, labelled
-from .order import Order, axes
+from .order import Order, OrderUnknown, axes
 from .series import NotAnalysed, Series, series_of
 from .versions import key, same_kind
 
@@ -49,7 +50,7 @@ def select(
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
     now_us: int | None = None,
-    noted: Callable[[Entry], bool] | None = None,
+    noted: Callable[[Entry], bool] = lambda entry: True,
 ) -> Selection:
     """The series among *entries*.
 
@@ -58,7 +59,7 @@ def select(
         kpi_filter: names of KPIs, ``*`` and ``?`` for any characters; all that aren't ignored unless given.
         since_us: only runs from this time on, in microseconds since 1970; one of unknown time isn't known to be so new.
         now_us: the time of the analysis, likewise; runs from long after it are noted.
-        noted: which of them the notes are about; all unless given.
+        noted: which of them the notes are about.
 
     Raises:
         OrderUnknown: nothing says which version, or run, came after which.
@@ -66,19 +67,14 @@ def select(
     entries = list(entries)
     runs = labelled(entries, workload) if order is None else order.runs_of(entries)
     order = Order(runs, workload) if order is None else order
-    about = entries if noted is None else list(filter(noted, entries))
-    notes = _about_entries(about, _noted(runs, noted), workload)
+    notes = _about_entries([*filter(noted, entries)], [run for run in runs if noted(run.entry)], workload)
     if since_us is not None:
         every = len(runs)
         runs = [run for run in runs if (time_us := run.entry.time_us) is not None and time_us >= since_us]
         if early := every - len(runs):
             notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
-    notes += _about_runs(_noted(runs, noted), workload, now_us)
+    notes += _about_runs([run for run in runs if noted(run.entry)], workload, now_us)
     return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
-
-
-def _noted(runs: Sequence[LabelledRun], noted: Callable[[Entry], bool] | None) -> Sequence[LabelledRun]:
-    return runs if noted is None else [run for run in runs if noted(run.entry)]
 
 
 def select_runs(
@@ -213,3 +209,63 @@ def _with_gaps(found: Sequence[Series], order: Order) -> tuple[str | None, Seque
         one if has else dataclasses.replace(one, notes=(*one.notes, f"{gap} {one.versions[-1]}"))
         for one, has in zip(found, has_newest, strict=True)
     ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Newest:
+    """Which versions a ranking is of, where there are several."""
+
+    key: str  # the comparison key
+    of: int  # how many versions were measured
+    others: tuple[Entry, ...]  # runs of the other versions, which take no part
+    versions: Mapping[int, object]  # of the successful runs that take part, by their identity
+
+    def of_runs(self, runs: Iterable[Entry] | None = None) -> object:
+        """The one version of *runs*, of all that take part unless given; NOT_SET where they have several."""
+        kept = self.versions.values() if runs is None else [self.versions.get(id(run), NOT_SET) for run in runs]
+        found = {typed(version): version for version in kept}
+        return next(iter(found.values())) if len(found) == 1 else NOT_SET
+
+
+def of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> tuple[Matrix, Newest | None]:
+    """The runs of the newest version of *matrix* that has a successful one, by *order*, and which version that is.
+
+    Each group of the workload has its newest version, and so has each product that its keys name. Everything and None
+    where that leaves nothing out, or nothing says which version is the newest. Failed runs of a version of which nobody
+    knows when it was stay.
+    """
+    axis = None if order is None else order.axis
+    if order is None or axis is None:
+        return matrix, None
+    runs = labelled(matrix.entries, workload, by_settings=True)
+    keys = axes(runs, workload)
+    if not keys:
+        return matrix, None
+    key = axis if axis in keys else keys[0]
+    try:
+        steps, known = order.steps(runs, axis), order.of(key).places
+    except OrderUnknown:
+        return matrix, None
+    names = (*workload.group_keys, *workload.regression.product_keys)
+
+    def product(entry: Entry) -> object:
+        return tuple(typed(entry.settings.get(name, NOT_SET)) for name in names)
+
+    newest: dict[object, tuple[int, ...]] = {}
+    versions: dict[object, object] = {}
+    for run, step in zip(runs, steps, strict=True):
+        of = product(run.entry)
+        if step is not None and step >= newest.get(of, step):
+            newest[of], versions[of] = step, run.versions[key]
+    is_newest = {id(run.entry): step == newest.get(product(run.entry)) for run, step in zip(runs, steps, strict=True)}
+
+    def stays(entry: Entry) -> bool:
+        version, of = typed(entry.settings.get(key, NOT_SET)), product(entry)
+        return is_newest.get(id(entry), version not in known or of not in versions or version == typed(versions[of]))
+
+    others = tuple(entry for entry in matrix if not stays(entry))
+    if not others:
+        return matrix, None
+    kept = Matrix(filter(stays, matrix.entries), unfinished=filter(stays, matrix.unfinished), notes=matrix.notes)
+    there = len({typed(run.versions[key]) for run in runs})
+    return kept, Newest(key, there, others, {id(run.entry): run.versions[key] for run in runs if stays(run.entry)})

@@ -17,7 +17,7 @@ from ..best import Best, Group, Standing, apart_by
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Excluded, Point, among_others, varying
-from ..select.newest import Newest
+from ..select.selection import Newest
 from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
 from .analyses import changes
 

@@ -16,7 +16,7 @@ from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.select.labelled import labelled, may_have_versions
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of
-from matrix_benchmarking.analyze.wording.kpi_series import conclusions, judged_series
+from matrix_benchmarking.analyze.wording.verdicts import conclusions, judged_series
 from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 

@@ -28,7 +28,7 @@ from matrix_benchmarking.analyze.verdict.trend import (
     _ranks,
     _shapes,
 )
-from matrix_benchmarking.analyze.wording import analyses, kpi_series, verdicts
+from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -254,7 +254,7 @@ def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
     assert (one["too_small"]["first"], one["too_small"]["is_worse"]) == (30, True)
     found = KPISeries(verdict.kpi, "version", (), {}, (), {})
     with_series = dataclasses.replace(found, series=(Series(verdict.id, verdict.kpi, {}, "", (), (), ()),))
-    (counted, *_) = kpi_series.conclusions(with_series, kpi_series.judged_series(with_series, analysis))
+    (counted, *_) = verdicts.conclusions(with_series, verdicts.judged_series(with_series, analysis))
     assert counted == "rate: 1 of 1 series shows no difference (1 changed by less than the minimum effect)."
     assert the(analysed(values[:30], kpi="rate")).too_small is None
     counts = analysed(values, kpi="rate", minimum=MinimumEffect(0.005))

@@ -10,7 +10,7 @@ from report_support.analyses import LATENCY, analysis, point, verdict
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.wording import kpi_series as wording
+from matrix_benchmarking.analyze.wording import verdicts as wording
 
 EMPTY = Series("id", LATENCY, {}, "all runs", (), (), ())
 
