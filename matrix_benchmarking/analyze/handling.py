@@ -212,9 +212,9 @@ def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str
 
 
 def _named(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
-    more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
-    return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm, _ in alarms[:3]) + f"{more} ({reasons})"
+    said = named([f"{alarm.id} {about(alarm.subject, kpis)}" for alarm, _ in alarms], 3, are_long=True)
+    return f"{said} ({reasons})"
 
 
 def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:

@@ -92,7 +92,8 @@ def cut_inside(shown: str, longest: int) -> str:
     return f"{shown[:head]}…{shown[head + 1 - longest :]}"
 
 
-def named(texts: Sequence[str], most: int = 5) -> str:
-    """The first of *texts*, and how many more there are."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{more}"
+def named(texts: Sequence[str], most: int = 5, *, are_long: bool = False) -> str:
+    """The first of *texts*, and how many more there are; those that *are_long* may have commas in them."""
+    between, last = ("; ", "; and") if are_long else (", ", " and")
+    more = f"{last} {len(texts) - most} more" if len(texts) > most else ""
+    return f"{between.join(texts[:most])}{more}"

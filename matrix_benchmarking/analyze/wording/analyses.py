@@ -146,19 +146,15 @@ def _behind(analysis: Analysis) -> list[str]:
 
 def _of_a_unit(analysis: Analysis) -> list[str]:
     """How many series jumped by so much that another unit, or another way to measure, explains it rather."""
-    jumped = [one for one in analysis.verdicts if one.first_bad is not None and _jumps(one)]
+    jumped = []
+    for one in analysis.verdicts:
+        old, new = one.old_level or 0.0, one.new_level or 0.0
+        is_ratio = one.first_bad is not None and one.effect is not None and min(old, new) > 0
+        jumped += [one] if is_ratio and not 1 / OF_UNITS < new / old < OF_UNITS else []
     if not jumped:
         return []
-    first, count = jumped[0], len(jumped)
-    what = f"{series_label(first.kpi.name, first.name)} {short_size(first)}"
-    return [f"{count} series changed {OF_UNITS:g} times or more, as another unit does: {what}; is it one?"]
-
-
-def _jumps(one: SeriesVerdict) -> bool:
-    old, new = one.old_level, one.new_level
-    if one.effect is None or old is None or new is None or min(old, new) <= 0:
-        return False
-    return not 1 / OF_UNITS < new / old < OF_UNITS
+    what = f"{series_label(jumped[0].kpi.name, jumped[0].name)} {short_size(jumped[0])}"
+    return [f"{len(jumped)} series changed {OF_UNITS:g} times or more, as another unit does: {what}; is it one?"]
 
 
 def _two_newest(analysis: Analysis) -> list[str]:

@@ -71,10 +71,8 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     groups = best.alone
     if groups:  # to each its own sentence would hide the others
         only = f" that {'keeps the limit' if condition else 'could be ranked'}"
-        names = "; ".join(scope(group) for group in groups[:_NAMED])
-        rest = f"; and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
         lead = f"Nothing to compare in {len(groups)} groups with one point each{only}."
-        said.append(Verdict(lead, f"They are {names}{rest}."))
+        said.append(Verdict(lead, f"They are {named(list(map(scope, groups)), _NAMED, are_long=True)}."))
     return said
 
 
@@ -123,9 +121,8 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         told = tuple(name for name in earlier.told_names if newest is None or name != newest.key)
         point = point_label(earlier.best.settings, dataclasses.replace(earlier, told_names=told))
         label = f"{point}, {group.kpi.show(earlier.best.value)}"
-        start = f"For {scope(group)}: {whose}" if group.settings else f"{whose[:1].upper()}{whose[1:]}"
         by = difference_label(apart, group.scale, group.kpi)
-        said.append(f"{start} had a better one: {label} ({by}). {COMPARE} says whether by chance.")
+        said.append(_for(group, f"{whose} had a better one: {label} ({by}). {COMPARE} says whether by chance."))
     return said
 
 
@@ -151,6 +148,11 @@ def _version(group: Group, newest: Newest | None) -> str:
     return "" if newest is None or version is NOT_SET else f"at {value_label(newest.key, version)}"
 
 
+def _for(group: Group, said: str) -> str:
+    """What is *said* of a group, with what its points have in common where there are several groups."""
+    return f"For {scope(group)}: {said}" if group.settings else f"{said[:1].upper()}{said[1:]}"
+
+
 def scope(group: Group) -> str:
     """What a group's points have in common, where there are several groups; else empty."""
     return tuning_label(group.settings, group.named_by)
@@ -170,8 +172,7 @@ def doubts(best: Best) -> list[str]:
             found.setdefault(warning, []).append(scope(group))
     said = []
     for warning, scopes in found.items():
-        more = f"; and {len(scopes) - _NAMED} more" if len(scopes) > _NAMED else ""
-        of = f" for {'; '.join(scopes[:_NAMED])}{more}" if any(scopes) else ""
+        of = f" for {named(scopes, _NAMED, are_long=True)}" if any(scopes) else ""
         said.append(f"{DOUBTFUL}{of}: {warning}")
     return said
 
@@ -249,17 +250,14 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     # Where points weren't measured in turn, the machine's mood is named anyway.
     one = ONE_CAMPAIGN if best.interval is not None and group.is_one_campaign and group.is_in_turn else ""
-    rest = " ".join(filter(None, (_rivals(group, kpi, condition), one, _unlike(group, kpi), optimism(group, kpi))))
+    rest = " ".join(filter(None, (_rivals(group, condition), one, _unlike(group), optimism(group, kpi))))
     rivals = " ".join(filter(None, (_rivals_counted(group, condition), one)))
-    lead, edge = (
-        f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}",
-        _edge(group, kpi, lost),
-    )
+    lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, lost)
     beyond = (further.command(group) or "") if edge and not lost else ""
     return Verdict(lead, rest, edge, beyond, rivals, ending)
 
 
-def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
+def _edge(group: Group, lost: Sequence[Excluded]) -> str:
     """Whether the best is at the end of what was tried, and what the last step to there brought; *lost* are runs of
     more, which can't take part.
     """
@@ -276,6 +274,7 @@ def _edge(group: Group, kpi: KPIDefinition, lost: Sequence[Excluded]) -> str:
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
     if group.scale is not Scale.RATIO or len(below) < len(highest) or any(abs(one.difference) >= FLAT for one in below):
         return f"{start}."
+    kpi = group.kpi
     near = [f"{short_label(one.point, group)} ({difference_label(one.difference, group.scale, kpi)})" for one in below]
     return f"{start}, but {' and '.join(near)} came near: the last step brought little."
 
@@ -286,7 +285,7 @@ def _tried_higher(group: Group, names: Sequence[str]) -> bool:
     return any(is_number(value) and is_number(own) and value > own for value, own in pairs)
 
 
-def _unlike(group: Group, kpi: KPIDefinition) -> str:
+def _unlike(group: Group) -> str:
     """That others were ahead of the best where both were measured, and aren't known where it is the best."""
     for name in (*group.variant_names, *group.tuning_names):
         if (found := group.unlike(name)) is not None:
@@ -294,7 +293,8 @@ def _unlike(group: Group, kpi: KPIDefinition) -> str:
             rest = [each for each in (*group.told_names, *group.tuning_names) if each != name]
             who = list(dict.fromkeys(variant_label(one.point.settings, rest) for one in ahead))
             at, there = (value_label(name, settings[name]) for settings in (group.best.settings, near.point.settings))
-            values = f"{kpi.show(ahead[0].point.value, unit=False)} against {kpi.show(near.point.value)}"
+            show_value = group.kpi.show
+            values = f"{show_value(ahead[0].point.value, unit=False)} against {show_value(near.point.value)}"
             them = "it is" if len(who) == 1 else "they are"
             return f"Nothing is known of {named(who, _NAMED)} at {at}; at {there} {them} ahead ({values})."
     return ""
@@ -312,20 +312,20 @@ def optimism(group: Group, kpi: KPIDefinition) -> str:
     return f"The best of {len(group.standings)} points looks about {shown} better than it is."
 
 
-def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
+def _rivals(group: Group, condition: str) -> str:
     others = group.standings[1:]
     if not others:
         return f"It is the only point that {'keeps the limit' if condition else 'could be ranked'}."
     if group.estimates is None:
         return (
-            f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "
+            f"Next: {_named(others, group)}. No point was repeated, so whether such differences are "
             "more than chance isn't known."
         )
     undecided, untold = group.undecided, group.untold
-    said = [f"Can't be told apart from it: {_named(undecided, group, kpi)}."] if undecided else []
-    said += [f"{_in_other_campaigns(untold)}: {_named(untold, group, kpi)}. {MEASURE_IN_TURN}"] if untold else []
+    said = [f"Can't be told apart from it: {_named(undecided, group)}."] if undecided else []
+    said += [f"{_in_other_campaigns(untold)}: {_named(untold, group)}. {MEASURE_IN_TURN}"] if untold else []
     if not said:
-        said = [f"It differs from every other point by {_more(group)}; next: {_named(others, group, kpi)}."]
+        said = [f"It differs from every other point by {_more(group)}; next: {_named(others, group)}."]
     return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
 
 
@@ -352,8 +352,8 @@ def _more(group: Group) -> str:
     return "more than chance explains" if group.is_in_turn else "more than runs scatter"
 
 
-def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
-    shown, some = [], standings[:_NAMED]
+def _named(standings: Sequence[Standing], group: Group) -> str:
+    shown, some, kpi = [], standings[:_NAMED], group.kpi
     # Behind one of another variant, what is short would seem to be of that.
     is_short = not any(name in varying([one.point.settings for one in some]) for name in group.variant_names)
     for one in some:
@@ -432,7 +432,6 @@ def left_out(limited: Limited) -> list[str]:
 def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_better: bool) -> str:
     """The best of the points that may keep the limit or not, and how many they are; *is_better*: than one that does."""
     start = f"{'better, but ' if is_better else ''}not sure to keep the limit"
-    start = f"For {scope(group)}: {start}" if group.settings else f"{start[:1].upper()}{start[1:]}"
     first = unsure[0]
     assert first.mean is not None
     where = point_label(first.point.settings, group)
@@ -442,32 +441,29 @@ def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_b
         bound = kpi.show_bound(first.bound)
         why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {bound}"
     rest = f"; and {len(unsure) - 1} more" if len(unsure) > 1 else ""
-    return f"{start}: {where} ({why}){rest}."
+    return _for(group, f"{start}: {where} ({why}){rest}.")
 
 
 def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
-    start = f"For {scope(group)}: its" if group.settings else "Its"
+    start = f"its {kpi.name} is"
     if found.mean is None:
         reasons = [entry.missing_kpis.get(kpi.name) for entry in found.point.runs]
         why = next((reason for reason in reasons if reason), "not known for this test")
-        return f"{start} {kpi.name} is unknown: {why}."
+        return _for(group, f"{start} unknown: {why}.")
     if found.bound is None:
-        return f"{start} {kpi.name} is {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it."
+        return _for(group, f"{start} {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it.")
     bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show_bound(found.bound)} with 95 %"
-    return f"{start} {kpi.name} is {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}."
+    return _for(group, f"{start} {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}.")
 
 
 def _missed(missed: LimitedGroup, kpi: KPIDefinition, condition: str) -> Verdict:
     group, known = missed.group, [one for one in missed.bounds if math.isfinite(one.limit)]
-    start = f"For {scope(group)}: no" if group.settings else "No"
+    start = _for(group, f"no point is {condition}")
     if not known:
-        return Verdict(f"{start} point is {condition}: {kpi.name} isn't known for any.")
+        return Verdict(f"{start}: {kpi.name} isn't known for any.")
     nearest = min(known, key=lambda one: one.limit if kpi.lower_better else -one.limit)
     where = f"of {point_label(nearest.point.settings, group)}, for {group.kpi.show(nearest.point.value)}"
     superlative, limit = "lowest" if kpi.lower_better else "highest", kpi.show_bound(nearest.limit)
     if nearest.bound is None:
-        return Verdict(f"{start} point is {condition}: the {superlative} is {limit}, {where}.")
-    mean = kpi.show(nearest.mean)
-    return Verdict(
-        f"{start} point is {condition} with 95 %: the {superlative} bound is {limit} (mean {mean}), {where}."
-    )
+        return Verdict(f"{start}: the {superlative} is {limit}, {where}.")
+    return Verdict(f"{start} with 95 %: the {superlative} bound is {limit} (mean {kpi.show(nearest.mean)}), {where}.")
