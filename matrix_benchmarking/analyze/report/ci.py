@@ -9,16 +9,17 @@ stays, as information: else it would seem to be repaired.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import hashlib
 import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...files import atomic_write
-from ..verdict.model import Analysis, Outcome, OverAll, SeriesVerdict, Status
+from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 from ..wording.analyses import broken, without_a_good_run
 from ..words import probability
@@ -62,32 +63,41 @@ def write(path: Path, text: str) -> None:
 AT_MOST = 10
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Failure:
+    """Something that makes an analysis fail."""
+
+    title: str
+    sentence: str
+    identity: str  # which no value changes
+    severity: str
+    accept: str = ""  # how to, if it is meant
+
+
+def _failures(analysis: Analysis) -> Iterator[_Failure]:
+    workload, suspected = analysis.workload, "{} is suspected to be worse"
+    for one in worse(analysis):
+        of = one.verdict.id, _severity(one), one_line(one.accept, 100)
+        yield _Failure(f"{one_line(one.alarm.kpi, 60)} is worse", one.sentence, *of)
+    for each in analysis.also_failing:
+        yield _Failure(suspected.format(one_line(each.kpi.name, 60)), verdicts.sentence(each), each.id, "minor")
+    for together in analysis.failing_together:
+        kpi, sentence = together.kpi.name, verdicts.over_all(together)
+        yield _Failure(suspected.format(one_line(kpi, 60)), sentence, f"{workload}\0{kpi}\0{OVER_ALL}", "minor")
+    for version in analysis.without_a_good_run:
+        yield _Failure(NOT_JUDGED, without_a_good_run(version), f"{workload}\0{version}", "major")
+    for sentence in analysis.fails_more:
+        yield _Failure(FAILS_MORE, sentence, f"{workload}\0{FAILS_MORE}", "major")
+
+
 def error_lines(analysis: Analysis) -> list[str]:
     """At most :data:`AT_MOST` lines; none for an analysis that doesn't fail."""
-    name = one_line(analysis.workload, 60)
-    found = [
-        *(
-            (f"{one_line(one.alarm.kpi, 60)} is worse", f"{one_line(one.sentence, 1000)}\n{one_line(one.accept, 100)}")
-            for one in worse(analysis)
-        ),
-        *(
-            (f"{one_line(kpi, 60)} is suspected to be worse", one_line(sentence, 1000))
-            for kpi, sentence in _suspected(analysis)
-        ),
-        *((NOT_JUDGED, one_line(without_a_good_run(one), 1000)) for one in analysis.without_a_good_run),
-        *((FAILS_MORE, one_line(sentence, 1000)) for sentence in analysis.fails_more),
-    ]
+    name, found = one_line(analysis.workload, 60), list(_failures(analysis))
     shown = found if len(found) <= AT_MOST else found[: AT_MOST - 1]
-    lines = [error(f"{name}: {title}", message.rstrip()) for title, message in shown]
+    lines = [error(f"{name}: {one.title}", f"{one_line(one.sentence, 1000)}\n{one.accept}".rstrip()) for one in shown]
     are = "are worse, or may be" if analysis.fails_on_suspected else "are worse"
     rest = len(found) - len(shown)
     return [*lines, *([error(f"{name}: {rest} more series", f"… and {rest} more series {are}.")] if rest else [])]
-
-
-def _suspected(analysis: Analysis) -> list[tuple[str, str]]:
-    """The KPI, and the sentence, of all that may be worse and makes the *analysis* fail."""
-    series = [(one.kpi.name, verdicts.sentence(one)) for one in analysis.also_failing]
-    return [*series, *((one.kpi.name, verdicts.over_all(one)) for one in analysis.failing_together)]
 
 
 def error(title: str, message: str) -> str:
@@ -199,29 +209,18 @@ LARGE = 0.1  # a change of this fraction is a large one
 
 def code_quality(analysis: Analysis) -> str:
     """The report, as JSON."""
-    failing = worse(analysis)
-    findings = [_finding(one.verdict.id, one.sentence, _severity(one)) for one in failing]
-    findings += [_finding(one.id, verdicts.sentence(one), "minor") for one in analysis.also_failing]
-    findings += [_finding(_of_all(analysis, one), verdicts.over_all(one), "minor") for one in analysis.failing_together]
-    findings += [
-        _finding(f"{analysis.workload}\0{one}", without_a_good_run(one), "major") for one in analysis.without_a_good_run
-    ]
-    findings += [_finding(f"{analysis.workload}\0{FAILS_MORE}", one, "major") for one in analysis.fails_more]
-    failing_ids = {*(one.verdict.id for one in failing), *(one.id for one in analysis.also_failing)}
+    failures = list(_failures(analysis))
+    findings = [_finding(one.identity, one.sentence, one.severity) for one in failures]
+    failing = {one.identity for one in failures}
     acknowledged = {
         verdict.id: (verdict, alarm.reason)
         for verdict, alarm in analysis.alarms(Status.ACKNOWLEDGED)
-        if verdict.id not in failing_ids
+        if verdict.id not in failing
     }
     for verdict, reason in acknowledged.values():
         said = f"{verdicts.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
         findings.append(_finding(verdict.id, said, "info"))
     return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
-
-
-def _of_all(analysis: Analysis, one: OverAll) -> str:
-    """What identifies a KPI over all its series."""
-    return f"{analysis.workload}\0{one.kpi.name}\0{OVER_ALL}"
 
 
 def _finding(of: str, description: str, severity: str) -> dict[str, object]:
