@@ -106,9 +106,10 @@ class Group:
 
     def places_of(self, points_runs: Sequence[Rows]) -> list[int] | None:
         """The places of the points that have these runs, in their order; None unless each is one of its own."""
-        found = [self._places.get((id(runs[0]), len(runs))) for runs in points_runs]
-        known = [place for place in found if place is not None]
-        return known if len(known) == len(found) else None
+        try:
+            return [self._places[id(runs[0]), len(runs)] for runs in points_runs]
+        except KeyError:
+            return None
 
     @functools.cached_property
     def _places(self) -> Mapping[tuple[int, int], int]:

@@ -44,7 +44,11 @@ def bounded(group: Group, kpi: KPIDefinition) -> Sequence[Bounded]:
     """What is known of *kpi* at each point of *group*, in the order of the ranking; computed once."""
     with group.lock:
         if kpi.name not in group.known_bounds:
-            group.known_bounds[kpi.name] = _bounded(group, kpi) if group.whole is None else _of(group, group.whole, kpi)
+            if group.whole is None:
+                group.known_bounds[kpi.name] = _bounded(group, kpi)
+            else:  # a part has them as its whole does
+                known = {id(one.point): one for one in bounded(group.whole, kpi)}
+                group.known_bounds[kpi.name] = [known[id(one.point)] for one in group.standings]
     return group.known_bounds[kpi.name]
 
 
@@ -52,12 +56,6 @@ def bounded_best(group: Group, kpi: KPIDefinition) -> Bounded:
     """The same of the best point alone, which is quicker."""
     known = group.known_bounds.get(kpi.name) if group.whole is None else bounded(group, kpi)
     return (known if known is not None else _bounded(group, kpi, first=1))[0]
-
-
-def _of(group: Group, whole: Group, kpi: KPIDefinition) -> list[Bounded]:
-    """The same of a part of a *whole*, as that one has it."""
-    known = {id(one.point): one for one in bounded(whole, kpi)}
-    return [known[id(one.point)] for one in group.standings]
 
 
 def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list[Bounded]:

@@ -101,19 +101,19 @@ def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, obje
 
 def varying(settings: Settings) -> list[str]:
     """Names of the settings that differ, in the order of their first appearance."""
-    everything = settings if isinstance(settings, (Rows, SettingsOf)) else list(settings)
-    return list(_columns(everything, _names(everything)))
+    everything = _by_name(settings)
+    return list(_columns(everything, everything.names()))
 
 
 def keys(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
     """What identifies each of *settings* among these: alike where :func:`key` is, and faster for many."""
-    return _rows([codes for _, codes in _columns(settings, names).values()], len(settings))
+    return _rows([codes for _, codes in _columns(_by_name(settings), names).values()], len(settings))
 
 
 def ranks(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
     """For each of *settings* a short sorting key: among these it puts them in the order of :func:`sorting_key`."""
     columns = []
-    for values, codes in _columns(settings, names).values():
+    for values, codes in _columns(_by_name(settings), names).values():
         orders = {code: order(values[code]) for code in set(codes)}
         places = {one: place for place, one in enumerate(sorted(set(orders.values())))}
         of_code = {code: places[one] for code, one in orders.items()}
@@ -176,21 +176,33 @@ class SettingsOf(tuple[Mapping[str, object], ...]):
             found = [place for place in found if codes[place] in alike]
         return list(found)
 
+    def names(self) -> list[str]:
+        """As :meth:`.Rows.names`."""
+        return list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, self)) for name in names))
+
     def setting(self, name: str) -> Column:
         """As :meth:`.Rows.setting`."""
         if name not in self._known:
-            self._known[name] = _numbered([one.get(name, NOT_SET) for one in self])
+            values = [one.get(name, NOT_SET) for one in self]
+            alike = values if len(set(map(type, values))) == 1 else list(map(typed, values))
+            numbers = {one: number for number, one in enumerate(dict.fromkeys(alike))}
+            distinct = list(dict(zip(alike, values, strict=True)).values())
+            self._known[name] = distinct, list(map(numbers.__getitem__, alike))
         return self._known[name]
 
 
-def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> dict[str, Column]:
+def _by_name(settings: Settings) -> Rows | SettingsOf:
+    return settings if isinstance(settings, (Rows, SettingsOf)) else SettingsOf(settings)
+
+
+def _columns(settings: Rows | SettingsOf, names: Iterable[str]) -> dict[str, Column]:
     """The values of each of *names* that differ, each value once: types count, as :func:`typed` has them.
 
     Setting by setting, since a matrix has many points and few settings.
     """
     columns: dict[str, Column] = {}
     for name in names:
-        values, codes = _column(settings, name)
+        values, codes = settings.setting(name)
         numbers: dict[tuple[str, object], int] = {}
         of_value = [numbers.setdefault(typed(value), place) for place, value in enumerate(values)]
         if len(numbers) < len(values):  # some are equal, such as 0.0 and -0.0
@@ -198,25 +210,6 @@ def _columns(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[st
         if len(set(codes)) > 1:
             columns[name] = values, codes
     return columns
-
-
-def _column(settings: Rows | Sequence[Mapping[str, object]], name: str) -> Column:
-    if isinstance(settings, (Rows, SettingsOf)):
-        return settings.setting(name)
-    return _numbered([one.get(name, NOT_SET) for one in settings])
-
-
-def _numbered(values: Sequence[object]) -> Column:
-    alike = values if len(set(map(type, values))) == 1 else list(map(typed, values))
-    numbers = {one: number for number, one in enumerate(dict.fromkeys(alike))}
-    return list(dict(zip(alike, values, strict=True)).values()), list(map(numbers.__getitem__, alike))
-
-
-def _names(settings: Rows | Sequence[Mapping[str, object]]) -> list[str]:
-    if isinstance(settings, Rows):
-        return settings.names()
-    alike = dict.fromkeys(map(tuple, settings))
-    return list(dict.fromkeys(name for names in alike for name in names))
 
 
 def _rows(columns: Sequence[Sequence[int]], length: int) -> list[tuple[int, ...]]:
@@ -313,9 +306,9 @@ def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefini
     return Excluded(entry, ExclusionCause.GATED, reason, f"{kind}{where}")
 
 
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-_GAP = "\0"
+_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 _RUNS_NAMED = 5
+Texts = tuple[str, ...]
 
 
 def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, Rows]]:
@@ -325,43 +318,38 @@ def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, Rows]]:
     """
     rows = Rows.of(runs)
     alike, which = rows.shared("warnings")
-    numbers, having = dict[str, list[list[str]]](), dict[str, set[int]]()
+    numbers, having = dict[Texts, list[Texts]](), dict[Texts, set[int]]()
     for code in dict.fromkeys(which):
         for warning in alike[code]:
-            numbers.setdefault(_template(warning), []).append(_numbers(warning))
-            having.setdefault(_template(warning), set()).add(code)
-    return [
-        (_filled(template, of), rows.where(map(having[template].__contains__, which)))
-        for template, of in numbers.items()
-    ]
+            rest, own = _apart(warning)
+            numbers.setdefault(rest, []).append(own)
+            having.setdefault(rest, set()).add(code)
+    return [(_filled(rest, of), rows.where(map(having[rest].__contains__, which))) for rest, of in numbers.items()]
 
 
 def among_others(point: Point, others: Sequence[Entry]) -> list[str]:
     """The warnings of *point*, each with how many of the *others* have it: ``… (all 3 runs; of the others 9 of 9)``."""
     is_one, warnings = len(point.runs) == 1, point.warnings
     every = warnings if is_one else (warning for run in point.runs for warning in run.warnings)
-    templates = list(map(_template, every)) if is_one else dict.fromkeys(map(_template, every))
+    rests = [_apart(warning)[0] for warning in every]
     said = []
-    for warning, template in zip(warnings, templates, strict=True):
-        count = sum(any(_template(each) == template for each in run.warnings) for run in others)
+    for warning, rest in zip(warnings, rests if is_one else dict.fromkeys(rests), strict=True):
+        count = sum(any(_apart(each)[0] == rest for each in run.warnings) for run in others)
         share = f"of the others {f'{count} of {len(others)}' if count else 'none'}"
         said.append(f"{warning} ({share})" if is_one else f"{warning.removesuffix(')')}; {share})")
     return said
 
 
 @functools.lru_cache(maxsize=100_000)  # of many runs at each selection
-def _template(warning: str) -> str:
-    return _NUMBER.sub(_GAP, warning)
+def _apart(warning: str) -> tuple[Texts, Texts]:
+    """The text about its numbers, and these."""
+    parts = _NUMBER.split(warning)
+    return tuple(parts[::2]), tuple(parts[1::2])
 
 
-@functools.lru_cache(maxsize=100_000)
-def _numbers(warning: str) -> list[str]:
-    return _NUMBER.findall(warning)
-
-
-def _filled(template: str, numbers: Sequence[Sequence[str]]) -> str:
-    parts, ranges = template.split(_GAP), [_range(texts) for texts in zip(*numbers, strict=True)]
-    return "".join(part + number for part, number in zip(parts, [*ranges, ""], strict=True))
+def _filled(rest: Texts, numbers: Sequence[Texts]) -> str:
+    ranges = [_range(texts) for texts in zip(*numbers, strict=True)]
+    return "".join(part + number for part, number in zip(rest, [*ranges, ""], strict=True))
 
 
 def _range(texts: Sequence[str]) -> str:
