@@ -171,10 +171,6 @@ def _hosts_and_times(rows: Rows) -> tuple[Sequence[str | None], Sequence[tuple[f
     for (start_us, end_us), recorded in zip(rows.values("span_us"), rows.values("recorded"), strict=True):
         if start_us is None and end_us is None and recorded is not None and recorded[0]:
             start_us = recorded[1]
-        spans.append(_seconds(start_us, end_us))
+        known = [time_us / 1e6 for time_us in (start_us, end_us) if time_us is not None] or [-math.inf]
+        spans.append((known[0], known[-1]))
     return rows.values("host"), spans
-
-
-def _seconds(start_us: int | None, end_us: int | None) -> tuple[float, float]:
-    known = [time_us / 1e6 for time_us in (start_us, end_us) if time_us is not None] or [-math.inf]
-    return known[0], known[-1]

@@ -125,17 +125,13 @@ def _unequal(
     groups: Sequence[tuple[int, ...]], points: Sequence[tuple[int, ...]], hosts: Sequence[str | None]
 ) -> tuple[int, int]:
     """How many points are of other machines than the rest of their group, and how many there are."""
-    of_groups: dict[tuple[int, ...], dict[tuple[int, ...], dict[str, int]]] = {}
+    of_groups: dict[tuple[int, ...], dict[tuple[int, ...], collections.Counter[str]]] = {}
     for group, point, host in zip(groups, points, hosts, strict=True):
         if host:
-            machines = of_groups.setdefault(group, {}).setdefault(point, {})
-            machines[host] = machines.get(host, 0) + 1
+            of_groups.setdefault(group, {}).setdefault(point, collections.Counter())[host] += 1
     count = unequal = 0
     for of_points in of_groups.values():
-        together = collections.Counter[str]()
-        for machines in of_points.values():
-            for host, runs in machines.items():
-                together[host] += runs
+        together = sum(of_points.values(), collections.Counter[str]())
         count += len(of_points)
         apart = (distance(machines, together, is_among=True) for machines in of_points.values())
         unequal += sum(each > UNEQUAL - ROUNDING for each in apart)

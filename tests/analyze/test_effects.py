@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 from matrix_benchmarking.analyze.detect import (
-    EmptyLevelError,
     Estimate,
     InvalidThresholdError,
     change_points,
@@ -75,12 +74,6 @@ def test_of_one_run_on_each_side_no_interval_is_known() -> None:
     assert near(compare_levels([0.001, 1000.0], (0, 1), (1, 2))[0], 1e6 - 1.0, -1.0, math.inf)
     assert compare_levels([0.0, 10.0], (0, 1), (1, 2)) == (None, nothing)
     assert compare_levels([-5.0, 5.0], (0, 1), (1, 2)) == (None, nothing)
-
-
-@pytest.mark.parametrize(("old", "new"), [((0, 2), (2, 3)), ((2, 3), (0, 2)), ((1, 1), (0, 2))])
-def test_a_part_without_a_value_is_an_error(old: tuple[int, int], new: tuple[int, int]) -> None:
-    with pytest.raises(EmptyLevelError, match=r"^None of the versions (2 to 2|1 to 0) of the series has a value\.$"):
-        compare_levels([1.0, 2.0, None], old, new)
 
 
 @pytest.mark.parametrize("wrong", [-1e-9, math.inf, math.nan])
@@ -161,12 +154,12 @@ def test_a_step_counts_from_where_it_first_reached_the_minimum() -> None:
 
 def test_a_level_that_the_same_points_put_elsewhere_does_not_count_twice() -> None:
     points = np.array(BEFORE + [12.0] * 4 + [15.0] * 4)
-    first, second = NewLevel(5, 8, 0.0, 1.0, 0.0), NewLevel(9, 8, 0.0, 1.0, 0.0)
+    first, second = NewLevel(5, 9, 0.0, 1.0, 0.0), NewLevel(9, 9, 0.0, 1.0, 0.0)
     any_size = Minimum(0.0, 0.0)
     assert [one.first for one in moves(points, [first, second], any_size)] == [9]
     later = dataclasses.replace(second, seen=10)
     both = moves(points, [first, later], any_size)
-    assert [(one.first, one.seen, one.old) for one in both] == [(5, 8, (0, 5)), (9, 10, (5, 9))]
+    assert [(one.first, one.seen, one.old) for one in both] == [(5, 9, (0, 5)), (9, 10, (5, 9))]
     assert [one.old for one in moves(points, [first, later], Minimum(0.3, 0.0))] == [(0, 5)]
     assert [one.first for one in moves(points, [first, later], Minimum(0.0, 4.5))] == [9]
     third = NewLevel(11, 12, 0.0, 1.0, 0.0)

@@ -167,7 +167,12 @@ def has_many_digits(value: float | None) -> bool:
     """Whether chance wouldn't give the same *value* again: counts, and what was rounded, may be alike."""
     if value is None or float(value).is_integer():
         return False
-    return len(repr(float(value)).partition("e")[0].replace(".", "").lstrip("-0")) >= DIGITS
+    return digits(float(value)) >= DIGITS
+
+
+def digits(value: object) -> int:
+    """How many significant ones a number has."""
+    return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))
 
 
 def misplaced(measured: Measured) -> Iterator[Finding]:

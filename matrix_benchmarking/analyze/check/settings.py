@@ -21,6 +21,7 @@ from ...workload import Workload
 from ..points import keys
 from ..words import count_of, is_or_are, plural
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, first_of, runs_have
+from .matched import digits
 from .measured import Measured
 
 _NAMED = 3
@@ -70,11 +71,8 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             counts[kinds[code]] = counts.get(kinds[code], 0) + count
 
         having = functools.partial(_having, runs, codes, kinds)
-        yield from _alike(name, counts, having)
-        yield from _odd(name, counts, having)
-        yield from _below_zero(name, counts, having)
-        yield from _exponents(name, counts, having)
-        yield from _measured(name, counts, having)
+        for find in (_alike, _odd, _below_zero, _exponents, _measured):
+            yield from find(name, counts, having)
         for rare, usual in _near(counts):
             yield from _misspelt_value(name, runs, [kinds[code] for code in codes], rare, usual)
 
@@ -160,13 +158,9 @@ def _measured(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator
     kinds = collections.Counter(kind for kind, _ in counts)
     if not ALONE_FROM <= kinds["int"] + kinds["float"] == sum(counts.values()) or kinds["int"] > kinds["float"]:
         return
-    if statistics.median(_digits(value) for _, value in counts) >= _MEASURED:
+    if statistics.median(digits(value) for _, value in counts) >= _MEASURED:
         said = f"'{name}' is another number in each of {len(counts)} runs ({_first(list(counts))}, …)"
         yield Finding.of("measured-setting", f"{said}: is it a result? Then repeats are no points.", having(counts))
-
-
-def _digits(value: object) -> int:
-    return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))
 
 
 def _below_zero(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:

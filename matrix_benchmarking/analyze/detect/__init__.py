@@ -1,6 +1,6 @@
 """Whether, where and by how much the level of a series changed: pure mathematics, no input, no output."""
 
-from .changes import EmptyLevelError, Estimate, InvalidThresholdError, Minimum, compare_levels
+from .changes import Estimate, InvalidThresholdError, Minimum, compare_levels
 from .evidence import discoveries, q_values
 from .judge import Change, Judgement, Kind, change_points, changes_of, judge, judge_watched, p_values
 from .scan import Watched, watch
@@ -8,7 +8,6 @@ from .together import judge_all, watched_together
 
 __all__ = [
     "Change",
-    "EmptyLevelError",
     "Estimate",
     "InvalidThresholdError",
     "Judgement",

@@ -27,10 +27,6 @@ class InvalidThresholdError(MatbenchError):
     """A minimum effect that can't be."""
 
 
-class EmptyLevelError(MatbenchError):
-    """A part of a series that has no value."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Minimum:
     """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
@@ -83,8 +79,7 @@ class Move:
 
 def level(points: Floats) -> float:
     """The mean of at least one point, the newest `LONGEST`, with outliers held back; the median of fewer than four."""
-    points = points[-LONGEST:]
-    return spread(points)[0] if len(points) >= _ENOUGH_FOR_FENCES else float(np.median(points))
+    return _spread(points[-LONGEST:])[0]
 
 
 def levels_of(points: Floats) -> Floats:
@@ -101,14 +96,13 @@ def moves(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Move
     """The alarms whose new level was ever far enough from the last one that counted, so that small ones add up."""
     found: list[Move] = []
     old = (0, alarms[0].start if alarms else 0)
-    any_size = minimum.relative == 0.0 and minimum.absolute == 0.0
     for place, alarm in enumerate(alarms):
         following = alarms[place + 1] if place + 1 < len(alarms) else None
         until = following.seen if following else len(points)
         if until <= alarm.seen:  # the same points say more clearly that a level begins later
             continue
         old_level = level(points[slice(*old)])
-        seen = alarm.seen if any_size else _reached(points, alarm, until, old_level, minimum)
+        seen = _reached(points, alarm, until, old_level, minimum)
         if seen is not None:
             found.append(Move(alarm.start, seen, old, alarm, old_level))
             old = (alarm.start, following.start if following else len(points))
@@ -182,12 +176,9 @@ def compare_levels(values: Values, old: tuple[int, int], new: tuple[int, int]) -
     Returns:
         New level / old level − 1, None if the old level isn't positive; and new level − old level in the values' unit.
         A bound that can't be known, such as those from one run on each side, is infinite.
-
-    Raises:
-        EmptyLevelError: there is no value in one of the ranges.
     """
     series, index, scale = prepare(values)
-    (old_from, old_to), (new_from, new_to) = _places(index, old), _places(index, new)
+    (old_from, old_to), (new_from, new_to) = index.searchsorted([old, new]).tolist()
     before, after = series.points[old_from:old_to], series.points[new_from:new_to]
     split = split_of(before, after, series.precision[new_from:new_to], series.runs[new_from:new_to])
     start, shift = level(before), float(split.shift)
@@ -204,13 +195,6 @@ def compare_levels(values: Values, old: tuple[int, int], new: tuple[int, int]) -
             squares_after=split.squares_before,
         )
     return estimates(shift, start, float(reach(evidence.weigh(split, series.prior))), scale)
-
-
-def _places(index: Integers, part: tuple[int, int]) -> tuple[int, int]:
-    first, stop = (int(place) for place in np.searchsorted(index, part))
-    if first >= stop:
-        raise EmptyLevelError(f"None of the versions {part[0]} to {part[1] - 1} of the series has a value.")
-    return first, stop
 
 
 def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split:
@@ -238,7 +222,7 @@ def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split
 def _spread(points: Floats) -> tuple[float, float, float]:
     """Level, sum of squared deviations and sum of products of successive ones."""
     if len(points) < _ENOUGH_FOR_FENCES:
-        return level(points), _squares(points), 0.0
+        return float(np.median(points)), _squares(points), 0.0
     return spread(points)
 
 

@@ -61,7 +61,8 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         kept = {name: value for name, value in labels.items() if name not in apart}
         key = tuple([(name, *typed(hashable(kept[name]))) for name in sorted(kept)])
         series_labels, key = series.setdefault(key, (kept, key))
-        versions = {name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys}
+        versions = {name: labels.get(name, settings.get(name)) for name in keys.comparison_keys}  # if it is no label
+        versions = {name: NOT_SET if value is None else hashable(value) for name, value in versions.items()}
         is_current = is_beside_history and entry.kept_in is None
         names = known_names.setdefault(names := frozenset(labels), names)
         is_timed = is_read or entry.time_us is not None
@@ -111,9 +112,3 @@ def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[boo
     if entry.facts is None and (is_said or workload.store.get_kpi_labels is None):
         return False, entry.settings
     return True, lts.labels_of_entry(workload, entry)
-
-
-def _version(name: str, labels: Labels, entry: Entry) -> object:
-    """The value of a comparison key: of the label, else of the setting that is no label."""
-    value = labels.get(name, entry.settings.get(name))
-    return NOT_SET if value is None else value

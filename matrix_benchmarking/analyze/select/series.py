@@ -242,14 +242,10 @@ def _series(
 def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_run: bool) -> dict[Step, SeriesPoint]:
     is_timed = by_run or all(run.is_timed for run, _ in runs)
     points: dict[Step, list[LabelledRun]] = {}
-    for run, step in sorted(runs, key=_time_us) if is_timed else runs:
+    times = {id(run): -math.inf if run.entry.time_us is None else run.entry.time_us for run, _ in runs}
+    for run, step in sorted(runs, key=lambda of: times[id(of[0])]) if is_timed else runs:
         points.setdefault(step, []).append(run)
     return {step: _point(points[step], kpi, is_timed=is_timed) for step in sorted(points)}
-
-
-def _time_us(of: tuple[LabelledRun, Step]) -> float:
-    time_us = of[0].entry.time_us
-    return -math.inf if time_us is None else time_us
 
 
 def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -> SeriesPoint:

@@ -58,7 +58,9 @@ def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int
     if len(counts) <= FEWEST:
         return None
     ends = counts.cumsum()
-    usual = _usual(middles)
+    # What is usual is the middle of those before a campaign and of its own; of the first ones that of these.
+    usual = np.median(np.lib.stride_tricks.sliding_window_view(middles, AROUND + 1), axis=1)
+    usual = np.concatenate([usual[:1].repeat(AROUND), usual])
     off = runs - usual.repeat(counts)
     least = max(math.log1p(FAR), NOISES * MAD * float(np.median(np.abs(off))))
     far = np.add.reduceat((way * off > least).astype(np.int64), ends - counts)
@@ -80,12 +82,6 @@ def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int
     levels = [level * one for one in (first, last, last - wide, last + wide)]
     score = -way * float(special.ndtri(max(chance, 1e-300)))
     return Trend(SPIKES, levels[0], levels[1], score, levels[2], levels[3], starts[place], note=note)
-
-
-def _usual(middles: Floats) -> Floats:
-    """What is usual at each campaign: the middle of those before it and of its own, of the first ones that of them."""
-    together = np.median(np.lib.stride_tricks.sliding_window_view(middles, AROUND + 1), axis=1)
-    return np.concatenate([together[:1].repeat(AROUND), together])
 
 
 def _since(far: Integers, runs: Integers) -> tuple[int, float] | None:

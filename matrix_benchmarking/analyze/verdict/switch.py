@@ -85,6 +85,11 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
 def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
     """The pairs of *points* at which both sides have the KPI."""
     differing = [name for name in names if len({typed(olds[0].settings.get(name, None)) for olds, _ in points}) > 1]
+
+    def point(runs: Sequence[Entry]) -> SeriesPoint:
+        values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
+        return SeriesPoint(at, None, summarise(values), min(values), max(values), tuple(runs))
+
     for runs in points:
         olds, news = ([run for run in side if kpi.name in run.kpis] for side in runs)
         if not olds or not news:
@@ -96,15 +101,10 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
                 kpi=kpi,
                 labels=settings,
                 name=tuning_label(settings, differing) or EVERYWHERE,
-                points=tuple(_point(side, kpi, setting) for side in (olds, news)),
+                points=tuple(map(point, (olds, news))),
                 versions=tuple(show(side[0].settings[setting]) for side in (olds, news)),
                 keys=("old", "new"),
             ),
             (0,),
             (1,),
         )
-
-
-def _point(runs: Sequence[Entry], kpi: KPIDefinition, setting: str) -> SeriesPoint:
-    values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
-    return SeriesPoint(at, None, summarise(values), min(values), max(values), tuple(runs))
