@@ -18,7 +18,7 @@ from ..kpi import KPIDefinition
 from ..matrix import typed
 from .select.versions import is_commit, key, same_kind
 from .verdict.alarms import cause_id, of_cause
-from .verdict.lifecycle import Known, date_of, is_expired, next_us
+from .verdict.lifecycle import Known, date_of, next_us
 from .verdict.model import Status
 from .wording.verdicts import levels as shown_levels
 from .words import count_of, is_or_are, named, percent
@@ -140,10 +140,9 @@ def is_over(alarm: Known, now: dt.datetime, runs: Iterable[KeptRun]) -> bool:
     Where nothing but an order tells which version is later, an analysis alone knows.
     """
     until = alarm.last.until
-    if alarm.status is not Status.ACKNOWLEDGED or until is None:
-        return False
-    others = [] if date_of(until) else [label for label in versions_of(alarm, runs) if exact(label) != until]
-    return is_expired(until, now, others)
+    if until is None or date_of(until) is not None:
+        return alarm.is_over(now, [])
+    return alarm.is_over(now, [label for label in versions_of(alarm, runs) if exact(label) != until])
 
 
 def not_measured_yet(until: str | None, versions: Sequence[object]) -> str:

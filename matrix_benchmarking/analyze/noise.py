@@ -29,13 +29,11 @@ class Spreads:
     degrees: float  # of freedom that this knowledge is worth beside a group's own
 
 
-def moderated(variances: Floats, degrees: Floats, prior: Spreads | None) -> tuple[Floats, Floats]:
+def moderated(variances: Floats, degrees: Floats, prior: Spreads) -> tuple[Floats, Floats]:
     """Each group's variance with what the *prior* adds to it, and the degrees of freedom behind that.
 
-    A group without degrees has the prior's. Without a prior both stay as they are.
+    A group without degrees has the prior's.
     """
-    if prior is None:
-        return variances, degrees
     together = degrees + prior.degrees
     own = np.where(degrees > 0, variances, prior.variance)
     return (own * degrees + prior.variance * prior.degrees) / together, together

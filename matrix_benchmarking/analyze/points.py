@@ -78,20 +78,14 @@ class Bounded:
     runs: int  # how many have the value
     mean: float | None  # over these runs; None where none has it
     bound: float | None  # what the mean is within, with 95 %; None where that isn't known
-    limit: (
-        float  # the tightest that it keeps: its bound, or where no point of its group has one its mean; else infinite
-    )
+    # The tightest that it keeps: its bound, or where no point of its group has one its mean; else infinite.
+    limit: float
 
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
     """What identifies *settings* among those with the same values of *names*."""
     get = settings.get
     return tuple([typed(get(name, NOT_SET)) for name in names])
-
-
-def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> tuple[tuple[int, float, str], ...]:
-    """Puts settings in order of their values."""
-    return tuple(order(settings.get(name, NOT_SET)) for name in names)
 
 
 def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
@@ -111,7 +105,7 @@ def keys(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) 
 
 
 def ranks(settings: Rows | Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
-    """For each of *settings* a short sorting key: among these it puts them in the order of :func:`sorting_key`."""
+    """For each of *settings* a short sorting key: it puts them in the order of the values of *names*, one by one."""
     columns = []
     for values, codes in _columns(_by_name(settings), names).values():
         orders = {code: order(values[code]) for code in set(codes)}

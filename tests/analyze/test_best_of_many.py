@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import pstats
 import random
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,14 +17,20 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze import intervals
 from matrix_benchmarking.analyze.best import rank
-from matrix_benchmarking.analyze.points import by_point, key, keys, ranks, sorting_key, varying
+from matrix_benchmarking.analyze.points import by_point, key, keys, ranks, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.columns import Columns
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, typed
+from matrix_benchmarking.matrix import order as order_of
 from matrix_benchmarking.rows import ParsedTests, Rows
 from matrix_benchmarking.workload import Workload
 
 HARDWARE, IMAGES, TASKS = ("a", "b", "c"), ("fp32", "int8"), ("small", "large")
+
+
+def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> list[object]:
+    """Puts settings in order of their values."""
+    return [order_of(settings.get(name, NOT_SET)) for name in names]
 
 
 def synthetic(points: int, seed: int = 0, repeats: int = 3) -> list[Entry]:

@@ -63,7 +63,6 @@ def test_a_moderated_variance_lies_between_a_groups_own_and_the_typical_one_by_t
     found, degrees = moderated(np.array([1.0, 9.0, 5.0]), np.array([2.0, 2.0, 0.0]), Spreads(4.0, 6.0))
     assert found == pytest.approx([(2 + 24) / 8, (18 + 24) / 8, 4.0])
     assert degrees == pytest.approx([8.0, 8.0, 6.0])
-    assert moderated(np.array([1.0]), np.array([2.0]), None)[0].tolist() == [1.0]
 
 
 def test_the_prior_has_the_fewest_degrees_whose_likelihood_is_within_half_a_unit_of_the_largest() -> None:

@@ -26,6 +26,8 @@ from .finding import (
     EVERY,
     MOST_RUNS,
     NONE,
+    OF_BEST,
+    OF_HISTORY,
     SAID,
     AnswerKind,
     Finding,
@@ -74,7 +76,7 @@ def findings(
         *(() if in_order is None else order_findings(in_order)),
         *(() if in_order is None else ended_findings(good, workload, in_order)),
         *(
-            Finding("machines", said, ANALYSES if is_history else frozenset({AnswerKind.BEST}))
+            Finding("machines", said, ANALYSES if is_history else OF_BEST)
             for is_history, said in among_points(good, workload)
         ),
         *(
@@ -101,15 +103,14 @@ def by_weight(found: Iterable[Finding]) -> list[Finding]:
 
 def order_findings(order: Order) -> Iterator[Finding]:
     """What is to be said of *order*; that there is none changes what is said of a history."""
-    history = frozenset({AnswerKind.HISTORY})
     try:
         notes, left_out = order.notes, order.of(order.axis).leaves_out
     except MatbenchError as error:
         text = str(error)
-        yield Finding("order-unknown", f"{text[:1].upper()}{text[1:]}.", history)
+        yield Finding("order-unknown", f"{text[:1].upper()}{text[1:]}.", OF_HISTORY)
         return
     for note in notes:
-        yield Finding("order", f"{note[:1].upper()}{note[1:]}.", history if left_out else NONE)
+        yield Finding("order", f"{note[:1].upper()}{note[1:]}.", OF_HISTORY if left_out else NONE)
 
 
 def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
@@ -323,21 +324,19 @@ def lost_findings(rows: Rows, workload: Workload, sides: Sequence[object] = ()) 
 
     Runs of several directories are told apart like versions: by their setting ``tree``, or by the *sides* of *rows*.
     """
-    is_bad, ignored = rows.failed(), workload.regression.ignored_keys
-    names, which = rows.shared("names")
+    is_bad, regression = rows.failed(), workload.regression
     sides = sides or [None] * len(rows)
     lost: dict[tuple[object, ...], Entry] = {}
     where = "elsewhere" if sides[:1] != [None] or TREE in rows.names() else "at other versions"
-    for known in {frozenset(names[code]) for code in itertools.compress(which, is_bad)}:
-        versions = [name for name in (*workload.regression.comparison_keys, TREE) if name in known]
-        of_series = keys(rows, sorted(known.difference(versions, ignored)))
+    for known, failed in _failed_by_names(rows).items():
+        versions = [name for name in (*regression.comparison_keys, TREE) if name in known]
+        of_series = keys(rows, sorted(known.difference(versions, regression.ignored_keys)))
         at = list(zip(of_series, zip(keys(rows, versions), sides, strict=True), strict=True))
         good = {one for one, bad in zip(at, is_bad, strict=True) if not bad}
         series, judged = ({one[side] for one in good} for side in (0, 1))
-        for place in itertools.compress(range(len(rows)), is_bad):
+        for place in failed:
             one = at[place]
-            is_there = one[0] in series and one[1] in judged and one not in good
-            if is_there and frozenset(names[which[place]]) == known:
+            if one[0] in series and one[1] in judged and one not in good:
                 lost.setdefault((known, one), rows[place])
     if lost:
         first = next(iter(lost.values()))
@@ -346,18 +345,22 @@ def lost_findings(rows: Rows, workload: Workload, sides: Sequence[object] = ()) 
         yield Finding.of("fails-now", said, lost.values(), ANALYSES)
 
 
-def _without_a_good_run(rows: Rows) -> int:
-    """How many points have none, where no good run has all that a failed one says: what results tell it can't say."""
+def _failed_by_names(rows: Rows) -> dict[frozenset[str], list[int]]:
+    """The places of those of *rows* that failed, by the names of their settings: what results tell they can't say."""
     names, which = rows.shared("names")
+    found: dict[frozenset[str], list[int]] = {}
+    for place, code in itertools.compress(enumerate(which), rows.failed()):
+        found.setdefault(frozenset(names[code]), []).append(place)
+    return found
+
+
+def _without_a_good_run(rows: Rows) -> int:
+    """How many points have none, where no good run has all that a failed one says."""
     is_bad, lost = rows.failed(), set[tuple[object, ...]]()
-    for known in {frozenset(names[code]) for code in itertools.compress(which, is_bad)}:
+    for known, failed in _failed_by_names(rows).items():
         of_run = keys(rows, sorted(known))
         good = {key for key, bad in zip(of_run, is_bad, strict=True) if not bad}
-        lost |= {
-            (known, key)
-            for key, code in itertools.compress(zip(of_run, which, strict=True), is_bad)
-            if key not in good and frozenset(names[code]) == known
-        }
+        lost |= {(known, of_run[place]) for place in failed if of_run[place] not in good}
     return len(lost)
 
 

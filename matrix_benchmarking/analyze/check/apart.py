@@ -15,12 +15,10 @@ from ...workload import Workload
 from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few, runs_have
+from .finding import ANALYSES, EVERY, NONE, OF_HISTORY, Finding, are_few, runs_have
 from .measured import Measured
 from .settings import written
 
-HISTORY = frozenset({AnswerKind.HISTORY})
-"""A comparison of two versions says itself in what they differ."""
 Key = tuple[int, ...]
 """What identifies a series among others, by its labels."""
 
@@ -138,7 +136,8 @@ def ended_findings(good: Rows, workload: Workload, order: Order) -> Iterator[Fin
             what = f"{ends}, and others that differ in {' and '.join(map(repr, which))} alone begin at {since}"
             way = "nothing compares them; was it renamed?"
         is_long_ago = max(places.values()) - begun[0].first >= LONG
-        yield Finding("splits-history", f"{what}: {way}", NONE if is_long_ago else HISTORY)
+        # A comparison of two versions says itself in what they differ.
+        yield Finding("splits-history", f"{what}: {way}", NONE if is_long_ago else OF_HISTORY)
 
 
 def _values(good: Rows, side: Sequence[_Series], index: int, name: str) -> list[object]:

@@ -21,6 +21,7 @@ class AnswerKind(enum.Enum):
 
 EVERY = frozenset(AnswerKind)
 ANALYSES = frozenset({AnswerKind.HISTORY, AnswerKind.PAIR})
+OF_HISTORY, OF_BEST = frozenset({AnswerKind.HISTORY}), frozenset({AnswerKind.BEST})
 NONE: frozenset[AnswerKind] = frozenset()
 SAID = 2
 """How many of the findings that change an answer are said beside it."""

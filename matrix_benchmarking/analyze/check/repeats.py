@@ -15,7 +15,7 @@ from ...rows import Rows
 from ..blocks import Block
 from ..intervals import MAD
 from ..words import as_percent, percent
-from .finding import EVERY, NONE, AnswerKind, Finding
+from .finding import EVERY, NONE, OF_BEST, Finding
 from .measured import Measured, Points
 
 FEWEST_POINTS = 5
@@ -176,7 +176,7 @@ def uneven_findings(
         return
     rest = ": where repeats are few the best may be one that was spared" if is_often else ""
     said = f"{what}, and else they scatter by {as_percent(scatter, digits=1)}{rest}."
-    changes = frozenset({AnswerKind.BEST}) if is_often else NONE
+    changes = OF_BEST if is_often else NONE
     yield Finding.of("uneven", said, good.at(place for _, place, _ in far), changes)
 
 

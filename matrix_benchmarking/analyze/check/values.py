@@ -17,7 +17,7 @@ from ...rows import Rows
 from ..points import keys
 from ..words import count_of, named
 from . import matched
-from .finding import ANALYSES, EVERY, NONE, AnswerKind, Finding, are_few
+from .finding import ANALYSES, EVERY, NONE, OF_BEST, OF_HISTORY, AnswerKind, Finding, are_few
 from .matched import OF_A_UNIT, has_many_digits
 from .measured import Measured, Points
 from .repeats import first_run_findings, uneven_findings
@@ -75,7 +75,7 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
         if 0 < len(unknown) < len(good) and workload.headline is not None:
             count = count_of(len(unknown), "run")
             what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
-            yield Finding.of("gate-unknown", f"{what}.", unknown, frozenset({AnswerKind.BEST}))
+            yield Finding.of("gate-unknown", f"{what}.", unknown, OF_BEST)
 
 
 CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2
@@ -148,7 +148,7 @@ def campaign_findings(measured: Measured, newest: Collection[object]) -> Iterato
     if differing:
         at = f"At {len(differing)} of {count_of(count, 'point')} with runs of several campaigns"
         which = f" ({named([*map(show, versions.values())])})" if versions else ""
-        changes = NONE if versions.keys().isdisjoint(newest) else frozenset({AnswerKind.HISTORY})
+        changes = NONE if versions.keys().isdisjoint(newest) else OF_HISTORY
         ratio = f"{kpi.name} is {CAMPAIGNS_DIFFER:g} times as high or more in one as in another"
         way = "was it another machine, or something else that was measured?"
         yield Finding.of(

@@ -96,9 +96,9 @@ def unknown_names(names: Iterable[str], workload: Workload, runs: Sequence[Label
     return [f"'{name}': {did_you_mean(name, known)}" for name in names if runs and name not in known]
 
 
-def run_id(run: LabelledRun) -> tuple[object, ...]:
-    """What tells *run* from all others of its matrix."""
-    return run.entry.test_uuid, run.entry.name
+def run_id(entry: Entry) -> tuple[object, ...]:
+    """What tells a run from all others of its matrix."""
+    return entry.test_uuid, entry.name
 
 
 def hashable(value: object) -> object:

@@ -175,7 +175,7 @@ class Order:
             return []
         if axis is None:
             places = self.of(None).places
-            return [(places[item],) if (item := run_id(run)) in places else None for run in runs]
+            return [(places[item],) if (item := run_id(run.entry)) in places else None for run in runs]
         keys = [axis, *(name for name in self._workload.regression.comparison_keys if name != axis)]
         tables = [(key, self.of(key).places) for key in keys]
 
@@ -244,9 +244,9 @@ class Order:
         return next(iter(current)) if len(current) == 1 and not current & kept else None
 
     def _order_of_runs(self) -> Placed:
-        items = [run_id(run) for run in self._runs]
-        series = {run_id(run): run.key for run in self._runs}
-        sources = of_runs(self._runs, run_id)
+        items = [run_id(run.entry) for run in self._runs]
+        series = dict(zip(items, (run.key for run in self._runs), strict=True))
+        sources = of_runs(self._runs, lambda run: run_id(run.entry))
         if not sources and len(set(series.values())) == len(items):
             sources = [_nothing_to_order(items)]
         if not sources:
@@ -262,7 +262,7 @@ class Order:
         counts = collections.Counter((place, series[item]) for place, level in enumerate(found) for item in level)
         alike = sum(count for count in counts.values() if count > 1)  # that share a place with one of their series
         notes += [f"{alike} runs that nothing puts in order stand as repeats of one point"] if alike else []
-        notes += _against(source.extents, others, lambda: {run_id(run): run.entry.name for run in self._runs})
+        notes += _against(source.extents, others, lambda: {run_id(run.entry): run.entry.name for run in self._runs})
         return _placed("Runs", source, found, notes, len(items))
 
 

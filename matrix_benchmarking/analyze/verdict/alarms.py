@@ -14,7 +14,7 @@ from ...workload import MinimumEffect
 from ..detect import Change
 from ..select.series import Series
 from .levels import FURTHEST, middles, outlasts, persists, stays_away, with_levels
-from .lifecycle import Known, is_expired
+from .lifecycle import Known
 from .model import Alarm, Analysis, Status, amount
 
 # How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much.
@@ -203,7 +203,7 @@ def _with_history(alarm: Alarm, known: Known, series: Series, now: dt.datetime) 
         return alarm
     at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)
     status, note = Status.OPEN, ""
-    if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, series.labels_for(event.until)):
+    if known.is_over(now, series.labels_for(event.until)):
         note = f"the acknowledgement until {event.until} has run out"
     elif known.is_retired:
         note = f"it was closed because {event.reason}, and is judged again"

@@ -49,6 +49,10 @@ class Known:
         said = self.comment
         return "" if said is None else f"{said.author} on {moment(said.at_us):%Y-%m-%d}: {said.reason}"
 
+    def is_over(self, now: dt.datetime, versions: Sequence[object]) -> bool:
+        """Whether it was acknowledged, and is no longer: *versions* are those that there are, in their order."""
+        return self.status is Status.ACKNOWLEDGED and is_expired(self.last.until, now, versions)
+
     @property
     def is_retired(self) -> bool:
         """Whether an analysis closed it because its KPI was not judged any more."""
@@ -118,8 +122,7 @@ def of_unjudged_kpis(
     found = []
     for alarm in known:
         kpi = kpis.get(alarm.subject.kpi)
-        is_over = alarm.status is Status.ACKNOWLEDGED and is_expired(alarm.last.until, now, [])
-        if kpi is None or not (alarm.status is Status.OPEN or is_over):
+        if kpi is None or not (alarm.status is Status.OPEN or alarm.is_over(now, [])):
             continue
         if kpi.lower_better is None:
             found.append((alarm, f"neither direction of {kpi.name} is better any more"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
@@ -15,7 +16,7 @@ from ..blocks import Block
 from ..failures import sides_fail
 from ..machines import between_sides, campaigns_together
 from ..pair import NEW, OLD
-from ..points import Key, joined_warnings, key
+from ..points import joined_warnings, key
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
@@ -74,7 +75,9 @@ def compare_builds(
     order = Order(runs, by_side, axis=BUILD)
     selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
     pairs, alone = [], []
-    lost = {build.name: _Failed([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)}
+    lost = {
+        build.name: _failed_with([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)
+    }
     for series in selection.series:
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
         if len(points) == 2:
@@ -82,7 +85,7 @@ def compare_builds(
             pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
             there, other = (old, new) if OLD in points else (new, old)
-            has_failed = lost[other.name].has(series.labels)
+            has_failed = lost[other.name](series.labels)
             why = f"all its runs of {other.name} failed" if has_failed else f"it is in {there.name} only"
             alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
@@ -145,20 +148,16 @@ def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
 
 
-class _Failed:
-    """The settings of failed runs."""
+def _failed_with(settings: Sequence[Mapping[str, Scalar]]) -> Callable[[Labels], bool]:
+    """Whether one of the failed runs with these *settings* has some labels, as far as these are settings."""
+    there = {name for each in settings for name in each}
+    known = functools.cache(lambda names: {key(each, names) for each in settings})
 
-    def __init__(self, settings: Sequence[Mapping[str, Scalar]]) -> None:
-        self._settings = settings
-        self._names = {name for each in settings for name in each}
-        self._known: dict[tuple[str, ...], set[Key]] = {}
+    def has(labels: Labels) -> bool:
+        names = tuple(sorted(there.intersection(labels)))
+        return key({name: hashable(labels[name]) for name in names}, names) in known(names)
 
-    def has(self, labels: Labels) -> bool:
-        """Whether one of them has these *labels*, as far as these are settings."""
-        names = tuple(sorted(self._names.intersection(labels)))
-        if names not in self._known:
-            self._known[names] = {key(each, names) for each in self._settings}
-        return key({name: hashable(labels[name]) for name in names}, names) in self._known[names]
+    return has
 
 
 def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way: str) -> list[NotAnalysed]:

@@ -18,8 +18,9 @@ from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
 from ..intervals import Scale, hidden_in, is_clear_of_zero
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
+from ..select.labelled import run_id
 from ..select.series import Series
-from .lifecycle import Known, is_expired
+from .lifecycle import Known
 from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
 IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
@@ -30,7 +31,6 @@ _FEW_COUNTS = 30.0
 _FOUR_OF_FIVE = 0.8416 / 1.96  # of what a difference is within, as 95 % lie there
 BEYOND_MOODS = math.log(1.5)
 
-RunId = tuple[str | None, str]
 Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 
 
@@ -56,16 +56,12 @@ class RunBlocks:
         self._entries = entries
 
     @functools.cached_property
-    def _blocks(self) -> Mapping[RunId, Block]:
+    def _blocks(self) -> Mapping[object, Block]:
         entries = self._entries()
-        return dict(zip(map(_run_id, entries), blocks_of(entries), strict=True))
+        return dict(zip(map(run_id, entries), blocks_of(entries), strict=True))
 
     def of(self, entry: Entry) -> Block:
-        return self._blocks[_run_id(entry)]
-
-
-def _run_id(entry: Entry) -> RunId:
-    return entry.test_uuid, entry.name
+        return self._blocks[run_id(entry)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -245,7 +241,7 @@ def runs_of(one: Pair, blocks: RunBlocks) -> Runs:
 
 
 def _identity(one: Pair) -> object:
-    return one.series.kpi.name, *(frozenset(map(_run_id, side)) for side in one.sides)
+    return one.series.kpi.name, *(frozenset(map(run_id, side)) for side in one.sides)
 
 
 def compare_sides(sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool) -> list[Compared]:
@@ -341,7 +337,7 @@ def _alarm(series: Series, change: Change, known: Known | None, now: dt.datetime
     if known is None:
         return alarm
     last, subject = known.last, known.subject
-    is_over = known.status is Status.ACKNOWLEDGED and is_expired(last.until, now, series.labels_for(last.until))
+    is_over = known.is_over(now, series.labels_for(last.until))
     return dataclasses.replace(
         alarm,
         id=known.id,

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from ...filters import Scalar, show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
+from ...rows import Rows
 from ...workload import Workload
 from ..intervals import summarise
-from ..points import Key, key, sorting_key
+from ..points import ranks
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
 from ..select.versions import against
@@ -67,18 +68,14 @@ BothSides = tuple[list[Entry], list[Entry]]
 
 def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[BothSides]:
     """The good runs with *old* and those with *new*, point by point where both are there."""
-    sides: dict[Key, BothSides] = {}
     wanted = {typed(old): 0, typed(new): 1}
-    chosen = [
-        (entry, wanted[value])
-        for entry in entries
-        if setting in entry.settings
-        and not (entry.failed or entry.implausible)
-        and (value := typed(entry.settings[setting])) in wanted
-    ]
-    names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
-    for entry, side in sorted(chosen, key=lambda one: sorting_key(one[0].settings, names)):
-        sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
+    good = (entry for entry in entries if setting in entry.settings and not (entry.failed or entry.implausible))
+    rows = Rows.of([entry for entry in good if typed(entry.settings[setting]) in wanted])
+    points = ranks(rows, sorted(set(rows.names()) - {setting}))
+    sides: dict[tuple[int, ...], BothSides] = {}
+    for place in sorted(range(len(rows)), key=points.__getitem__):
+        side = wanted[typed(rows[place].settings[setting])]
+        sides.setdefault(points[place], ([], []))[side].append(rows[place])
     return [both for both in sides.values() if all(both)]
 
 
