@@ -258,24 +258,21 @@ def rank(
     ranked, excluded = select(matrix, workload)
     entries = matrix.entries
     blocks = functools.cache(lambda: _blocks(entries, [runs for runs, _ in ranked]))
-    groups: dict[object, list[Rows]] = {}
-    headlines: dict[object, KPIDefinition] = {}
+    by_group: dict[object, tuple[KPIDefinition, list[Rows]]] = {}
     settings = [runs[0].settings for runs, _ in ranked]
     for of, (runs, its) in zip(keys(settings, workload.group_keys), ranked, strict=True):
-        headlines[group := (of, its.name)] = its
-        groups.setdefault(group, []).append(runs)
-    scope = [
-        name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
-    ]
-    named = _named([part(points[0][0].settings, scope) for points in groups.values()])
+        by_group.setdefault((of, its.name), (its, []))[1].append(runs)
+    groups = list(by_group.values())
+    firsts = [points[0][0].settings for _, points in groups]
+    scope = [name for name in varying(firsts) if name in workload.group_keys]
+    named = _named([part(settings, scope) for settings in firsts])
     told = {newest.key} if newest is not None and newest.of_runs() is not NOT_SET else set[str]()
     variants = tuple(name for name in workload.variant_keys if name not in told)
     if differing is None:  # of those too that can't be ranked: else nothing would say which one could
         differing = varying(matrix.entries)
     wholes = {} if whole is None else {group_key(one, workload): one for one in whole.groups}
     made = []
-    for (alike, points), (common, names) in zip(groups.items(), named, strict=True):
-        its = headlines[alike]
+    for (its, points), (common, names) in zip(groups, named, strict=True):
         known = wholes.get((key(points[0][0].settings, workload.group_keys), its.name))
         made.append(_group(points, its, workload, common, names, blocks, variants, differing, known))
     trees = [each for each in entries.setting(TREE)[0] if each is not NOT_SET]

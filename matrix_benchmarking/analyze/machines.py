@@ -34,17 +34,12 @@ _NAMES_ONE = re.compile(
 """Settings that say which machine it is: what differs in one of them is of another one, as everybody expects."""
 
 
-def distance(some: Machines, others: Machines, *, is_among: bool = False) -> float:
-    """The share of either that the other one has on other machines (the total variation distance); 0 where unknown.
-
-    Where *some* are among the others, these are the rest of them.
-    """
-    own = sum(some.values())
-    rest = sum(others.values()) - (own if is_among else 0)
+def distance(some: Machines, others: Machines) -> float:
+    """The share of either that the other one has on other machines (the total variation distance); 0 where unknown."""
+    own, rest = sum(some.values()), sum(others.values())
     if not own or not rest:
         return 0.0
-    counts = ((count, others.get(name, 0) - (count if is_among else 0)) for name, count in some.items())
-    return 1.0 - sum(min(count / own, other / rest) for count, other in counts)
+    return 1.0 - sum(min(count / own, others.get(name, 0) / rest) for name, count in some.items())
 
 
 def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = None) -> str:
@@ -133,7 +128,7 @@ def _unequal(
     for of_points in of_groups.values():
         together = sum(of_points.values(), collections.Counter[str]())
         count += len(of_points)
-        apart = (distance(machines, together, is_among=True) for machines in of_points.values())
+        apart = (distance(machines, together - machines) for machines in of_points.values())
         unequal += sum(each > UNEQUAL - ROUNDING for each in apart)
     return unequal, count
 

@@ -9,6 +9,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,10 @@ def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
 def test_a_change_stays_what_it_was_called_when_it_was_seen() -> None:
     points = np.array([10.0] * 5 + [11.0, 11.0, -50.0, 11.0])
     step = Move(5, 6, (0, 5), NewLevel(5, 6, 0.0, 0.0, 0.0), 10.0)
-    (change,) = _changes(points, np.arange(9), 2.0, [step], True)
+    watched = SimpleNamespace(series=SimpleNamespace(points=points), index=np.arange(9), scale=2.0)
+    (change,) = _changes(watched, [step], True)
     assert (change.is_worse, change.old_level, change.first, change.seen, change.last_before) == (True, 20.0, 5, 6, 4)
-    assert [_changes(points, np.arange(9), 2.0, [step], lower)[0].is_worse for lower in (False, None)] == [False, None]
+    assert [_changes(watched, [step], lower)[0].is_worse for lower in (False, None)] == [False, None]
 
 
 def recorded() -> str:

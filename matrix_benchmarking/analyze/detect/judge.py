@@ -138,7 +138,7 @@ def changes_of(
     watched: Watched, *, lower_is_better: bool | None = None, minimum: Minimum = MINIMUM
 ) -> tuple[Change, ...]:
     """The changes that `judge_watched` sees, without a verdict on them."""
-    return _changes(watched.series.points, watched.index, watched.scale, _moves(watched, minimum), lower_is_better)
+    return _changes(watched, _moves(watched, minimum), lower_is_better)
 
 
 def p_values(watched: Watched, minimum: Minimum) -> list[float]:
@@ -190,10 +190,8 @@ def _first_level(points: Floats, move: Move) -> float:
     return float(np.mean(points[move.first : move.seen + 1]))
 
 
-def _changes(
-    points: Floats, index: Integers, scale: float, found: list[Move], lower_is_better: bool | None
-) -> tuple[Change, ...]:
-    made = []
+def _changes(watched: Watched, found: list[Move], lower_is_better: bool | None) -> tuple[Change, ...]:
+    points, index, scale, made = watched.series.points, watched.index, watched.scale, list[Change]()
     for place, move in enumerate(found):
         until = found[place + 1].old[1] if place + 1 < len(found) else len(points)
         first, last_before, seen = (int(index[at]) for at in (move.first, move.first - 1, move.seen))
@@ -234,7 +232,7 @@ def _suspicion(
 
 def _changed(watched: Watched, found: list[Move], lower_is_better: bool | None) -> Judgement:
     series, move = watched.series, found[-1]
-    changes = _changes(series.points, watched.index, watched.scale, found, lower_is_better)
+    changes = _changes(watched, found, lower_is_better)
     split, weight, p_value = _weighed(series, move, len(series.points))
     effect, difference = estimates(
         float(split.shift), move.old_level, float(reach(weight)), watched.scale, is_found=True

@@ -23,8 +23,6 @@ _AROUND = 40  # points on both sides, by which the noise goes
 class _Beginning:
     """With which versions a change can have begun, and how much less likely that is than where it was seen to."""
 
-    row: int
-    change: int
     unlikely: dict[str, float]  # by the key of the version, as twice the logarithm of a ratio
     places: dict[str, int]
 
@@ -38,9 +36,7 @@ def begun_together(series: Sequence[JudgedSeries], raised: Collection[str]) -> l
 
     Alarms that were *raised*, by their ids, stay with their version.
     """
-    waiting = {
-        (each.row, each.change): each for row, one in enumerate(series) for each in _beginnings(row, one, raised)
-    }
+    waiting = {(row, at): each for row, one in enumerate(series) for at, each in _beginnings(one, raised)}
     chosen = {which: place for which, one in waiting.items() if len(one.places) == 1 for place in one.places.values()}
     counts, total = collections.Counter[str](), collections.Counter[str]()
     at = collections.defaultdict[str, list[tuple[int, int]]](list)
@@ -61,8 +57,8 @@ def begun_together(series: Sequence[JudgedSeries], raised: Collection[str]) -> l
     return [_moved(one, row, chosen) for row, one in enumerate(series)]
 
 
-def _beginnings(row: int, one: JudgedSeries, raised: Collection[str]) -> Iterator[_Beginning]:
-    """Those of the steps of one series: not of drifts, nor of what was taken back."""
+def _beginnings(one: JudgedSeries, raised: Collection[str]) -> Iterator[tuple[int, _Beginning]]:
+    """Those of the steps of one series, with the place of the change: not of drifts, nor of what was taken back."""
     keys, values = one.series.keys, one.series.values if one.changes else []
     referred = {change.takes_back for change in one.changes} | {change.drifts_from for change in one.changes}
     for at, change in enumerate(one.changes):
@@ -76,10 +72,10 @@ def _beginnings(row: int, one: JudgedSeries, raised: Collection[str]) -> Iterato
         places = {keys[place]: place for place in range(first, last + 1)}
         stays = {key: place for key, place in places.items() if alarm_id(one.series.id, key) in raised}
         if stays:
-            yield _Beginning(row, at, dict.fromkeys(stays, 0.0), stays)
+            yield at, _Beginning(dict.fromkeys(stays, 0.0), stays)
         else:
             unlikely = _unlikely(values, change, first, last, begin, end)
-            yield _Beginning(row, at, dict(zip(places, unlikely, strict=True)), places)
+            yield at, _Beginning(dict(zip(places, unlikely, strict=True)), places)
 
 
 def _unlikely(

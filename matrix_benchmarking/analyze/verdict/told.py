@@ -40,11 +40,9 @@ def told_of(series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None]) -> float:
     """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
-    p_values = [one.judgement.p_value for one in series]
-    accepted = [
-        p for p, value in zip(p_values, q, strict=True) if p is not None and value is not None and value <= RATE
-    ]
-    return max([*accepted, RATE / max(sum(value is not None for value in q), 1)])
+    known = [(one.judgement.p_value, value) for one, value in zip(series, q, strict=True) if value is not None]
+    accepted = [p for p, value in known if p is not None and value <= RATE]
+    return max([*accepted, RATE / max(len(known), 1)])
 
 
 def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
