@@ -31,6 +31,14 @@ class Measured:
         return self.runs.at(places[0] for places in self.points)
 
     @functools.cached_property
+    def groups(self) -> Sequence[Sequence[int]]:
+        """The numbers of the points that may be compared with each other."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for at, group in enumerate(keys(self.firsts, self.workload.group_keys)):
+            found.setdefault(group, []).append(at)
+        return list(found.values())
+
+    @functools.cached_property
     def starts(self) -> Sequence[int | None]:
         """In microseconds since 1970; None where unknown."""
         return [start for start, _ in self.runs.values("span_us")]

@@ -6,7 +6,7 @@ import collections
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from ...filters import show
@@ -14,7 +14,6 @@ from ...kpi import KPIDefinition
 from ...matrix import typed
 from ...plausible import OF_UNITS
 from ...rows import Rows
-from ..points import keys
 from ..words import count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, OF_BEST, OF_HISTORY, AnswerKind, Finding, are_few
@@ -45,9 +44,6 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
     """The findings on the values of KPIs of which one direction is better, and on gates."""
     good, points, workload = measured.runs, measured.points, measured.workload
     ranking = {kpi.name for kpi in (workload.headline, workload.limited) if kpi is not None}
-    groups: dict[tuple[int, ...], list[Sequence[int]]] = {}
-    for places, group in zip(points, keys(measured.firsts, workload.group_keys), strict=True):
-        groups.setdefault(group, []).append(places)
     for kpi in workload.kpis.values():
         if kpi.lower_better is None and kpi.name not in ranking:
             continue
@@ -60,13 +56,11 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):
-            is_headline = kpi is workload.headline
             positives = (
-                [value for at in places if (value := values[at]) is not None and value > 0] for places in points
+                [value for place in places if (value := values[place]) is not None and value > 0] for places in points
             )
             medians = [statistics.median_high(each) if each else None for each in positives]
-            at = {places[0]: median for places, median in zip(points, medians, strict=True) if median is not None}
-            of_points = [*_of_another_unit(good, groups, at, kpi, changes, is_headline=is_headline)]
+            of_points = [*_of_another_unit(measured, medians, kpi, changes)]
             yield from of_points or matched.of_another_unit(measured, medians, kpi, changes)
     yield from _same_values(measured)
     yield from [*matched.copied(measured)] or matched.copied_points(measured)
@@ -280,20 +274,12 @@ def _usual_ratio(points: Sequence[Sequence[float | None]]) -> float:
 
 
 def _of_another_unit(
-    good: Rows,
-    groups: Mapping[tuple[int, ...], Sequence[Sequence[int]]],
-    medians: Mapping[int, float],
-    kpi: KPIDefinition,
-    changes: frozenset[AnswerKind],
-    *,
-    is_headline: bool,
+    measured: Measured, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
 ) -> Iterator[Finding]:
-    """Points of a group with all their repeats so far from all others as another unit would have them.
-
-    *medians* are by a point's first run.
-    """
-    for points in groups.values():
-        known = [(medians[places[0]], places) for places in points if places[0] in medians]
+    """Points of a group with all their repeats so far from all others as another unit would have them."""
+    good, is_headline = measured.runs, kpi is measured.workload.headline
+    for group in measured.groups:
+        known = [(median, measured.points[at]) for at in group if (median := medians[at]) is not None]
         if len(known) < (2 if is_headline else FEWEST_POINTS) or max(known)[0] < OF_A_MINUTE * min(known)[0]:
             continue
         known.sort(key=lambda one: one[0])

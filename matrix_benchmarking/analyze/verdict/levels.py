@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 import numpy as np
 
@@ -235,13 +234,6 @@ def early_return(
     unit = unit if is_up else -unit  # so that the step is one upwards
     old, deviation = _old([median(list(repeats)) / unit for repeats in values[:start]])
     points = [median(list(repeats)) / unit for repeats in values[start : change.seen - begin + 1]]
-    sums = [Fraction()]
-
-    def mean(first: int, stop: int) -> float:
-        for point in points[len(sums) - 1 :]:
-            sums.append(sums[-1] + Fraction(point))
-        return float(sums[stop - start] - sums[first - start]) / (stop - first)
-
     # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
     away = list[float]()
     farthest = _clearly_off(points, old, deviation)
@@ -261,7 +253,7 @@ def early_return(
             continue
         for first, step in waiting:
             count = stop - first
-            left = mean(first, stop) - old
+            left = math.fsum(points[first - start :]) / count - old
             # One version as far beyond the old level as the step led away from it is a disturbed one as likely.
             enough = count >= FEWEST_POINTS or (len(values[first]) >= FEWEST_RUNS and left >= -step)
             error = deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
