@@ -6,7 +6,7 @@ import collections
 import itertools
 import math
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -114,8 +114,10 @@ def copied(measured: Measured) -> Iterator[Finding]:
         for (one, other), found in same.items():
             both = [places for places in alike if one in places and other in places]
             compared = sum(of_points[places[one]] is not None for places in both)
-            by_chance = [_chance(of_each[place], often) for place in found[::2]]
-            is_chance = math.prod(by_chance) * math.comb(len(values), 2) > MOST_BY_CHANCE
+            # Where two runs have the same values so often, as counts may, so many have those of as many others.
+            sizes = (min(len(of_each[place]), 100) for place in found[::2])
+            by_chance = math.prod(float(math.factorial(size) * often**size) for size in sizes)
+            is_chance = by_chance * math.comb(len(values), 2) > MOST_BY_CHANCE
             if len(found) == 2 * compared >= FEWEST_PAIRS and not is_chance:
                 copies.append((f"'{name}' {show(values[one])} and {show(values[other])}", compared, found))
         if copies:
@@ -124,12 +126,6 @@ def copied(measured: Measured) -> Iterator[Finding]:
             what = f"All runs of {which}{more} have the same values at {compared} points, though repeats differ"
             runs = good.at(run for at in {at for *_, found in copies for at in found} for run in points[at])
             yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
-
-
-def _chance(runs: Collection[object], often: float) -> float:
-    """That of so many *runs* with the values of others, where two have the same so *often*, as counts may."""
-    count = min(len(runs), 100)
-    return float(math.factorial(count) * often**count)
 
 
 def copied_points(measured: Measured) -> Iterator[Finding]:

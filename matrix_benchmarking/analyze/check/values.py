@@ -293,14 +293,12 @@ def _of_another_unit(
         if steps[place] < (of_few if is_odd_one else OF_A_THOUSAND if is_headline else math.inf):
             continue
         beyond = f"at least {kpi.show(high[0][0])}" if others is high else f"at most {kpi.show(low[-1][0])}"
-        what = f"{kpi.name} is {kpi.show(odd[0][0])} at {_point_of(good, odd[0][1])}"
-        more = f" ({count_of(len(odd), 'point')} like that)" if len(odd) > 1 else ""
+        (worst, places), *rest = odd
+        at = f"{'the point of ' if len(places) > 1 else ''}'{good[places[0]].name}'"
+        what = f"{kpi.name} is {kpi.show(worst)} at {at}"
+        more = f" ({count_of(len(odd), 'point')} like that)" if rest else ""
         sentence = f"{what}{more}, and {beyond} at the {len(others)} others: is it in another unit?"
         yield Finding.of("another-unit", sentence, (good[run] for _, places in odd for run in places), changes)
-
-
-def _point_of(good: Rows, places: Sequence[int]) -> str:
-    return f"'{good[places[0]].name}'" if len(places) == 1 else f"the point of '{good[places[0]].name}'"
 
 
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:

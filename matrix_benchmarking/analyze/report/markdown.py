@@ -90,17 +90,24 @@ _ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, wher
 
 def markdown(analysis: Analysis, advice: str = "") -> str:
     """The report, with what it advises: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
+    suspected = analysis.having(Outcome.SUSPECTED)
+    better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
+    doubtful = [
+        f"{_title(one)}: {plain(verdicts.size(one), 80)}; {verdicts.more_would_tell(one)}"
+        for one in analysis.having(Outcome.NO_CHANGE)
+        if one.reruns
+    ]
     blocks = [
         f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
         _lead(analysis),
         plain(advice, 500),
         _worse_table(worse(analysis)),
-        _suspected(analysis),
-        _better(analysis),
+        _section("Suspected", [f"{_title(one)}: perhaps {verdicts.looks(one)}, {_changed(one)}" for one in suspected]),
+        _section("Newly better", [f"{_title(one)}: {_changed(one)}" for one in better]),
         _fixed(analysis),
         _section("Acknowledged", [_said(*one) for one in analysis.alarms(Status.ACKNOWLEDGED)]),
         _section("Resolved by hand", [_said(*one) for one in analysis.alarms(Status.RESOLVED)]),
-        _doubtful(analysis),
+        _section("No difference shown yet", doubtful),
         _section("On the data", [f"Note: {plain(note, 400)}" for note in analysis.notes], at_most=REASONS),
         _rest(analysis),
         _data(analysis),
@@ -162,18 +169,6 @@ def _row(one: Worse) -> list[str]:
     ]
 
 
-def _suspected(analysis: Analysis) -> str:
-    items = [
-        f"{_title(one)}: perhaps {verdicts.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)
-    ]
-    return _section("Suspected", items)
-
-
-def _better(analysis: Analysis) -> str:
-    better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
-    return _section("Newly better", [f"{_title(one)}: {_changed(one)}" for one in better])
-
-
 def _fixed(analysis: Analysis) -> str:
     items = []
     for verdict, alarm in analyses.newly_fixed(analysis):
@@ -192,15 +187,6 @@ def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
     note = f"; {plain(alarm.note, 120)}" if alarm.note else ""
     levels = plain(verdicts.levels(verdict.kpi, alarm), 80)
     return f"{_title(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
-
-
-def _doubtful(analysis: Analysis) -> str:
-    items = [
-        f"{_title(one)}: {plain(verdicts.size(one), 80)}; {verdicts.more_would_tell(one)}"
-        for one in analysis.having(Outcome.NO_CHANGE)
-        if one.reruns
-    ]
-    return _section("No difference shown yet", items)
 
 
 def _rest(analysis: Analysis) -> str:

@@ -111,8 +111,12 @@ def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *,
     *item* is what a run stands for: its version, or itself. Times count where all are known or, if *dated*, some.
     """
     numbers = _numbers(runs)
+
+    def recorded(run: LabelledRun) -> Place:
+        return (_LAST,) if run.is_current and run.entry.recorded is None else run.entry.recorded
+
     ways: list[tuple[str, Callable[[LabelledRun], Place]]] = [
-        ("the order in which the history first saw them", _recorded),
+        ("the order in which the history first saw them", recorded),
         ("the names of the directories", lambda run: numbers.get(id(run))),
     ]
     if dated or all(run.is_timed for run in runs):
@@ -140,11 +144,6 @@ def _moment(run: LabelledRun, *, is_known: bool) -> float | None:
     """When a run ended, if that *is_known*; the results at hand are newer than what is recorded of others."""
     time_us = run.entry.time_us if is_known else None
     return time_us if time_us is not None else _LAST if run.is_current else None
-
-
-def _recorded(run: LabelledRun) -> tuple[float, ...] | None:
-    recorded = run.entry.recorded
-    return (_LAST,) if run.is_current and recorded is None else recorded
 
 
 def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, tuple[tuple[int, ...], ...]]:

@@ -104,6 +104,7 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
             suspicion, first_bad=kept[suspicion.first_bad], last_good=kept[suspicion.last_good]
         )
         judgement = dataclasses.replace(judgement, suspicion=suspicion)
+    any_size = () if found else changes_of(watched, lower_is_better=kpi.lower_better, minimum=Minimum(0.0))
     return JudgedSeries(
         series,
         judgement,
@@ -111,14 +112,8 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
-        None if found else _too_small(watched, kpi.lower_better),
+        any_size[0] if len(any_size) == 1 else None,
     )
-
-
-def _too_small(watched: Watched, lower_is_better: bool | None) -> Change | None:
-    """The last change of all, if it left the level at which the series was first by less than what counts."""
-    every = changes_of(watched, lower_is_better=lower_is_better, minimum=Minimum(0.0))
-    return every[-1] if len(every) == 1 else None
 
 
 def _first_episode(
