@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import Change, Kind
 from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.intervals import mean_of
 from matrix_benchmarking.analyze.select.series import Series, SeriesPoint
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
 from matrix_benchmarking.analyze.verdict.beginnings import begun_together
@@ -62,7 +62,7 @@ def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = N
     series = []
     for number, one in enumerate(runs):
         names = tuple(map(str, range(len(one))))
-        points = tuple(SeriesPoint({}, None, summarise(each), min(each), max(each), ()) for each in one.tolist())
+        points = tuple(SeriesPoint({}, None, mean_of(each), min(each), max(each), tuple(each)) for each in one.tolist())
         series.append(
             Simulated(
                 f"series {number}", kpi, {}, "simulated", points, names, names, blocks=blocks or (), runs=one.tolist()

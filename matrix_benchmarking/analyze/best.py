@@ -424,12 +424,12 @@ def _points(
     points_runs: Sequence[Rows], kpi: KPIDefinition, blocks: Mapping[int, Block]
 ) -> tuple[list[Point], Scale, Estimates | None]:
     values = cast("list[list[float]]", [runs.kpi(kpi.name) for runs in points_runs])  # those that can be ranked have it
-    samples = [intervals.summarise(run_values) for run_values in values]
+    means = list(map(intervals.mean_of, values))
     sign = intervals.sign_of(itertools.chain.from_iterable(values))
     sizes = [[sign * value for value in of] for of in values] if sign < 0 else values
     scale = intervals.scale_of(itertools.chain.from_iterable(sizes))
     found: Estimates | None = None
-    ends: list[Interval | None] = [None] * len(samples)
+    ends: list[Interval | None] = [None] * len(means)
     if any(len(runs) > 1 for runs in points_runs):
         from . import best_of  # as above
 
@@ -438,17 +438,15 @@ def _points(
         found = best_of.estimate(sizes, rounds, campaigns)
         assert found is not None
         lows, highs = best_of.intervals(found, lower_better=_lower_better(kpi, scale, sign))
-        widest = WIDEST * max(abs(sample.mean) for sample in samples)
+        widest = WIDEST * max(map(abs, means))
         ends = [
-            Interval(
-                min(sign * low, sign * high), max(sign * low, sign * high), sample.runs == 1, not found.knows_moods
-            )
+            Interval(min(sign * low, sign * high), max(sign * low, sign * high), len(runs) == 1, not found.knows_moods)
             if high <= (WIDEST * low if scale is Scale.RATIO else low + widest)
             else None
-            for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
+            for low, high, runs in zip(lows.tolist(), highs.tolist(), points_runs, strict=True)
         ]
     points = [
-        Point(runs[0].settings, runs, sample, interval)
-        for runs, sample, interval in zip(points_runs, samples, ends, strict=True)
+        Point(runs[0].settings, runs, mean, interval)
+        for runs, mean, interval in zip(points_runs, means, ends, strict=True)
     ]
     return points, scale, found

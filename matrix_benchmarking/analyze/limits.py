@@ -61,7 +61,7 @@ def bounded_best(group: Group, kpi: KPIDefinition) -> Bounded:
 def _bounded(group: Group, kpi: KPIDefinition, first: int | None = None) -> list[Bounded]:
     """As :func:`bounded`, of the *first* points."""
     values = [[value for value in one.point.values_of(kpi.name) if value is not None] for one in group.standings]
-    means = [intervals.summarise(ones).mean if ones else None for ones in values[:first]]
+    means = [intervals.mean_of(ones) if ones else None for ones in values[:first]]
     repeated = [at for at, ones in enumerate(values) if len(ones) > 1]
     bounds: list[float | None] = [None] * len(means)
     if repeated:

@@ -17,7 +17,7 @@ from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
 from ..rows import Column, Rows
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Gate, Workload
-from .intervals import Interval, Sample
+from .intervals import Interval
 
 Key = tuple[tuple[str, object], ...]
 Settings = Rows | Iterable[Mapping[str, object]]
@@ -50,13 +50,8 @@ class Point:
 
     settings: Mapping[str, object]
     runs: Sequence[Entry]  # by repeat
-    sample: Sample
+    value: float  # the mean of the runs, in the KPI's unit
     interval: Interval | None  # of the mean; None where no point was repeated, or so few that it would say nothing
-
-    @property
-    def value(self) -> float:
-        """The mean of the runs, in the KPI's unit."""
-        return self.sample.mean
 
     def values_of(self, kpi: str) -> Sequence[float | None]:
         """The value of a KPI of each run; None where one has none."""

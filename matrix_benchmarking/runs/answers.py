@@ -213,7 +213,7 @@ def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinit
         kpi.show(point.value, unit=False),
         interval,
         "best" if is_best else wording.difference_label(one.difference, group.scale, kpi),
-        str(point.sample.runs),
+        str(len(point.runs)),
     ]
 
 

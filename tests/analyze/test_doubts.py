@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.intervals import Sample
 from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.analyze.points import joined_warnings as joined
 from matrix_benchmarking.matrix import Entry
@@ -22,7 +21,7 @@ def runs(*warnings: Sequence[str], repeats: Sequence[int] | None = None) -> list
 
 
 def of_point(entries: Sequence[Entry]) -> tuple[str, ...]:
-    return Point({}, tuple(entries), Sample(len(entries), 1.0, None), None).warnings
+    return Point({}, tuple(entries), 1.0, None).warnings
 
 
 @pytest.mark.parametrize(

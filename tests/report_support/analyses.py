@@ -13,7 +13,7 @@ from typing import Any
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.intervals import mean_of
 from matrix_benchmarking.analyze.select.series import NotAnalysed, SeriesPoint
 from matrix_benchmarking.analyze.verdict.model import (
     Alarm,
@@ -83,7 +83,7 @@ def point(version: str, *values: float, day: int | None = 1) -> SeriesPoint:
         Entry(settings={}, repeat=n, location=Path("/nowhere"), name=f"{version}/{n}", exit_code=0)
         for n in range(len(values))
     )
-    return SeriesPoint({"version": version}, time_us, summarise(list(values)), min(values), max(values), entries)
+    return SeriesPoint({"version": version}, time_us, mean_of(values), min(values), max(values), entries)
 
 
 def verdict(

@@ -17,7 +17,7 @@ from ...history.records import digest, moment
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..intervals import Sample, summarise
+from ..intervals import mean_of
 from ..words import value_label
 from .labelled import LabelledRun, Labels, LabelsKey, hashable
 from .order import Order
@@ -40,18 +40,14 @@ class SeriesPoint:
     versions: Labels  # the values of the comparison keys
     # Of the newest run; None where unknown, and where nothing but its payload says and the versions are order enough.
     time_us: int | None
-    sample: Sample
-    minimum: float  # the least and the largest value, in the KPI's unit
+    mean: float  # of the values, in the KPI's unit, and the least and the largest one
+    minimum: float
     maximum: float
     entries: tuple[Entry, ...]  # in the order of their time where that is at hand
 
     @property
-    def mean(self) -> float:
-        return self.sample.mean
-
-    @property
     def count(self) -> int:
-        return self.sample.runs
+        return len(self.entries)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -253,7 +249,7 @@ def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -
     return SeriesPoint(
         versions=runs[0].versions,
         time_us=runs[-1].entry.time_us if is_timed else None,
-        sample=summarise(values),
+        mean=mean_of(values),
         minimum=min(values),
         maximum=max(values),
         entries=tuple([run.entry for run in runs]),

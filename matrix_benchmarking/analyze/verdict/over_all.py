@@ -19,7 +19,7 @@ from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import pair
 from ..detect import q_values
-from ..intervals import Scale, summarise
+from ..intervals import Scale
 from ..pair import NEW, NO_ROUND, OLD, OTHER, Integers, Runs
 from ..select.series import Series
 from .levels import JudgedSeries, judged_together, middle_of_each, noise_of
@@ -118,7 +118,7 @@ def _common(series: Sequence[Series]) -> Common | None:
         labels={},
         name="",
         points=tuple(
-            dataclasses.replace(one.points[at], sample=summarise([ratio]), minimum=ratio, maximum=ratio)
+            dataclasses.replace(one.points[at], mean=ratio, minimum=ratio, maximum=ratio)
             for (one, at), ratio in zip(kept, ratios, strict=True)
         ),
         versions=tuple([one.versions[at] for one, at in kept]),

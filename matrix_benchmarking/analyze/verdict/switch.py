@@ -10,7 +10,7 @@ from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..intervals import summarise
+from ..intervals import mean_of
 from ..points import ranks
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
@@ -85,7 +85,7 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
 
     def point(runs: Sequence[Entry]) -> SeriesPoint:
         values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
-        return SeriesPoint(at, None, summarise(values), min(values), max(values), tuple(runs))
+        return SeriesPoint(at, None, mean_of(values), min(values), max(values), tuple(runs))
 
     for runs in points:
         olds, news = ([run for run in side if kpi.name in run.kpis] for side in runs)

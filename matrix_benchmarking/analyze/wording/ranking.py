@@ -223,7 +223,7 @@ def point_label(settings: Mapping[str, object], group: Group) -> str:
 
 def behind(point: Point, kpi: KPIDefinition) -> str:
     """How many runs stand behind a value, and its interval."""
-    runs = "one run" if point.sample.runs == 1 else f"{point.sample.runs} runs"
+    runs = "one run" if len(point.runs) == 1 else f"{len(point.runs)} runs"
     if point.interval is None:
         return f"{runs}: no interval"
     origin = ", its width taken from the points with repeats" if point.interval.pooled else ""

@@ -236,7 +236,7 @@ def verdict_label(compared: Compared) -> str:
 
 def repeats_sentence(steps: Sequence[Step]) -> str:
     """What the number of runs behind each step allows to conclude."""
-    counts = sorted({step.best.sample.runs for step in steps if step.best is not None})
+    counts = sorted({len(step.best.runs) for step in steps if step.best is not None})
     if not counts or counts[-1] == 1:
         return (
             "Each configuration was run once: whether a difference between two of them is more than chance isn't known."
