@@ -440,10 +440,10 @@ def _points(
         lows, highs = best_of.intervals(found, lower_better=_lower_better(kpi, scale, sign))
         widest = WIDEST * max(map(abs, means))
         ends = [
-            Interval(min(sign * low, sign * high), max(sign * low, sign * high), len(runs) == 1, not found.knows_moods)
+            Interval(min(sign * low, sign * high), max(sign * low, sign * high), not found.knows_moods)
             if high <= (WIDEST * low if scale is Scale.RATIO else low + widest)
             else None
-            for low, high, runs in zip(lows.tolist(), highs.tolist(), points_runs, strict=True)
+            for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
         ]
     points = [
         Point(runs[0].settings, runs, mean, interval)

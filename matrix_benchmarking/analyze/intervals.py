@@ -41,14 +41,14 @@ class Sample:
 class Interval:
     """A confidence interval of a mean.
 
+    That of a single run has its width from other points' repeats.
+
     Attributes:
-        pooled: whether its width comes from other points' repeats.
         is_within: whether it says nothing of how its campaigns differ, of which too little is known.
     """
 
     low: float
     high: float
-    pooled: bool
     is_within: bool = False
 
 

@@ -283,7 +283,7 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     if point.interval is None:
         return "unknown"
     label = ranking.interval_label(point.interval, kpi, unit=False)
-    marks = f"{' *' if point.interval.pooled else ''}{' †' if point.interval.is_within else ''}"
+    marks = f"{' *' if len(point.runs) == 1 else ''}{' †' if point.interval.is_within else ''}"
     return Cell(f"{label}{marks}", sort=point.interval.low / kpi.divisor)
 
 

@@ -202,7 +202,7 @@ def _best_columns(
 def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition, has_tuning: bool) -> list[str]:
     point = one.point
     interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
-    if point.interval is not None and point.interval.pooled:
+    if point.interval is not None and len(point.runs) == 1:
         interval += " (pooled)"
     if point.interval is not None and point.interval.is_within:
         interval += " †"

@@ -212,8 +212,8 @@ def test_an_interval_of_more_than_a_hundred_times_the_least_says_nothing(
     monkeypatch.setattr(best_of, "intervals", lambda found, lower_better: ends)
     (group,) = rank(Matrix([*entries({"hw_type": "a"}, *costs), *entries({"hw_type": "b"}, 5.0)]), workload).groups
     found = {str(one.point.settings["hw_type"]): one.point.interval for one in group.standings}
-    pooled = Interval(low, high, True) if is_known else None
-    assert found == {"a": None if pooled is None else Interval(low, high, False), "b": pooled}
+    pooled = Interval(low, high) if is_known else None
+    assert found == {"a": None if pooled is None else Interval(low, high), "b": pooled}
 
 
 def test_the_largest_number_that_was_tried_with_a_variant_is_one_of_several(

@@ -226,7 +226,7 @@ def behind(point: Point, kpi: KPIDefinition) -> str:
     runs = "one run" if len(point.runs) == 1 else f"{len(point.runs)} runs"
     if point.interval is None:
         return f"{runs}: no interval"
-    origin = ", its width taken from the points with repeats" if point.interval.pooled else ""
+    origin = ", its width taken from the points with repeats" if len(point.runs) == 1 else ""
     origin += ", within its campaigns alone" if point.interval.is_within else ""
     return f"{runs}; 95 % interval {interval_label(point.interval, kpi)}{origin}"
 
