@@ -14,7 +14,7 @@ from ...kpi import KPIDefinition
 from ...matrix import typed
 from ...plausible import OF_UNITS
 from ...rows import Rows
-from ..words import count_of, named
+from ..words import as_percent, count_of, named
 from . import matched
 from .finding import ANALYSES, EVERY, NONE, OF_BEST, OF_HISTORY, AnswerKind, Finding, are_few
 from .matched import OF_A_UNIT, has_many_digits
@@ -52,7 +52,9 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
         yield from _no_more_than_zero(good, values, kpi, changes)
         far = [*_far_off(good, points, values, kpi, changes)]
         yield from far or (uneven_findings(good, points, values, kpi) if kpi.name in ranking else ())
-        yield from first_run_findings(measured, values, kpi, len(ranking)) if kpi.name in ranking else ()
+        if kpi.name in ranking:
+            yield from first_run_findings(measured, values, kpi, len(ranking))
+            yield from _on_few_steps(measured, values, kpi)
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):
@@ -70,6 +72,27 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
             count = count_of(len(unknown), "run")
             what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
             yield Finding.of("gate-unknown", f"{what}.", unknown, OF_BEST)
+
+
+FEWEST_ON_STEPS, MOST_STEPS, LEAST_STEP, FEWEST_UNEQUAL = 20, 0.2, 0.05, 2
+"""Of so many runs at most such a share may have values of their own to fall on few steps; half of these are at least so
+far from the next one, and the repeats of so many points differ: what doesn't scatter is exact, as a size in bytes."""
+
+
+def _on_few_steps(measured: Measured, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+    """Values that are bounds of a histogram, or ticks of a coarse clock: smaller differences are there and not seen."""
+    known = [value for value in values if value is not None]
+    steps = sorted(set(known))
+    is_count = not kpi.unit and all(float(step).is_integer() for step in steps)
+    is_few = len(known) >= FEWEST_ON_STEPS and 1 < len(steps) <= MOST_STEPS * len(known)
+    if is_count or not is_few or steps[0] <= 0.0:
+        return
+    apart = statistics.median(after / before - 1.0 for before, after in itertools.pairwise(steps))
+    unequal = sum(len({values[place] for place in places}) > 1 for places in measured.points)
+    if apart >= LEAST_STEP and unequal >= FEWEST_UNEQUAL:
+        what = f"{kpi.name} has {len(steps)} values alone in {count_of(len(known), 'run')}, {as_percent(apart)} apart"
+        why = "are they bounds of a histogram, or rounded? A smaller difference looks like none, or like a whole step"
+        yield Finding.of("few-steps", f"{what}: {why}.", measured.runs.where(one is not None for one in values))
 
 
 CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2

@@ -60,3 +60,23 @@ def test_a_zero_is_no_count_of_whole_milliseconds_or_hundreds() -> None:
     for values in (milliseconds, 100.0 * np.arange(1, 451).reshape(SHAPE)):
         values[0, 0] = 0.0
         assert "below-zero" in changing(values)
+
+
+LEVELS = np.exp(np.random.default_rng(20261129).uniform(0.0, 2.0, (5, 30, 1)))
+
+
+@pytest.mark.parametrize(
+    ("name", "draw", "is_odd"),
+    [
+        ("bounds", lambda noise: 1.25 ** np.ceil(np.log(LEVELS * noise) / np.log(1.25)), True),
+        ("ticks", lambda noise: np.maximum(np.round(LEVELS * noise), 1.0), True),
+        ("whole milliseconds", lambda noise: np.round(100.0 * LEVELS * noise), False),
+        ("exact", lambda noise: 1.25 ** np.ceil(np.log(LEVELS) / np.log(1.25)) * np.ones_like(noise), False),
+        ("as measured", lambda noise: LEVELS * noise, False),
+    ],
+)
+def test_values_on_few_steps_are_odd_where_they_scatter(
+    name: str, draw: Callable[[Floats], Floats], is_odd: bool
+) -> None:
+    noise = np.exp(np.random.default_rng(20261130).normal(0.0, 0.05, SHAPE))
+    assert ("few-steps" in changing(draw(noise))) == is_odd, name
