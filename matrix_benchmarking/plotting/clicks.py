@@ -48,6 +48,12 @@ def marks(ids: Iterable[str | None], *others: Iterable[Any]) -> list[list[Any]]:
     return [list(values) for values in zip(ids, *others, strict=True)]
 
 
+def told(hover: Iterable[str], *of: Iterable[Any]) -> dict[str, Any]:
+    """What the marks of a trace say under the mouse; and what :func:`marks` makes *of* their runs' ids, if given."""
+    ids = {"customdata": marks(*of)} if of else {}
+    return {**ids, "hovertext": [*hover], "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
 def plain(figure: go.Figure) -> go.Figure:
     """*figure* with the ``customdata`` that plotly express made as plain lists."""
     for trace in figure.data:

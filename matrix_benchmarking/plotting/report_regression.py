@@ -16,8 +16,8 @@ from ..filters import show
 from . import series_chart
 from .base import Report, View
 from .compare_sides import NEW, OLD, SETTING, candidates, judged
-from .plot_history import why_nothing
 from .report_compare import CompareReport
+from .report_history import why_nothing
 from .series_tables import (
     alarms_table,
     brief_table,
@@ -32,7 +32,7 @@ from .series_tables import (
     outcome_text,
     run_links,
 )
-from .tables import Node, Part, bullets, graph, html
+from .tables import Node, Part, bullets, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -45,11 +45,6 @@ FAILING_NAMED, VERSIONS_NAMED, LONGEST_LEAD = 5, 3, 400
 NOTES_SHOWN = 20
 NAME_IN_SENTENCE, VERSION_IN_SENTENCE = 120, 40
 PAGE_HEIGHT_PX = 700
-LEGEND = (
-    "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
-    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. An upright line is a change; a dotted "
-    "one is for the better, or was dealt with. Each chart has a vertical axis of its own."
-)
 
 
 class RegressionReport(Report):
@@ -121,7 +116,7 @@ class RegressionReport(Report):
         return [html.Div(cards, className="series-charts")]
 
     def _more_charts(self, shown: Sequence[SeriesVerdict], most: int) -> list[Node]:
-        legend = html.P(LEGEND, className="note")
+        legend = html.P(series_chart.LEGEND, className="note")
         if len(shown) <= FIRST_CHARTS:
             return [legend]
         parts: list[Node] = [html.H2("More charts"), legend]
@@ -133,7 +128,7 @@ class RegressionReport(Report):
     def _card(self, verdict: SeriesVerdict, number: int) -> Node:
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Node] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
-        body.append(Part(f"The chart of {verdict.name}", lambda: _chart(verdict), series_chart.HEIGHT_PX))
+        body.append(series_chart.chart(verdict, _sentence(verdict)))
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         body += for_alarm_of(verdict, self.catalogue)
@@ -229,25 +224,6 @@ def _scope(analysis: Analysis) -> str:
         more = f" and {len(absolute) - 4} more KPIs" if len(absolute) > 4 else ""
         said += f", and from {named}{more}"
     return f"{said}."
-
-
-def _chart(verdict: SeriesVerdict) -> list[Node]:
-    points, levels = series_chart.points_frame(verdict), series_chart.levels_frame(verdict)
-    if points.empty:
-        return []
-    figure = series_chart.series_figure(points, levels, series_chart.changes_frame(verdict), verdict)
-    left = len(verdict.points) - len(points)
-    outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
-    said = []
-    if left:
-        said.append(f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch.")
-    if outside:
-        said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
-    label = f"{verdict.kpi.name} from version to version: {_sentence(verdict)}"
-    return [
-        graph(figure, label),
-        *([html.P(" ".join(said), className="note")] if said else []),
-    ]
 
 
 def _sentence(verdict: SeriesVerdict) -> str:

@@ -1,4 +1,4 @@
-"""The small chart of one series of an analysis, and its data frames: points, both levels, where it changed."""
+"""The chart of one series, with what is said of it; and its data frames: points, both levels, where it changed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import plotly.graph_objects as go
-
 from ..analyze.detect import Change
 from ..analyze.select.series import SeriesPoint, time_text, value_text
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.wording import verdicts
-from ..analyze.words import cut_inside, difference, percent
+from ..analyze.words import cut_inside, difference, percent, plural
 from ..kpi import KPIDefinition
 from . import clicks
-from .template import COLOURS, apply, short, text
+from .tables import Node, Part, graph, html
+from .template import COLOURS, short, template, text
 
 if TYPE_CHECKING:
     import pandas
@@ -44,6 +43,30 @@ LOOKS = {
     DOUBTFUL: (COLOURS[4], "diamond"),
     OTHER: (COLOURS[0], "circle"),
 }
+Ends = tuple[float, float] | None  # of the vertical axis; None where the values are too large for one
+LEGEND = (
+    "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
+    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. An upright line is a change; a dotted "
+    "one is for the better, or was dealt with. Each chart has a vertical axis of its own."
+)
+
+
+def chart(verdict: SeriesVerdict, said: str) -> Node:
+    """The chart, which says to who can't see it what is *said*, and what it leaves out; made when it is seen."""
+    label = f"{verdict.kpi.name} from version to version: {said}"
+    return Part(f"The chart of {verdict.name}", lambda: _chart(verdict, label), HEIGHT_PX)
+
+
+def _chart(verdict: SeriesVerdict, label: str) -> list[Node]:
+    points, levels = points_frame(verdict), levels_frame(verdict)
+    if points.empty:
+        return []
+    ends = limits(points, levels)
+    figure = series_figure(points, levels, changes_frame(verdict), ends, verdict)
+    left, outside = len(verdict.points) - len(points), int(beyond(points, ends).sum())
+    told = [f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch."] if left else []
+    told += [f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼."] if outside else []
+    return [graph(figure, label), *([html.P(" ".join(told), className="note")] if told else [])]
 
 
 def kind_of(verdict: SeriesVerdict) -> str:
@@ -65,20 +88,18 @@ def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
     rows = []
     for place in drawn_places(verdict):
         point = verdict.points[place]
+        values = {name: getattr(point, name) / verdict.kpi.divisor for name in ("mean", "minimum", "maximum")}
         rows.append(
             {
                 "x": place,
-                **point_values(point, verdict.kpi),
+                **values,
+                "runs": point.count,
+                "uuid": point.entries[0].test_uuid or "",
                 "hover": _hover(verdict.versions[place], point, verdict.kpi),
                 "is_new": new is not None and place >= new,
             }
         )
     return pandas.DataFrame(rows)
-
-
-def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, object]:
-    values = {name: getattr(point, name) / kpi.divisor for name in ("mean", "minimum", "maximum")}
-    return {**values, "runs": point.count, "uuid": point.entries[0].test_uuid or ""}
 
 
 def drawn_places(verdict: SeriesVerdict) -> list[int]:
@@ -177,30 +198,14 @@ def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
     return "<br>".join([*lines, *([when] if when and when != version else [])])
 
 
-def marks(points: pandas.DataFrame, **look: object) -> dict[str, object]:
-    """A trace of points that say under the mouse what they are; a click on one opens its run."""
-    ids = clicks.marks(points["uuid"])
-    return {"type": "scatter", "x": points["x"].tolist(), "customdata": ids, **told(points["hover"]), **look}
-
-
-def told(sentences: Iterable[str]) -> dict[str, object]:
-    return {"hovertext": [*sentences], "hovertemplate": "%{hovertext}<extra></extra>"}
-
-
-def triangle(x: object, y: float, change: Any, size: int) -> dict[str, object]:
-    """A trace: the mark below the line of a *change*, which says what it is."""
-    marker = {"symbol": "triangle-up", "size": size, "color": COLOUR[change.kind]}
-    place = {"type": "scatter", "x": [x], "y": [y], "mode": "markers", "cliponaxis": False}
-    return {**place, "marker": marker, **told([text(change.label)])}
-
-
-def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
-    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it."""
+def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> Ends:
+    """In the KPI's display unit."""
     shown = levels[levels["role"] != "earlier"]
     known = [float(level) for level in shown["level"]]
     low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
     recent = points[points["x"] >= shown["start"].min()] if len(shown) else points
-    usual = recent["mean"].quantile([0.03, 0.97]).tolist()
+    lowest, highest = ("mean", "mean") if known else ("minimum", "maximum")  # without a level the runs are all there is
+    usual = recent[lowest].quantile(0.03), recent[highest].quantile(0.97)
     inner = float(min([*usual, *known])), float(max([*usual, *known]))
     step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
     low, high = _narrowed((low, high), inner, max(1.4 * (inner[1] - inner[0]), step / LEAST_SHARE))
@@ -223,69 +228,75 @@ def _narrowed(ends: tuple[float, float], inner: tuple[float, float], span: float
     return inner[0] - share * max(below, 0.0), inner[1] + share * max(above, 0.0)
 
 
-def beyond(points: pandas.DataFrame, ends: tuple[float, float] | None) -> pandas.Series[bool]:
+def beyond(points: pandas.DataFrame, ends: Ends) -> pandas.Series[bool]:
     low, high = (-math.inf, math.inf) if ends is None else ends
     return (points["mean"] < low) | (points["mean"] > high)
 
 
 def series_figure(
-    points: pandas.DataFrame, levels: pandas.DataFrame, changes: pandas.DataFrame, verdict: SeriesVerdict
-) -> go.Figure:
-    figure, ends, kind = go.Figure(), limits(points, levels), kind_of(verdict)
+    points: pandas.DataFrame, levels: pandas.DataFrame, changes: pandas.DataFrame, ends: Ends, verdict: SeriesVerdict
+) -> dict[str, Any]:
+    """The figure, as plain data: plotly takes as long to look at it as all else of it takes, and a page has many."""
+    kind = kind_of(verdict)
     outside = beyond(points, ends)
-    for change in changes.itertuples():
-        is_open = change.kind == GOT_WORSE
-        line = {
-            "color": COLOUR[str(change.kind)],
-            "width": 1.5 if is_open else 1,
-            "dash": "solid" if is_open else "dot",
-        }
-        figure.add_vline(x=change.place, line=line, layer="below")
-        figure.add_trace({**triangle(change.place, 0, change, 9), "yaxis": "y2"})
-    _draw_points(figure, points, outside, kind)
-    if ends is not None and outside.any():
-        _draw_outside(figure, points[outside], ends)
+    traces = [_below(change) for change in changes.itertuples()]
+    traces += _points(points[~outside], len(points), kind)
+    traces += [] if ends is None or not outside.any() else [_outside(points[outside], ends)]
     looks: dict[str, dict[str, object]] = {
         "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
         "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
         "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
     }
-    for start, end, level, role in levels.to_numpy().tolist():
-        figure.add_trace(_line([start - 0.45, end + 0.45], [level] * 2, looks[role]))
+    drawn = levels.to_numpy().tolist()
+    traces += [_line([start - 0.45, end + 0.45], [level] * 2, looks[role]) for start, end, level, role in drawn]
     if verdict.rises_all_along:
         trend = [(level or 0.0) / verdict.kpi.divisor for level in (verdict.old_level, verdict.new_level)]
-        figure.add_trace(
-            _line([0, len(verdict.points) - 1], trend, {**looks["new"], "color": LOOKS[DOUBTFUL][0], "dash": "dot"})
-        )
-    longest = _label_levels(figure, levels, ends, verdict.kpi)
-    figure.update_layout(margin={"l": 10, "r": 12 + 7 * longest, "t": 34, "b": 10})
-    _caption(figure, changes, verdict)
-    _label_axes(figure, ends, verdict)
-    figure.update_layout(showlegend=False, hovermode="closest")
-    return apply(figure, height=HEIGHT_PX)
+        look = {**looks["new"], "color": LOOKS[DOUBTFUL][0], "dash": "dot"}
+        traces.append(_line([0, len(verdict.points) - 1], trend, look))
+    notes, caption = _level_labels(levels, ends, verdict.kpi), _caption(changes, verdict)
+    longest = max((len(note["text"].removeprefix("<b>").removesuffix("</b>")) for note in notes), default=0)
+    layout = {
+        "template": template(),
+        "height": HEIGHT_PX,
+        "showlegend": False,
+        "hovermode": "closest",
+        "shapes": [_upright(change) for change in changes.itertuples()],
+        "annotations": [*notes, *caption],
+        "margin": {"l": 10, "r": 12 + 7 * longest, "t": 34 if caption else 12, "b": 10},
+    }
+    return {"data": traces, "layout": {**layout, **_axes(ends, verdict)}}
 
 
-def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Series[bool], kind: str) -> None:
-    count, inside = len(points), points[~outside]
+def _upright(change: Any) -> dict[str, Any]:
+    """The line of a *change*; strong is what got worse and nobody dealt with."""
+    is_strong = change.kind == GOT_WORSE
+    look = {"color": COLOUR[change.kind], "width": 1.5 if is_strong else 1, "dash": "solid" if is_strong else "dot"}
+    ends = {"x0": change.place, "x1": change.place, "y0": 0, "y1": 1, "yref": "y domain"}
+    return {"type": "line", **ends, "line": look, "layer": "below"}
+
+
+def _below(change: Any) -> dict[str, Any]:
+    """The mark below the line of a *change*, which says what it is."""
+    marker = {"symbol": "triangle-up", "size": 9, "color": COLOUR[change.kind]}
+    place = {"type": "scatter", "x": [change.place], "y": [0], "yaxis": "y2", "mode": "markers", "cliponaxis": False}
+    return {**place, "marker": marker, **clicks.told([text(change.label)])}
+
+
+def _points(inside: pandas.DataFrame, count: int, kind: str) -> list[dict[str, Any]]:
+    """Those *inside* the axis of so many points, with their whiskers, and the line between them."""
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
     look = {"color": COLOURS[0], "width": 1}
-    figure.add_trace(_line(inside["x"].tolist(), inside["mean"].tolist(), look, 0.35 * opacity))
+    traces = [_line(inside["x"].tolist(), inside["mean"].tolist(), look, 0.35 * opacity)]
     for is_new in (False, True):
         group = inside[inside["is_new"] == is_new]
         if group.empty:
             continue
         colour, symbol = LOOKS[kind if is_new else OTHER]
-        figure.add_trace(
-            marks(
-                group,
-                y=group["mean"].tolist(),
-                mode="markers",
-                marker={"color": colour, "symbol": symbol, "size": size + (2 if symbol == "star" else 0)},
-                opacity=opacity,
-                error_y=_whiskers(group, colour),
-            )
-        )
+        marker = {"color": colour, "symbol": symbol, "size": size + (2 if symbol == "star" else 0)}
+        looks = {"marker": marker, "opacity": opacity, "error_y": _whiskers(group, colour)}
+        traces.append({**_marks(group, group["mean"].tolist()), **looks})
+    return traces
 
 
 def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, object] | None:
@@ -296,75 +307,71 @@ def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, object] | None:
     return {**ends, "color": colour, "thickness": 1, "width": 2 if len(group) <= FEW_POINTS else 0}
 
 
-def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float, float]) -> None:
-    is_above = [mean > ends[1] for mean in points["mean"]]
-    symbols = ["triangle-up" if above else "triangle-down" for above in is_above]
-    figure.add_trace(
-        marks(
-            points.assign(hover=points["hover"] + "<br>beyond the axis"),
-            y=[ends[1] if above else ends[0] for above in is_above],
-            mode="markers",
-            marker={"symbol": symbols, "color": COLOURS[6], "size": 8},
-            cliponaxis=False,
-        )
-    )
+def _outside(points: pandas.DataFrame, ends: tuple[float, float]) -> dict[str, Any]:
+    heights = [max(ends) if mean > max(ends) else min(ends) for mean in points["mean"]]
+    symbols = ["triangle-up" if height == max(ends) else "triangle-down" for height in heights]
+    marks = _marks(points.assign(hover=points["hover"] + "<br>beyond the axis"), heights)
+    return {**marks, "marker": {"symbol": symbols, "color": COLOURS[6], "size": 8}, "cliponaxis": False}
 
 
-def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], opacity: float = 1.0) -> go.Scatter:
-    return go.Scatter(x=x, y=y, mode="lines", line=look, opacity=opacity, hoverinfo="skip")
+def _marks(points: pandas.DataFrame, heights: Sequence[float]) -> dict[str, Any]:
+    """Points that say under the mouse what they are; a click on one opens its run."""
+    at = {"type": "scatter", "x": points["x"].tolist(), "y": heights, "mode": "markers"}
+    return {**at, **clicks.told(points["hover"], points["uuid"])}
 
 
-def _label_levels(
-    figure: go.Figure, levels: pandas.DataFrame, ends: tuple[float, float] | None, kpi: KPIDefinition
-) -> int:
-    """Both levels' values at the right edge, far enough from each other to be read; gives the longest one's length."""
+def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], opacity: float = 1.0) -> dict[str, Any]:
+    ends = {"type": "scatter", "x": x, "y": y, "mode": "lines", "hoverinfo": "skip"}
+    return {**ends, "line": look, "opacity": opacity}
+
+
+def _level_labels(levels: pandas.DataFrame, ends: Ends, kpi: KPIDefinition) -> list[dict[str, Any]]:
+    """Both levels' values at the right edge, far enough from each other to be read."""
     if ends is None:
-        return 0
+        return []
     shown = levels[levels["role"] != "earlier"].sort_values("level")
     values, roles = [float(level) for level in shown["level"]], [str(role) for role in shown["role"]]
     places, gap = list(values), 0.1 * (ends[1] - ends[0])
     if len(places) > 1 and places[1] - places[0] < gap:
         middle = (places[0] + places[1]) / 2
         places = [middle - gap / 2, middle + gap / 2]
-    longest = 0
+    notes = []
     for place, value, role in zip(places, values, roles, strict=True):
-        label = short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL)
-        longest = max(longest, len(label))
+        label = text(short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL))
+        said = f"<b>{label}</b>" if role == "new" else label
         at = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": place}
-        said = f"<b>{text(label)}</b>" if role == "new" else text(label)
-        figure.add_annotation(text=said, showarrow=False, font_size=11, **at)
-    return longest
+        notes.append({"text": said, "showarrow": False, "font": {"size": 11}, **at})
+    return notes
 
 
-def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdict) -> None:
+def _caption(changes: pandas.DataFrame, verdict: SeriesVerdict) -> list[dict[str, Any]]:
     said = ""
     if len(changes):
         about = [change.first for change in verdict.changes]
         said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
-    elif verdict.reruns:
+    elif verdict.reruns and verdict.outcome is Outcome.NO_CHANGE:
         said = f"no difference shown yet: {verdicts.short_size(verdict)}"
     elif verdict.outcome is Outcome.SUSPECTED:
         said = f"{verdicts.verdict_text(verdict)}: {verdicts.short_size(verdict)}"
-    if not said:
-        return
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": 6}
-    figure.add_annotation(text=text(said), showarrow=False, **place)
+    at = {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom", "yshift": 6}
+    return [{"text": text(said), "showarrow": False, **at}] if said else []
 
 
-def _label_axes(figure: go.Figure, ends: tuple[float, float] | None, verdict: SeriesVerdict) -> None:
+def _axes(ends: Ends, verdict: SeriesVerdict) -> dict[str, Any]:
     kpi, last = verdict.kpi, len(verdict.versions) - 1
     margin = max(0.6, 0.02 * last)
     places = ticks(verdict.versions)
-    labels = tick_texts([verdict.versions[place] for place in places])
-    figure.update_xaxes(
-        tickvals=places, ticktext=[text(label) for label in labels], range=[-margin, last + margin], tickfont_size=11
-    )
-    unit = f"{short(kpi.display_unit, 14)} · " if kpi.display_unit else ""
-    title = text(f"{unit}{kpi.direction.removesuffix(' is better')} = better")
-    figure.update_yaxes(title={"text": title, "font": {"size": 11}, "standoff": 6}, nticks=5, tickfont_size=11)
-    figure.update_layout(yaxis2={"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True})
-    if ends is not None:
-        figure.update_layout(yaxis_range=list(ends))
+    labels = [text(label) for label in tick_texts([verdict.versions[place] for place in places])]
+    at = {"range": [-margin, last + margin], "tickfont": {"size": 11}}
+    unit = [short(kpi.display_unit, 14)] if kpi.display_unit else []
+    better = [] if kpi.lower_better is None else [f"{'lower' if kpi.lower_better else 'higher'} = better"]
+    title = {"text": text(" · ".join([*unit, *better])), "font": {"size": 11}, "standoff": 6}
+    heights = {} if ends is None else {"range": list(ends)}
+    return {
+        "xaxis": {"tickvals": places, "ticktext": labels, **at},
+        "yaxis": {"title": title, "nticks": 5, "tickfont": {"size": 11}, **heights},
+        "yaxis2": {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True},
+    }
 
 
 def ticks(versions: Sequence[str]) -> list[int]:

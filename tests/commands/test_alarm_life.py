@@ -240,7 +240,7 @@ def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: R
     page = Path("report/regression-analysis.html").read_text(encoding="utf-8")
     assert "1 of 1 series of 1 KPI is worse, and dealt with" in page
     assert "a new allocator" in page
-    assert "change that was dealt with" in Path("report/kpi-history.html").read_text(encoding="utf-8")
+    assert "worse since 1.13, acknowledged" in Path("report/kpi-history.html").read_text(encoding="utf-8")
     Path("config.yaml").write_text("matbench:\n  minimum_effects:\n    duration: 0.5\n", encoding="utf-8")
     assert main([*visualize, *names]) == 0
     assert "counts from 50 % of the old level" in Path("report/regression-analysis.html").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pandas
+import plotly.graph_objects as go
 import pytest
 from plotting_support.analyses import series, toy_workload, versions
 
@@ -20,10 +20,10 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
-from matrix_benchmarking.plotting import Arguments, clicks, plot_history, series_chart
+from matrix_benchmarking.plotting import clicks, report_history
 from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
-from matrix_benchmarking.plotting.plot_history import KPIHistory
+from matrix_benchmarking.plotting.report_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
@@ -83,11 +83,14 @@ def page(of: Catalogue, **cfg: Any) -> str:
     return StaticHTML().render(of.report("KPI history").do_plot(*of.arguments(cfg)))
 
 
-def figure(of: Catalogue, **cfg: Any) -> Any:
-    return of.plot("KPI history").do_plot(*of.arguments(cfg))[0]
+def figures(of: Catalogue, **cfg: Any) -> list[Any]:
+    renderer = StaticHTML()
+    renderer.render(of.plot("KPI history").part(of.arguments(cfg)))
+    assert not renderer.failures
+    return [go.Figure(one.figure) for one in renderer.figures]
 
 
-def lines(drawn: Any) -> list[Any]:
+def marks(drawn: Any) -> list[Any]:
     return [trace for trace in drawn.data if trace.customdata is not None]
 
 
@@ -123,24 +126,25 @@ def test_a_kpi_of_which_neither_direction_is_better_is_not_judged(toy: Workload)
 
 
 def test_a_marker_carries_the_id_of_the_first_run_as_a_plain_list(toy: Workload) -> None:
-    drawn = figure(catalogue(toy, runs(["2.9", "2.10"], {"a": 2.0})))
-    (line,) = lines(drawn)
-    assert type(line.to_plotly_json()["customdata"]) is list
-    assert line.to_plotly_json()["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
-    assert json.loads(drawn.to_json())["data"][2]["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
+    (drawn,) = figures(catalogue(toy, runs(["2.9", "2.10"], {"a": 2.0})))
+    (points,) = marks(drawn)
+    assert type(points.to_plotly_json()["customdata"]) is list
+    assert points.to_plotly_json()["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
+    assert json.loads(drawn.to_json())["data"][1]["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
 
 
-def test_versions_are_in_their_order_and_repeats_are_a_band(toy: Workload) -> None:
-    drawn = figure(catalogue(toy, runs(["2.10", "2.9", "2.10rc1"], {"a": 1.0})))
+def test_versions_are_in_their_order_and_repeats_have_whiskers_within_the_axis(toy: Workload) -> None:
+    (drawn,) = figures(catalogue(toy, runs(["2.10", "2.9", "2.10rc1"], {"a": 1.0})))
     assert list(drawn.layout.xaxis.ticktext) == ["2.9", "2.10rc1", "2.10"]
-    highest, lowest, line = drawn.data[:3]
-    assert lowest.fill == "tonexty"
-    assert all(low < mean < high for low, mean, high in zip(lowest.y, line.y, highest.y, strict=True))
+    (points,) = marks(drawn)
+    low, high = drawn.layout.yaxis.range
+    for mean, above, below in zip(points.y, points.error_y.array, points.error_y.arrayminus, strict=True):
+        assert low < mean - below < mean < mean + above < high
 
 
 def test_twelve_series_are_drawn_and_all_are_in_the_table(toy: Workload) -> None:
     of = catalogue(toy, runs(["1", "2"], {f"image{n:02}": 1 + n / 10 for n in range(20)}))
-    assert len(lines(figure(of))) == plot_history.MOST_DRAWN
+    assert len(figures(of)) == report_history.MOST_DRAWN
     shown = page(of)
     assert "Drawn are the 12 most severe of them." in shown
     assert all(f"image{n:02}" in shown for n in range(20))
@@ -152,44 +156,24 @@ def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
     of = catalogue(both, past)
     plot = of.plot("KPI history")
     assert [(each.name, each.default) for each in plot.controls()] == [("kpi", "cost"), ("axis", "version")]
-    assert figure(of, axis="driver").layout.xaxis.title.text == "driver"
+    (drawn,) = figures(of, axis="driver")
+    assert list(drawn.layout.xaxis.ticktext) == ["7 · 1", "7 · 2", "8"]
     assert "speed is not known for any successful run." in page(of, kpi="speed")
     with pytest.raises(ConfigError, match="did you mean 'speed'"):
         page(of, kpi="sped")
 
 
-def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(toy: Workload) -> None:
-    past = runs(["1", "2", "3"], {"a": 1.0, "b": 2.0})
-    of = catalogue(toy, past)
-    found = plot_history.find(of.study, Arguments([], {}, [], {}, {}))
-    shown = [(one, None) for one in reversed(found.series)]
-    assert [one.labels["image"] for one, _ in shown] == ["b", "a"]
-    frame = pandas.DataFrame(
-        [
-            (0, 2, "faster", series_chart.GOT_BETTER),
-            (1, 1, f"slower {HOSTILE}", series_chart.GOT_WORSE),
-            (1, 2, "known", series_chart.DEALT_WITH),
-        ],
-        columns=plot_history.COLUMNS,
-    )
-    drawn = plot_history.history_figure(plot_history.points_frame(found, shown), frame, found)
-    widths = {(shape.xref, shape.x0): shape.line.width for shape in drawn.layout.shapes}
-    assert len(widths) == 3
-    assert widths["x2", 1] > widths["x2", 2] == widths["x", 2]
-    assert "<script" not in drawn.to_json()
-    assert {*series_chart.COLOUR} <= {trace.name for trace in drawn.data}
-
-
-def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> None:
+def test_each_series_is_drawn_as_the_regression_analysis_draws_it() -> None:
     names = versions(14)
     entries = [*series("worse", names, {11: 1.3}), *series("same", names), *series("better", names, {10: 0.7})]
-    drawn = figure(catalogue(toy_workload(), entries))
-    notes = [note.text for note in drawn.layout.annotations]
-    axes = {"worse": "", "better": "", "same": ""} | {text: str(place or "") for place, text in enumerate(notes, 1)}
-    lines_at = {shape.xref.removeprefix("x").removesuffix(" domain") or "1": shape.x0 for shape in drawn.layout.shapes}
-    assert lines_at == {axes["worse"]: 11, axes["better"]: 10}
-    hovers = [trace.hovertext[0] for trace in drawn.data if trace.hovertext is not None and len(trace.hovertext) == 1]
-    assert sorted(hover.split(", ")[1] for hover in hovers) == ["better since 1.10", "worse since 1.11"]
+    of = catalogue(toy_workload(), entries)
+    worse, better, same = figures(of)
+    renderer = StaticHTML()
+    renderer.render(of.report("Regression analysis").do_plot(*of.arguments()))
+    assert [go.Figure(one.figure).to_json() for one in renderer.figures] == [worse.to_json(), better.to_json()]
+    assert [shape.x0 for drawn in (worse, better, same) for shape in drawn.layout.shapes] == [10.5, 9.5]
+    assert "worse since 1.11" in worse.layout.annotations[-1].text
+    assert "better since 1.10" in better.layout.annotations[-1].text
 
 
 def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:
@@ -234,11 +218,11 @@ def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
     for number, entry in enumerate(timed):
         entry.facts, entry.span_us = Facts({"image": "a", "version": "1"}), (None, number * 86_400_000_000)
     of = catalogue(toy, timed)
-    assert figure(of).layout.xaxis.title.text == "end of the run (UTC)"
+    assert list(figures(of)[0].layout.xaxis.ticktext) == ["1970-01-01", "1970-01-02", "1970-01-03"]
     assert "1970-01-03 00:00 UTC" in page(of)
     for number, entry in enumerate(timed):
         entry.span_us, entry.recorded = (None, None), (0, number)
-    assert figure(catalogue(toy, timed)).layout.xaxis.title.text == "run"
+    assert figures(catalogue(toy, timed))
 
 
 @pytest.mark.parametrize("value", [0.0, -5.0, 1e308, -1e308, 1e-320])
@@ -250,25 +234,18 @@ def test_extreme_values_still_have_a_page(toy: Workload, value: float) -> None:
 
 
 def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> None:
-    drawn = figure(catalogue(toy, runs([f"2.{n}" for n in range(60)], {"a": 1.01})))
-    assert len(drawn.layout.xaxis.tickvals) <= plot_history.TICKS
+    (drawn,) = figures(catalogue(toy, runs([f"2.{n}" for n in range(60)], {"a": 1.01})))
+    assert len(drawn.layout.xaxis.tickvals) <= 6
     assert drawn.layout.xaxis.ticktext[-1] == "2.59"
     named = runs(["v" * 400, f"{HOSTILE}" * 20], {"image " * 80: 2.0, "i" * 400: 1.0})
     for number, entry in enumerate(named):
         entry.facts, entry.span_us = Facts(dict(entry.settings)), (None, number)
     long = catalogue(toy, named)
-    assert all(len(text) <= 60 for text in figure(long).layout.xaxis.ticktext)
-    assert all(len(note.text) < 90 for note in figure(long).layout.annotations)
+    assert all(len(text) <= 60 for drawn in figures(long) for text in drawn.layout.xaxis.ticktext)
+    assert max(map(len, re.findall(r"<h3[^>]*>([^<]*)<", page(long)))) < 200
     assert HOSTILE not in page(long)
     assert "2.58" in page(catalogue(toy, runs([f"{'branch-' * 60}2.{n}" for n in range(60)], {"a": 1.0})))
     assert max(map(len, re.findall(r"<td[^>]*>([^<]*)</td>", page(long)))) < 200
-
-
-def test_a_long_name_of_a_kpi_has_its_unit_below(toy: Workload) -> None:
-    long = {"output_tokens_per_s_per_gpu": dataclasses.replace(toy.kpis["cost"], name="output_tokens_per_s_per_gpu")}
-    named = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=long))
-    past = [dataclasses.replace(one, kpis=dict.fromkeys(long, 1.0)) for one in runs(["1", "2"], {"a": 1.0})]
-    assert figure(catalogue(named, past)).layout.yaxis.title.text == "output_tokens_per_s_per_gpu<br>(USD)"
 
 
 def test_a_run_of_a_history_has_no_link_and_one_of_the_results_has(toy: Workload) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+import plotly.graph_objects as go
 import pytest
 from plotting_support.analyses import analysis_of, series, versions
 
@@ -23,7 +24,8 @@ def verdict(count: int = 14, steps: dict[int, float] | None = None, **options: A
 
 def figure(of: SeriesVerdict) -> Any:
     points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
-    return series_chart.series_figure(points, levels, series_chart.changes_frame(of), of)
+    ends = series_chart.limits(points, levels)
+    return go.Figure(series_chart.series_figure(points, levels, series_chart.changes_frame(of), ends, of))
 
 
 def test_points_levels_and_changes_are_in_the_frames() -> None:
