@@ -11,13 +11,12 @@ from ..errors import WorkloadError, did_you_mean
 from ..workload import Workload
 from . import explore
 from .base import Catalogue, Href, Plot, Report, to_location
-from .plot_kpis import KPISpreads
 from .plot_ranking import Ranking, UnderALimit
 from .report_best import BestReport
 from .report_compare import CompareReport
 from .report_errors import CheckReport, ErrorReport
 from .report_history import HistoryReport, KPIHistory
-from .report_kpis import KPIReport
+from .report_kpis import KPIReport, KPISpreads
 from .report_regression import RegressionReport
 
 BUILT_IN = (

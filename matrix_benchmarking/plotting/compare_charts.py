@@ -112,21 +112,15 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
             },
             name=name,
             showlegend=True,
-            customdata=clicks.marks(_new_run(one, pairs) for one in some),
-            hovertext=[template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some],
-            hovertemplate="%{hovertext}<extra></extra>",
+            **clicks.told(
+                (template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some),
+                (_new_run(one, pairs) for one in some),
+            ),
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     _rule_off(figure, shown)
     texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 4) for one in shown]
-    figure.update_yaxes(
-        tickvals=list(range(len(shown))),
-        ticktext=texts,
-        range=[len(shown) - 0.4, -0.6],
-        fixedrange=True,
-        showgrid=False,
-        tickfont_size=12,
-    )
+    figure.update_yaxes(**template.rows_axis(texts), showgrid=False, tickfont_size=12)
     is_told = any(one.p_value is not None for one in shown)
     title = {"text": "change, 95 % intervals" if is_told else "change", "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
@@ -176,11 +170,10 @@ def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tu
             y=[run.kpis[kpi.name] / kpi.divisor for run in runs],
             mode="markers",
             marker={"color": colour, "size": 8, "opacity": 0.75},
-            customdata=clicks.marks(run.test_uuid for run in runs),
-            hovertext=[
-                clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs
-            ],
-            hovertemplate="%{hovertext}<extra></extra>",
+            **clicks.told(
+                (clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs),
+                (run.test_uuid for run in runs),
+            ),
         )
     names = [template.wrapped(side, 14, 3) for side in sides]
     figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False, tickangle=0)

@@ -136,9 +136,10 @@ def _trace(
     trace = {
         "x": [x for _, _, x, _ in drawn],
         "y": [y / kpi.divisor for *_, y in drawn],
-        "customdata": clicks.marks(clicks.run_of(runs) for _, runs, *_ in drawn),
-        "hovertext": [clicks.hover(runs, template.text(f"{kpi.name} {kpi.show(y)}")) for _, runs, _, y in drawn],
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **clicks.told(
+            (clicks.hover(runs, template.text(f"{kpi.name} {kpi.show(y)}")) for _, runs, _, y in drawn),
+            (clicks.run_of(runs) for _, runs, *_ in drawn),
+        ),
     }
     look = {"color": colour, "symbol": [mark.symbol(symbol) for mark, *_ in drawn]}
     if chosen.has_dots:

@@ -195,12 +195,7 @@ def ranking_figure(group: Group) -> go.Figure:
         left_px,
         row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 12),
         xaxis=_scale(end / kpi.divisor for one in rows for end in _span(one)),
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": texts,
-            "range": [len(rows) - 0.4, -0.6],
-            "fixedrange": True,
-        },
+        yaxis=template.rows_axis(texts),
         shapes=[_upright(group.best.value / kpi.divisor, line=at_the_best)],
         annotations=[{"text": _axis_title(kpi), "showarrow": False, "align": "right", **ends_at}],
     )
@@ -222,9 +217,7 @@ def _marks(
         "mode": "markers",
         "marker": look,
         "name": kind,
-        "customdata": clicks.marks(clicks.run_of(point.runs) for point in points),
-        "hovertext": hover,
-        "hovertemplate": "%{hovertext}<extra></extra>",
+        **clicks.told(hover, (clicks.run_of(point.runs) for point in points)),
     }
 
 

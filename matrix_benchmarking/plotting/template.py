@@ -156,6 +156,12 @@ def log_axis(values: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
 
 
+def rows_axis(texts: Sequence[str]) -> dict[str, Any]:
+    """The vertical axis of a figure with a row for each of *texts*, which :func:`text` wrote, the first on top."""
+    ends = [len(texts) - 0.4, -0.6]
+    return {"tickvals": [*range(len(texts))], "ticktext": texts, "range": ends, "fixedrange": True}
+
+
 def drawn(traces: Sequence[Mapping[str, Any]], height: int, **layout: Any) -> go.Figure:
     """A figure of *traces*, each as plotly has it, and its *layout*, with the common look."""
     import plotly.graph_objects as go

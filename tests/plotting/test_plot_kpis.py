@@ -12,7 +12,7 @@ import toy_runs
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.catalogue import catalogue_of
-from matrix_benchmarking.plotting.plot_kpis import KPISpreads, spreads_of
+from matrix_benchmarking.plotting.report_kpis import KPISpreads, spreads_of
 from matrix_benchmarking.plotting.static_html import StaticHTML
 
 
