@@ -34,7 +34,7 @@ PAGES = {
     "app-limit": ("?cfg.limit=20", "light", 1200, 980),
     "app-compare": ("?show=compare&cfg.setting=image&cfg.old=onnx-fp32&cfg.new=onnx-int8", "light", 1200, 860),
     "app-run": ("RUN", "light", 1200, 1250),
-    "app-two-runs": ("BESIDE", "light", 1200, 900),
+    "app-two-runs": ("BESIDE", "light", 1200, 1250),
     "app-narrow": ("?show=sanity-checks", "dark", 420, 860),
 }
 WRITTEN = {"best-configuration": ("encoder_bench", "index"), "serving-steps": ("serving_bench", "steps")}
@@ -134,7 +134,7 @@ def take(page: Any, address: str, query: str, path: Path) -> None:
     if query == "BESIDE":
         page.get_by_label("Another run").fill("cpu-1/onnx-fp32/batch_32/vus_32__repeat_1")
         page.get_by_label("Another run").press("Enter")
-        page.get_by_text("Two runs side by side").wait_for()
+        page.get_by_text("What differs from").wait_for()
     page.mouse.move(1, 1)
     page.wait_for_timeout(WAIT_MS)
     page.wait_for_load_state("networkidle")

@@ -93,14 +93,15 @@ def repeating(environments: Iterable[Environment]) -> list[str]:
     return lines
 
 
-def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, Environment]) -> list[Node]:
+def environment_difference(
+    sides: tuple[str, str], old: Sequence[Entry], new: Sequence[Entry], read: dict[int, Environment]
+) -> list[Node]:
     """A table of what differs, or the sentence that one side isn't recorded; *read* keeps what was recorded of runs."""
     before, after = _values(old[:MOST_READ], read), _values(new[:MOST_READ], read)
     if not before and not after:
         return []
     if not before or not after:
-        side = "new" if before else "old"
-        return [html.P(f"The environment of the {side} runs isn't recorded, so what else differs isn't known.")]
+        return [html.P(f"The environment of {sides[bool(before)]} isn't recorded, so what else differs isn't known.")]
     rows: list[Row] = [
         [_TITLES.get(name, name), *(_either(side.get(name, {"not recorded"})) for side in (before, after))]
         for name in dict.fromkeys([*before, *after])
@@ -111,21 +112,25 @@ def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dic
     caption = "The environment differs"
     if max(len(old), len(new)) > MOST_READ:
         caption += f" (of the first {MOST_READ:,} runs of each side)"
-    return [table(["What", "Old runs", "New runs"], rows, caption=caption)]
+    return [table(["What", *sides], rows, caption=caption)]
 
 
-def settings_difference(old: Sequence[Entry], new: Sequence[Entry], also: Mapping[str, tuple[Any, Any]]) -> list[Node]:
+def settings_difference(
+    sides: tuple[str, str], old: Sequence[Entry], new: Sequence[Entry], also: Mapping[str, tuple[Any, Any]]
+) -> list[Node]:
     """A table of the settings that differ between two sides, and those that *also* do; nothing where none does."""
     names = dict.fromkeys(name for run in (*old, *new) for name in run.settings)
     rows: list[Row] = [[name, *map(show, values)] for name, values in also.items()]
     for name in names:
-        sides = [sorted({show(run.settings.get(name, NOT_SET)) for run in side}) for side in (old, new)]
-        if sides[0] != sides[1]:
-            rows.append([name, *(", ".join(values[:MOST_NAMED]) for values in sides)])
-    return [table(["Setting", "Old runs", "New runs"], rows, caption="The settings differ")] if rows else []
+        before, after = (sorted({show(run.settings.get(name, NOT_SET)) for run in side}) for side in (old, new))
+        if before != after:
+            rows.append([name, *(", ".join(values[:MOST_NAMED]) for values in (before, after))])
+    return [table(["Setting", *sides], rows, caption="The settings differ")] if rows else []
 
 
-def repeat_commands(names: Sequence[str], sides: Sequence[Sequence[Entry]], read: dict[int, Environment]) -> list[Node]:
+def repeat_commands(
+    names: tuple[str, str], sides: Sequence[Sequence[Entry]], read: dict[int, Environment]
+) -> list[Node]:
     """The commands that repeat the runs of each side, as far as they were recorded; together where they can be."""
     of_each = [[*_read(side[:MOST_READ], read)] for side in sides]
     lines = [repeating(each) for each in of_each]

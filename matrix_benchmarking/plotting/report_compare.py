@@ -351,8 +351,8 @@ class CompareReport(Report):
             parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})
-        parts += settings_difference(old, new, also)
-        parts += environment_difference(old, new, self._environments)
+        parts += settings_difference(sides, old, new, also)
+        parts += environment_difference(sides, old, new, self._environments)
         parts += repeat_commands(sides, (old, new), self._environments)
         parts.append(compare_charts.effects_table(switch))
         written = [

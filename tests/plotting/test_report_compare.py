@@ -274,7 +274,7 @@ def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: W
     assert "<td>Kernel</td><td>Linux 6.1</td><td>Linux 6.2</td>" in shown
     assert "<td>GPUs</td><td>not recorded</td><td>&lt;L4&gt;</td>" in shown
     assert "<td>k6</td>" not in shown
-    assert "The environment of the new runs isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
+    assert "The environment of b isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
 
     run = "matbench benchmark it.yaml --run --expe-to-run="
     for names, images, is_one in (("xx", "ab", True), ("xy", "ab", False), ("xx", "aa", False)):

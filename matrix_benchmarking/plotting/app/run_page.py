@@ -1,4 +1,4 @@
-"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment; and of two side by side.
+"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment; what differs from another.
 
 The files of a test directory are listed, shown and served only from inside the results directory.
 """
@@ -11,23 +11,23 @@ import itertools
 import os
 import stat
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from ...analyze.study import Study
-from ...analyze.words import is_or_are, percent
+from ...analyze.words import percent
 from ...bucket import BucketPath
 from ...errors import MatbenchError, os_reason
 from ...files import read_regular
 from ...filters import show
 from ...kpi import KPIDefinition
-from ...matrix import NOT_SET, Entry, NotSet, typed
+from ...matrix import Entry, typed
 from ...recorded import Environment
 from ..controls import find_run
-from ..environments import circumstances, recorded
+from ..environments import circumstances, environment_difference, settings_difference
 from ..tables import Cell, Column, Node, Row, command, guarded, html, kpi_cell, table
 from . import view
 from .data import Snapshot
@@ -36,6 +36,7 @@ from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
 REPEATS_SHOWN = 12
+SIDES = ("this run", "the other run")
 MOST_FILES = 500
 SHOWN_BYTES = 256 * 1024
 _TEXT = {
@@ -62,11 +63,8 @@ def elements(
 ) -> tuple[str, list[Node]]:
     """The page's title and its parts; *roots* are the directories whose files may be shown."""
     entry = find_run(snapshot.study.runs, current.run)
+    other = find_run(snapshot.study.runs, current.beside) if current.beside else None
     title = name_of(entry)
-    if current.beside:
-        other = find_run(snapshot.study.runs, current.beside)
-        both = [dataclasses.replace(one, name=name_of(one)) for one in (entry, other)]
-        return f"{title} beside {name_of(other)}", _side_by_side(snapshot, study, current, *both)
     if current.artifact:
         return title, _artifact_page(snapshot, current, entry, roots)
     point = {name: typed(value) for name, value in entry.settings.items()}
@@ -75,9 +73,12 @@ def elements(
     repeats = sorted(same, key=lambda each: (each.repeat, each.name))
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
     parts: list[Node] = [html.P(back), html.H1(title), *_state(entry)]
+    if other is not None:
+        link = html.A(name_of(other), href=addresses(snapshot, current)(other))
+        parts += [html.H2(["What differs from ", link]), *_differences(entry, other)]
     settings = [*entry.settings.items(), ("repeat", entry.repeat)]
     parts += [html.H2("Settings"), _facts((name, html.Span(show(value))) for name, value in settings)]
-    parts += [html.H2("KPIs"), _kpis(study, entry, repeats)]
+    parts += [html.H2("KPIs"), _kpis(study, entry, repeats, other)]
     unknown = len(entry.missing_kpis)
     if unknown:
         summary = html.Summary(f"{unknown} {'KPI is' if unknown == 1 else 'KPIs are'} unknown: why?")
@@ -118,14 +119,25 @@ def _facts(items: Iterable[tuple[str, Node]]) -> Node:
     return html.Ul(facts, className="facts")
 
 
-def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Node:
-    others = [other for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
+def _differences(entry: Entry, other: Entry) -> list[Node]:
+    also = {} if entry.repeat == other.repeat else {"repeat": (entry.repeat, other.repeat)}
+    found = settings_difference(SIDES, [entry], [other], also) + environment_difference(SIDES, [entry], [other], {})
+    same = "No setting, and nothing that is known of the environment: what differs is chance, or what nobody recorded."
+    return found or [html.P(same)]
+
+
+def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry], beside: Entry | None) -> Node:
+    others = [each for each in repeats if each.name != entry.name and each is not beside][:REPEATS_SHOWN]
     columns = [Column("KPI"), Column("Unit"), Column("This run", numeric=True)]
+    if beside is not None:
+        against = "against this run; whether it is chance, Compare says"
+        columns += [Column("The other run", numeric=True), Column("Difference", numeric=True, help=against)]
     columns += [Column(f"repeat {other.repeat}", numeric=True) for other in others]
     columns += [Column("Direction"), Column("Meaning")]
     rows: list[Row] = []
     for kpi in study.workload.kpis.values():
         cells = [_value_cell(each, kpi) for each in (entry, *others)]
+        cells[1:1] = [] if beside is None else [_value_cell(beside, kpi), _change(kpi, entry, beside)]
         rows.append([kpi.name, kpi.display_unit, *cells, kpi.direction, kpi.help])
     count = f"{len(repeats)} runs at these settings" if len(repeats) > 1 else "one run at these settings"
     return table(columns, rows, caption=f"KPIs; {count}")
@@ -133,6 +145,15 @@ def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Node:
 
 def _value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
+
+
+def _change(kpi: KPIDefinition, entry: Entry, other: Entry) -> Cell | str:
+    first, second = entry.kpis.get(kpi.name), other.kpis.get(kpi.name)
+    if first is None or second is None:
+        return "unknown"
+    if first == second:
+        return Cell("same", sort=0.0)
+    return "no base" if first == 0 else Cell(percent(second / first - 1), sort=second / first - 1)
 
 
 def _beside(
@@ -180,101 +201,6 @@ def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, roots: Seque
     label = {"aria-label": current.artifact}
     text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="group", **label)
     return [*parts, html.P([rest, download]), text]
-
-
-def _side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Node]:
-    address = addresses(snapshot, current)
-    links = [
-        html.A("← back", href=view.write(current.with_run(""))),
-        " · A: ",
-        html.A(one.name, href=address(one)),
-        " · B: ",
-        html.A(other.name, href=address(other)),
-        " · ",
-        html.A("swap", href=view.write(dataclasses.replace(current, run=current.beside, beside=current.run))),
-    ]
-    settings = _pairs(one.settings, other.settings, NOT_SET)
-    settings += _pairs({"repeat": one.repeat}, {"repeat": other.repeat}, NOT_SET)
-    surroundings = _pairs(recorded(one.environment), recorded(other.environment), "not recorded")
-    return [
-        html.P(links),
-        html.H1("Two runs side by side"),
-        html.Div([html.P(sentence) for sentence in _sentences(settings, surroundings)], className="verdict"),
-        html.H2("KPIs"),
-        _kpis_of_two(study, one, other),
-        html.H2("Settings"),
-        _differences(settings, "Settings, those that differ first"),
-        html.H2("Environment"),
-        _differences(surroundings, "Environment, what differs first")
-        if surroundings
-        else html.P(_unknown_environment(one, other)),
-    ]
-
-
-def _unknown_environment(*runs: Entry) -> str:
-    here = [run for run in runs if run.kept_in is None and not isinstance(run.location, BucketPath)]
-    gone = [run.name for run in here if not run.location.exists()]
-    is_gone = f": {' and '.join(gone)} {is_or_are(len(gone))} no longer there" if gone else ""
-    return f"The environment of these runs isn't known{is_gone}."
-
-
-class Pair(NamedTuple):
-    name: str
-    one: str
-    other: str
-    differs: bool
-
-
-def _pairs(one: Mapping[str, object], other: Mapping[str, object], missing: object) -> list[Pair]:
-    pairs = []
-    for name in dict.fromkeys([*one, *other]):
-        values = one.get(name, missing), other.get(name, missing)
-        first, second = ("(not set)" if isinstance(value, NotSet) else show(value) for value in values)
-        pairs.append(Pair(name, first, second, typed(values[0]) != typed(values[1])))
-    return pairs
-
-
-def _sentences(settings: Sequence[Pair], surroundings: Sequence[Pair]) -> Iterator[str]:
-    differing = [pair.name for pair in settings if pair.differs and pair.name != "repeat"]
-    yield (
-        f"They differ in {', '.join(differing)}."
-        if differing
-        else "All settings are the same: what differs is chance, or the environment."
-    )
-    changed = [f"{pair.name} ({pair.one} → {pair.other})" for pair in surroundings if pair.differs]
-    if changed:
-        yield f"The environment differs too: {'; '.join(changed)}."
-    elif surroundings:
-        yield "The recorded environment is the same."
-
-
-def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Node:
-    numbers = [Column(title, numeric=True) for title in ("A", "B", "B against A")]
-    columns = [Column("KPI"), Column("Unit"), *numbers, Column("Better")]
-    rows: list[Row] = [
-        [kpi.name, kpi.display_unit, _value_cell(one, kpi), _value_cell(other, kpi), *_change(kpi, one, other)]
-        for kpi in study.workload.kpis.values()
-    ]
-    return table(columns, rows, caption="KPIs of two single runs; whether a difference is chance, Compare says")
-
-
-def _change(kpi: KPIDefinition, one: Entry, other: Entry) -> tuple[Cell | str, str]:
-    first, second = one.kpis.get(kpi.name), other.kpis.get(kpi.name)
-    if first is None or second is None:
-        return "unknown", ""
-    if first == second:
-        return Cell("same", sort=0.0), ""
-    change: Cell | str = "no base" if first == 0 else Cell(percent(second / first - 1), sort=second / first - 1)
-    if kpi.lower_better is None:
-        return change, "not judged"
-    return change, "B" if (second < first) == kpi.lower_better else "A"
-
-
-def _differences(pairs: Sequence[Pair], caption: str) -> Node:
-    rows: list[Row] = []
-    for name, one, other, differs in sorted(pairs, key=lambda pair: not pair.differs):
-        rows.append([name, Cell(one, mark=differs), Cell(other, mark=differs), "differs" if differs else "same"])
-    return table([Column("Name"), Column("A"), Column("B"), Column("")], rows, caption=caption)
 
 
 class NoArtifactError(MatbenchError):

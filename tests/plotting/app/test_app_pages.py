@@ -166,17 +166,18 @@ def test_an_artifact_is_shown_as_text(pages: Pages) -> None:
     assert "there is no file '../../x'" in text_of(pages, f"?artifact=../../x&run={entry.test_uuid}")
 
 
-def test_two_runs_side_by_side_say_what_differs(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_beside_another_says_what_differs(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     first, other = snapshot_matrix(pages).entries[0], snapshot_matrix(pages).entries[-1]
-    text = text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}")
-    assert "They differ in hw_type, image, batch_size, vus." in text
+    text = " ".join(text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}").split())
+    assert f"What differs from {other.name}" in text
+    told = text.partition("The settings differ")[2].partition("Settings")[0]
+    for name in ("hw_type", "image", "batch_size", "vus"):
+        assert f"{name} {filters.show(first.settings[name])} {filters.show(other.settings[name])}" in told
     same = text_of(pages, f"?beside={first.test_uuid}&run={first.test_uuid}")
-    assert "All settings are the same" in same
-    assert "The recorded environment is the same." in same
-    for run in (first, other):
-        monkeypatch.setattr(run, "location", run.location / "gone")
+    assert "No setting, and nothing that is known of the environment" in same
+    monkeypatch.setattr(other, "location", other.location / "gone")
     gone = text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}")
-    assert f"The environment of these runs isn't known: {first.name} and {other.name} are no longer there." in gone
+    assert "The environment of the other run isn't recorded" in gone
 
 
 @pytest.mark.parametrize(
