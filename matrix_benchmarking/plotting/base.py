@@ -314,11 +314,10 @@ class Catalogue:
         settings = variant_label(run.settings, (name for name in self.differing() if name in run.settings))
         return " · ".join(filter(None, (settings, f"repeat {run.repeat}", time_text(run))))
 
-    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
-        """A view of the whole matrix; of its variables those in *first* come first."""
+    def arguments(self, cfg: Mapping[str, Any] | None = None) -> View:
+        """A view of the whole matrix."""
         everything = self.study.matrix.settings
-        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
-        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
+        variables = {name: values for name, values in everything.items() if len(values) > 1}
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
         return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))

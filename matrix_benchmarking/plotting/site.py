@@ -61,7 +61,6 @@ def write_site(
     drawing: pictures.Pictures | None = None,
     now: dt.datetime | None = None,
     cfg: Mapping[str, str] | None = None,
-    first: Sequence[str] = (),
     selection: str = "",
 ) -> Written:
     """Write the reports and plots *names* (none: all reports) and their index into *destination*.
@@ -71,7 +70,6 @@ def write_site(
         html: whether the pages themselves are written.
         drawing: how each figure is drawn into ``figures``, beside the pages; None for no pictures.
         cfg: what was chosen of the reports' and plots' controls, as text.
-        first: the variables that come first.
         selection: the filters that left the runs, as a person writes them.
     """
     texts = cfg or {}
@@ -87,7 +85,7 @@ def write_site(
         addresses[report.name] = f"#{name.removesuffix('.html')}" if single_file else name
     controls = {one.name for page in _with_plots(catalogue, reports) for one in page.offered()} if texts else set()
     # Pages written for TOPSAIL have no controls, and read their configuration by names of their own.
-    view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls}, first)
+    view = catalogue.arguments({name: text for name, text in texts.items() if name not in controls})
     report_pages = [report_page(report, addresses[report.name], view) for report in reports]
     site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
     is_odd = any(one.changes or one.in_most_runs for one in study.findings)

@@ -276,9 +276,7 @@ class Pages:
             return problem_box("Another static report is being written: try again when it is there.")
         try:
             selection = filter_language.written(current.filters)
-            written = site.write_site(
-                shown, self.report_dest, cfg=current.cfg, first=current.order, selection=selection
-            )
+            written = site.write_site(shown, self.report_dest, cfg=current.cfg, selection=selection)
         finally:
             self._writing.release()
         size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
@@ -390,7 +388,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     limit = limits(study) if page.answers is AnswerKind.BEST else ()  # elsewhere it would change nothing
     if isinstance(page, Report):
         cfg, complaints = read([*limit, *page.controls()], current.cfg)
-        draw = functools.partial(page.do_plot, *shown.arguments(cfg, current.order))
+        draw = functools.partial(page.do_plot, *shown.arguments(cfg))
         elements = convert(called(page.name, page.workload.source, draw), deferred)
         plots = [control for plot in page.drawn for control in plot.offered()]
         complaints += read(plots, current.cfg)[1]
@@ -399,7 +397,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         # A report may offer other values, now that it knows what was chosen.
         found = [*limit, *page.controls(), *plots]
     else:
-        elements = convert([page.part(shown.arguments({}, current.order))], deferred)
+        elements = convert([page.part(shown.arguments())], deferred)
         heading, found = [html.H1(name)], [*limit, *page.offered()]
         complaints = read(found, current.cfg)[1]
     said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]

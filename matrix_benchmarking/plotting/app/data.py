@@ -127,7 +127,7 @@ class Snapshot:
         study = self.study
         if text or order:
             study.matrix.check_values(filters)
-            study = study.selected(filters, ordered(self.facets.select(filters), order))
+            study = study.selected(filters, ordered(study.matrix.selected(filters), order))
             study.checked = self.study  # what is odd is said of all runs, whatever is selected of them
         return catalogue_of(study)
 

@@ -62,14 +62,6 @@ class Facets:
         self.constant = {name: column.values[0] for name, column in columns.items() if len(column.values) == 1}
         self._columns = {**columns, "repeat": _Column(rows.shared("repeat"), {})}
 
-    def select(self, filters: Filters) -> Matrix:
-        if not filters:
-            return self.matrix
-        mask = self._mask(filters)
-        entries = self.matrix.entries.where(mask)
-        unfinished = [e for e in self.matrix.unfinished if filter_language.matches(filters, e.settings, e.repeat)]
-        return Matrix(entries, unfinished=unfinished, notes=self.matrix.notes)
-
     def facets(self, filters: Filters) -> Iterator[Facet]:
         for name in self.varying:
             column = self._columns[name]

@@ -66,27 +66,17 @@ def test_a_setting_that_is_the_same_everywhere_is_no_selector() -> None:
     assert facets.constant == {"a": 1}
 
 
-def test_the_selection_is_what_the_command_line_would_select() -> None:
-    for text in ("hw=cpu", "vus=2:4", "only=here", "repeat=1", "hw=cpu,vus=2,repeat=0"):
-        wanted = filters.parse(text)
-        assert Facets(MATRIX).select(wanted).entries == MATRIX.filtered(wanted).entries
-
-
-def test_a_selection_that_leaves_nothing_is_empty() -> None:
-    assert len(Facets(MATRIX).select(filters.parse("hw=cpu,vus=4"))) == 0
-
-
 def test_a_filter_on_an_unknown_setting_is_an_error() -> None:
     with pytest.raises(ConfigError, match="no test has a setting 'hv'"):
         MATRIX.check_values(filters.parse("hv=cpu"))
 
 
 def test_a_text_that_reads_like_another_value_is_written_in_quotes() -> None:
-    facets = Facets(Matrix([entry({"a": value}) for value in (1, "1", 1.0, True, "true", None, "null", "x")]))
-    (facet,) = facets.facets({})
+    matrix = Matrix([entry({"a": value}) for value in (1, "1", 1.0, True, "true", None, "null", "x")])
+    (facet,) = Facets(matrix).facets({})
     quoted = [option for option in facet.options if option.value.quoted]
     assert sorted(option.label for option in quoted) == ['"1"', '"null"', '"true"']
-    assert all(len(facets.select({"a": (option.value,)})) == 1 for option in quoted)
+    assert all(len(matrix.selected({"a": (option.value,)})) == 1 for option in quoted)
 
 
 def test_values_that_no_filter_can_tell_apart_are_one_option() -> None:
@@ -103,11 +93,11 @@ SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0,
 
 @given(st.lists(SCALARS, min_size=2, max_size=8))
 def test_toggling_a_value_selects_the_entries_that_have_it(values: list[Any]) -> None:
-    facets = Facets(Matrix([entry({"a": value}) for value in values]))
-    for facet in facets.facets({}):
+    matrix = Matrix([entry({"a": value}) for value in values])
+    for facet in Facets(matrix).facets({}):
         for option in facet.options:
             toggled = view.View().with_filter("a", facet.toggled(option))
-            selected = facets.select(view.read(view.write(toggled)).filters)
+            selected = matrix.selected(view.read(view.write(toggled)).filters)
             assert {filters.cut(each.settings["a"]) for each in selected} == {option.value.text}
             assert len(selected) == option.count > 0
 
