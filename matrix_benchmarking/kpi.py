@@ -79,6 +79,11 @@ class KPIDefinition:
         return all(settings.get(name) in values for name, values in self.applies_to)
 
     @property
+    def title(self) -> str:
+        """Its name with the unit in which it is shown: ``throughput (1/s)``."""
+        return f"{self.name} ({self.display_unit})" if self.display_unit else self.name
+
+    @property
     def direction(self) -> str:
         """``lower is better``, ``higher is better`` or ``neither is better``."""
         return {True: "lower", False: "higher", None: "neither"}[self.lower_better] + " is better"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ..analyze.check import AnswerKind
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from dash.development.base_component import Component
 
+    from ..analyze.best import Best
     from ..analyze.study import Study
     from ..filters import Scalar
     from ..workload import Workload
@@ -91,9 +92,7 @@ class View:
     @property
     def newest(self) -> list[Entry]:
         """Those of the newest version, as the ranking has it, where there are several."""
-        newest = self.study.of_all.newest
-        others = set() if newest is None else {id(run) for run in newest.others}
-        return [run for run in self.runs if id(run) not in others]
+        return of_newest(self.study.of_all, self.runs)
 
     @property
     def kpis(self) -> tuple[KPIDefinition, ...]:
@@ -134,6 +133,12 @@ Arguments = View
 def set_config(changes: Mapping[str, Any], args: View | Sequence[Any]) -> View:
     """*args* with *changes* made to their plot configuration."""
     return View.of(args).choosing(**changes)
+
+
+def of_newest(best: Best, runs: Iterable[Entry]) -> list[Entry]:
+    """Those of *runs* that are of the newest version, as *best* has it; all where there is one."""
+    others = set() if best.newest is None else {id(run) for run in best.newest.others}
+    return [run for run in runs if id(run) not in others]
 
 
 class _Named:
@@ -337,8 +342,10 @@ class Catalogue:
     def page(self, name: str) -> Report:
         """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first."""
         if name in self.plots:
-            of_plot: type[Report] = type("PlotPage", (PlotsReport,), {"name": name, "plots": (self.plots[name],)})
-            return of_plot(self)
+            plot = self.plots[name]
+            of_plot = {"name": name, "plots": (plot,), "answers": plot.answers}
+            made: type[Report] = type("PlotPage", (PlotsReport,), of_plot)
+            return made(self)
         if name not in self.reports and f"report: {name}" not in self.reports:
             known = [*self.reports, *self.plots]
             raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")

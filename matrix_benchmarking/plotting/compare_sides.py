@@ -13,6 +13,7 @@ from ..analyze.verdict.model import Status
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
+from .base import of_newest
 from .controls import Choice, Control, Text
 
 MOST_VALUES = 8
@@ -52,13 +53,9 @@ class Candidate:
         entries = list(study.runs)
         if self.setting == TREE:
             return _of_trees(study, entries, self.old, self.new)
-        newest = study.best.newest
         if self.selections is not None:
             return _sided(entries, self.selections, (show(self.old), show(self.new)))
-        if newest is None or study.places(self.setting):
-            return entries
-        others = {id(run) for run in newest.others}
-        return [entry for entry in entries if id(entry) not in others]
+        return entries if study.places(self.setting) else of_newest(study.best, entries)
 
 
 def comparable(study: Study) -> dict[str, list[Scalar]]:
@@ -245,9 +242,7 @@ def _of_trees(study: Study, entries: Sequence[Entry], old: Scalar, new: Scalar) 
 
 
 def _of_newest(study: Study, runs: Sequence[Entry]) -> list[Entry]:
-    newest = Study(Matrix(runs), study.workload, given=study.given).best.newest
-    others = set() if newest is None else {id(run) for run in newest.others}
-    return [run for run in runs if id(run) not in others]
+    return of_newest(Study(Matrix(runs), study.workload, given=study.given).best, runs)
 
 
 def versions_said(study: Study, candidate: Candidate) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import filters as filter_language
@@ -93,11 +93,14 @@ def repeating(environments: Iterable[Environment]) -> list[str]:
     return lines
 
 
-def environment_difference(
-    sides: tuple[str, str], old: Sequence[Entry], new: Sequence[Entry], read: dict[int, Environment]
-) -> list[Node]:
-    """A table of what differs, or the sentence that one side isn't recorded; *read* keeps what was recorded of runs."""
-    before, after = _values(old[:MOST_READ], read), _values(new[:MOST_READ], read)
+def known_of(runs: Sequence[Entry]) -> list[Environment]:
+    """The environments of the first *runs*, each read from its file."""
+    return [run.environment for run in runs[:MOST_READ]]
+
+
+def environment_difference(sides: Sequence[str], old: Sequence[Environment], new: Sequence[Environment]) -> list[Node]:
+    """A table of what differs, or the sentence that one side isn't recorded."""
+    before, after = _values(old), _values(new)
     if not before and not after:
         return []
     if not before or not after:
@@ -107,16 +110,14 @@ def environment_difference(
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     ]
-    if not rows:
-        return []
     caption = "The environment differs"
-    if max(len(old), len(new)) > MOST_READ:
+    if max(len(old), len(new)) == MOST_READ:
         caption += f" (of the first {MOST_READ:,} runs of each side)"
-    return [table(["What", *sides], rows, caption=caption)]
+    return [table(["What", *sides], rows, caption=caption)] if rows else []
 
 
 def settings_difference(
-    sides: tuple[str, str], old: Sequence[Entry], new: Sequence[Entry], also: Mapping[str, tuple[Any, Any]]
+    sides: Sequence[str], old: Sequence[Entry], new: Sequence[Entry], also: Mapping[str, tuple[Any, Any]]
 ) -> list[Node]:
     """A table of the settings that differ between two sides, and those that *also* do; nothing where none does."""
     names = dict.fromkeys(name for run in (*old, *new) for name in run.settings)
@@ -128,11 +129,8 @@ def settings_difference(
     return [table(["Setting", *sides], rows, caption="The settings differ")] if rows else []
 
 
-def repeat_commands(
-    names: tuple[str, str], sides: Sequence[Sequence[Entry]], read: dict[int, Environment]
-) -> list[Node]:
+def repeat_commands(names: Sequence[str], of_each: Sequence[Sequence[Environment]]) -> list[Node]:
     """The commands that repeat the runs of each side, as far as they were recorded; together where they can be."""
-    of_each = [[*_read(side[:MOST_READ], read)] for side in sides]
     lines = [repeating(each) for each in of_each]
     together = [] if {*lines[0]} & {*lines[1]} else repeating(itertools.chain.from_iterable(of_each))
     found: list[Node] = []
@@ -146,16 +144,9 @@ def repeat_commands(
     return found
 
 
-def _read(entries: Iterable[Entry], read: dict[int, Environment]) -> Iterator[Environment]:
-    for entry in entries:
-        if id(entry) not in read:
-            read[id(entry)] = entry.environment
-        yield read[id(entry)]
-
-
-def _values(entries: Iterable[Entry], read: dict[int, Environment]) -> dict[str, set[str]]:
+def _values(environments: Iterable[Environment]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for environment in _read(entries, read):
+    for environment in environments:
         for name, value in recorded(environment).items():
             found.setdefault(name, set()).add(value)
     return found

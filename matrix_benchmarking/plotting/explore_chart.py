@@ -101,10 +101,7 @@ def explore_figure(
             trace = _trace(some, chosen, at, *looks, is_line=is_line and chosen.x_kpi is None)
             facets.add(panel, {"showlegend": False, **trace} if not name else {**trace, "name": name})
     kpi = chosen.y
-    unit = f" ({chosen.x_kpi.display_unit})" if chosen.x_kpi and chosen.x_kpi.display_unit else ""
-    facets.label(
-        template.text(f"{chosen.x}{unit}"), template.text(f"{kpi.name} ({kpi.display_unit})".replace(" ()", ""))
-    )
+    facets.label(template.text(chosen.x_kpi.title if chosen.x_kpi else chosen.x), template.text(kpi.title))
     if is_numeric and chosen.is_log("x") and min(at.values()) > 0:
         facets.axes("x", type="log", **template.log_axis(list(at.values())))
     elif is_numeric and chosen.x_kpi is None and at:  # panels beside each other have one axis

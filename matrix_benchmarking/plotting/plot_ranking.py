@@ -367,8 +367,7 @@ def _hover(one: Standing, label: str, group: Group) -> str:
 
 
 def _axis_title(kpi: KPIDefinition) -> str:
-    unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
-    return template.wrapped(f"{kpi.name}{unit}, {kpi.direction}", template.PHONE_CHARACTERS)
+    return template.wrapped(f"{kpi.title}, {kpi.direction}", template.PHONE_CHARACTERS)
 
 
 def _span(one: Standing) -> tuple[float, ...]:

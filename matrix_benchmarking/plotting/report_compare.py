@@ -31,7 +31,6 @@ from ..analyze.words import count_of, is_or_are, named, plural, series_label, va
 from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
-from ..recorded import Environment
 from . import compare_charts
 from .base import Catalogue, Report, View
 from .compare_charts import CLEAR
@@ -50,7 +49,7 @@ from .compare_sides import (
     versions_said,
 )
 from .controls import Control
-from .environments import environment_difference, repeat_commands, settings_difference
+from .environments import environment_difference, known_of, repeat_commands, settings_difference
 from .series_tables import size_cell
 from .tables import (
     Cell,
@@ -88,7 +87,6 @@ class CompareReport(Report):
         super().__init__(catalogue)
         self._setting: str | None = None
         self._shown: Candidate | None = None
-        self._environments: dict[int, Environment] = {}
         self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
         self._unofficial: frozenset[Scalar] | None = None  # trees that somebody brought; but the first unless given
 
@@ -352,8 +350,8 @@ class CompareReport(Report):
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})
         parts += settings_difference(sides, old, new, also)
-        parts += environment_difference(sides, old, new, self._environments)
-        parts += repeat_commands(sides, (old, new), self._environments)
+        environments = known_of(old), known_of(new)
+        parts += environment_difference(sides, *environments) + repeat_commands(sides, environments)
         parts.append(compare_charts.effects_table(switch))
         written = [
             html.Summary("As Markdown, for a pull request"),

@@ -183,7 +183,7 @@ def _best_columns(
     """The best of each variant of *groups*; a column for each of *scopes*, settings of a group, and of *names*."""
     has_tuning = any(group.tuning_names for group in groups)
     texts = [*scopes, *names, *(["at"] if has_tuning else [])]
-    headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
+    headers = [*texts, kpi.title, "95 % interval", "difference", "runs", *(each.title for each in others)]
     rows = [
         [*(show(group.settings.get(name, NOT_SET)) for name in scopes), *_best_row(one, group, names, kpi, has_tuning)]
         + [_mean(one, other) for other in others]
@@ -221,10 +221,6 @@ def _mean(one: Standing, kpi: KPIDefinition) -> str:
     """Another KPI at the variant's best point, averaged over the same runs."""
     values = [entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis]
     return kpi.show(sum(values) / len(values) if values else None, unit=False)
-
-
-def _title(kpi: KPIDefinition) -> str:
-    return f"{kpi.name} ({kpi.display_unit})" if kpi.display_unit else kpi.name
 
 
 class _Verdicts(PrintedTable):

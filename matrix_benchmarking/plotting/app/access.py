@@ -33,10 +33,6 @@ def is_local(request: flask.Request) -> bool:
     return address.is_loopback and not names & _FORWARDED and not any(name.startswith(_FORWARDS) for name in names)
 
 
-class RefusedError(MatbenchError):
-    """Somebody may not write; says why."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Writing:
     """Attributes:
@@ -51,27 +47,27 @@ class Writing:
     token: str = dataclasses.field(default_factory=lambda: secrets.token_urlsafe(24))
 
     def author(self, request: flask.Request, token: object) -> str:
-        """Who asks; raises RefusedError where nobody is to be believed."""
+        """Who asks; raises MatbenchError where nobody is to be believed."""
         if not isinstance(token, str) or not hmac.compare_digest(token.encode(), self.token.encode()):
-            raise RefusedError("this page is of an earlier start of the application: reload it")
+            raise MatbenchError("this page is of an earlier start of the application: reload it")
         if request.headers.get("Origin", "").partition("://")[2] != request.host:
-            raise RefusedError("only a page of this application may write")
+            raise MatbenchError("only a page of this application may write")
         if self.user_header is None:
             if not is_local(request):
-                raise RefusedError("writing is for this machine alone; --user-header lets a proxy say who somebody is")
+                raise MatbenchError("writing is for this machine alone; --user-header lets a proxy say who somebody is")
             user = system_user()
             if not user:
-                raise RefusedError("nobody knows who you are here: set LOGNAME")
+                raise MatbenchError("nobody knows who you are here: set LOGNAME")
             return user
         try:
             address = ipaddress.ip_address(request.remote_addr or "")
         except ValueError:
-            raise RefusedError("the address that asks is unknown") from None
+            raise MatbenchError("the address that asks is unknown") from None
         if not any(address in network for network in self.proxies):
-            raise RefusedError(f"{self.user_header} is believed only from the proxies that are named")
+            raise MatbenchError(f"{self.user_header} is believed only from the proxies that are named")
         author = request.headers.get(self.user_header, "").strip()
         if not author or len(author) > LONGEST_AUTHOR or not author.isprintable():
-            raise RefusedError(f"the proxy says in {self.user_header} nobody who could write")
+            raise MatbenchError(f"the proxy says in {self.user_header} nobody who could write")
         return author
 
 

@@ -384,22 +384,17 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     deferred = Deferred(wanted, key_of(snapshot, current))
     href = run_page.addresses(snapshot, current)
     shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg)
-    page: Report | Plot = shown.report(name) if name in snapshot.reports else shown.plot(name)
+    page = shown.page(name)
     limit = limits(study) if page.answers is AnswerKind.BEST else ()  # elsewhere it would change nothing
-    if isinstance(page, Report):
-        cfg, complaints = read([*limit, *page.controls()], current.cfg)
-        draw = functools.partial(page.do_plot, *shown.arguments(cfg))
-        elements = convert(called(page.name, page.workload.source, draw), deferred)
-        plots = [control for plot in page.drawn for control in plot.offered()]
-        complaints += read(plots, current.cfg)[1]
-        heading = [html.H1(title_of(name))]
-        heading += [html.P(page.description, className="description")] if page.description else []
-        # A report may offer other values, now that it knows what was chosen.
-        found = [*limit, *page.controls(), *plots]
-    else:
-        elements = convert([page.part(shown.arguments())], deferred)
-        heading, found = [html.H1(name)], [*limit, *page.offered()]
-        complaints = read(found, current.cfg)[1]
+    cfg, complaints = read([*limit, *page.controls()], current.cfg)
+    draw = functools.partial(page.do_plot, *shown.arguments(cfg))
+    elements = convert(called(page.name, page.workload.source, draw), deferred)
+    plots = [control for plot in page.drawn for control in plot.offered()]
+    complaints += read(plots, current.cfg)[1]
+    heading = [html.H1(title_of(name))]
+    heading += [html.P(page.description, className="description")] if page.description else []
+    # A report may offer other values, now that it knows what was chosen.
+    found = [*limit, *page.controls(), *plots]
     said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]
     boxes = map(problem_box, [*said, *_unknown(shown, found, current)])
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)

@@ -121,7 +121,8 @@ def _facts(items: Iterable[tuple[str, Node]]) -> Node:
 
 def _differences(entry: Entry, other: Entry) -> list[Node]:
     also = {} if entry.repeat == other.repeat else {"repeat": (entry.repeat, other.repeat)}
-    found = settings_difference(SIDES, [entry], [other], also) + environment_difference(SIDES, [entry], [other], {})
+    found = settings_difference(SIDES, [entry], [other], also)
+    found += environment_difference(SIDES, [entry.environment], [other.environment])
     same = "No setting, and nothing that is known of the environment: what differs is chance, or what nobody recorded."
     return found or [html.P(same)]
 
@@ -203,10 +204,6 @@ def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, roots: Seque
     return [*parts, html.P([rest, download]), text]
 
 
-class NoArtifactError(MatbenchError):
-    """A file that isn't there, or isn't inside the results directory."""
-
-
 class Artifact(NamedTuple):
     """A file of a test directory: its path there, with ``/``, and its size."""
 
@@ -228,7 +225,7 @@ def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
     if base.is_file():
         return [Artifact(base.name, base.stat().st_size)], True
     if not base.is_dir():
-        raise NoArtifactError(f"the test directory {entry.location} is gone")
+        raise MatbenchError(f"the test directory {entry.location} is gone")
     found = list(itertools.islice(_walk(base), MOST_FILES + 1))
     return sorted(found[:MOST_FILES]), len(found) <= MOST_FILES
 
@@ -236,7 +233,7 @@ def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
 def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
     """The path of the entry's file *name*, with all links followed: a regular one inside the test directory."""
     base = _inside(entry.location, roots)
-    missing = NoArtifactError(f"there is no file '{name}' of this test")
+    missing = MatbenchError(f"there is no file '{name}' of this test")
     if base.is_file():
         if name != base.name:
             raise missing
@@ -256,7 +253,7 @@ def beginning_of(path: Path) -> Shown:
         size = path.stat().st_size
         content = read_regular(path, SHOWN_BYTES)
     except OSError as error:
-        raise NoArtifactError(f"'{path.name}' can't be read: {os_reason(error)}") from error
+        raise MatbenchError(f"'{path.name}' can't be read: {os_reason(error)}") from error
     is_whole = size <= len(content)
     if any(byte in _BINARY_BELOW for byte in content[:4096]):
         return Shown(None, is_whole, size)
@@ -275,7 +272,7 @@ def content_type(path: Path) -> str:
 def _inside(location: Path, roots: Sequence[Path]) -> Path:
     base = Path(os.path.realpath(location))
     if not any(base.is_relative_to(os.path.realpath(root)) for root in roots):
-        raise NoArtifactError("this run has no files here: it is of a history, of payloads or in a bucket")
+        raise MatbenchError("this run has no files here: it is of a history, of payloads or in a bucket")
     return base
 
 

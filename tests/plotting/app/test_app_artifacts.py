@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting.app import run_page
-from matrix_benchmarking.plotting.app.run_page import NoArtifactError
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_files_are_listed_by_name_without_what_leads_out(results: Path) -> N
     ],
 )
 def test_nothing_else_can_be_reached(results: Path, name: str) -> None:
-    with pytest.raises(NoArtifactError, match="there is no file"):
+    with pytest.raises(MatbenchError, match="there is no file"):
         run_page.locate(entry(results / "test"), name, [results])
 
 
@@ -73,9 +73,9 @@ def test_a_file_inside_is_found(results: Path) -> None:
 
 def test_a_test_outside_of_the_results_directory_has_no_files(results: Path, tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "secret.txt", Path("/etc")):
-        with pytest.raises(NoArtifactError, match="no files here"):
+        with pytest.raises(MatbenchError, match="no files here"):
             run_page.listing(entry(place), [results])
-    with pytest.raises(NoArtifactError, match="no files here"):
+    with pytest.raises(MatbenchError, match="no files here"):
         run_page.locate(entry(results / "test"), "page.html", [])
 
 
@@ -83,12 +83,12 @@ def test_a_test_that_is_a_file_has_this_file(results: Path) -> None:
     one = entry(results / "test" / "page.html")
     assert [each.name for each in run_page.listing(one, [results])[0]] == ["page.html"]
     assert run_page.locate(one, "page.html", [results]).name == "page.html"
-    with pytest.raises(NoArtifactError):
+    with pytest.raises(MatbenchError):
         run_page.locate(one, "data.bin", [results])
 
 
 def test_a_test_directory_that_is_gone_is_said_to_be(results: Path) -> None:
-    with pytest.raises(NoArtifactError, match="is gone"):
+    with pytest.raises(MatbenchError, match="is gone"):
         run_page.listing(entry(results / "vanished"), [results])
 
 

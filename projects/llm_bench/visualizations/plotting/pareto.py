@@ -145,8 +145,8 @@ def pareto_figure(
                     line={"color": colours[variant], "width": 1.8},
                     opacity=1.0 if is_front else 0.45,
                 )
-    figure.update_xaxes(title=f"{x.name} ({x.display_unit})", rangemode="tozero")
-    figure.update_yaxes(title=f"{y.name} ({y.display_unit})", rangemode="tozero")
+    figure.update_xaxes(title=x.title, rangemode="tozero")
+    figure.update_yaxes(title=y.title, rangemode="tozero")
     highest = max(point.y for points in fronts.values() for point in points)
     notes = _cost_lines(prices, highest, y)
     figure.update_layout(shapes=[shape for shape, _ in notes], annotations=[note for _, note in notes])
@@ -218,7 +218,7 @@ def _slider(
         args = [{"shapes": [*shapes, line], "annotations": [*annotations, said]}]
         steps.append({"label": f"{at:g}", "method": "relayout", "args": args})
     bound = "at most" if x.lower_better else "at least"
-    title = {"prefix": f"{x.name} ({x.display_unit}) {bound}: ", "font": {"size": 12}}
+    title = {"prefix": f"{x.title} {bound}: ", "font": {"size": 12}}
     return [{"steps": steps, "currentvalue": title, "pad": {"t": 50}, "active": 0}]
 
 
