@@ -58,8 +58,7 @@ def publish(
     else:
         show(shown)
     if output.report_dest is not None:
-        from ..plotting.page import link_beside
-        from ..plotting.site import write_regression_page  # dash: a third of a second
+        from ..plotting.site import link_beside, write_regression_page  # dash: a third of a second
 
         page = write_regression_page(analysis, study, output.report_dest)
         written = write_reports(analysis, output.report_dest)

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, MatbenchError
-from .page import Page
-from .static_html import Figure
+from .static_html import Figure, Page
 from .template import text
 
 BROWSERS = (

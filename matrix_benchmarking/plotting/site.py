@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import json
 import os
+import re
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,21 +22,37 @@ from ..bucket import BucketPath
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..files import atomic_write
 from ..matrix import Entry
-from . import page as pages
 from . import pictures
 from .base import Catalogue, Plot, Report, View, configured, title_of
 from .catalogue import catalogue_of
 from .controls import read
-from .page import INDEX_FILE, Page, Provenance
 from .plot_ranking import pictures as ranking_pictures
 from .report_best import alone_tables, limited, under_which, variants_table, verdict_box
 from .report_compare import CompareReport
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .report_regression import verdict_box as regression_box
-from .static_html import Slugs, StaticHTML, plotly_script, slug
+from .static_html import (
+    BESIDE,
+    PLOTLY_FILE,
+    Page,
+    Provenance,
+    Slugs,
+    StaticHTML,
+    escape,
+    plotly_script,
+    prefix,
+    render,
+    render_single,
+    slug,
+)
 from .tables import Node, Part, called
 from .tables import html as tags
+
+INDEX_FILE = "index.html"
+MOST_BESIDE = 5
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,14 +113,14 @@ def write_site(
     documents: dict[str, str] = {}
     others: dict[str, bytes] = {}
     if html and single_file:
-        documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
+        documents = {INDEX_FILE: render_single(site, provenance, plotly_script())}
     elif html:
-        documents = {page.file: pages.render(page, site, provenance) for page in site}
-        others = {pages.PLOTLY_FILE: plotly_script().encode()} if any(page.figures for page in site) else {}
+        documents = {page.file: render(page, site, provenance) for page in site}
+        others = {PLOTLY_FILE: plotly_script().encode()} if any(page.figures for page in site) else {}
     backwards = {name: documents[name].encode("utf-8", "replace") for name in reversed(documents)}
     for name, content in {**others, **drawn, **backwards}.items():
         _write(destination / name, content)
-    pages.link_beside(destination)
+    link_beside(destination)
     return Written(
         pages=[destination / name for name in documents],
         pictures=[destination / name for name in drawn],
@@ -120,7 +138,7 @@ def write_regression_page(analysis: Analysis, study: Study, destination: Path) -
         raise MatbenchError(page.failures[0])
     provenance = Provenance(study.workload.name, f"Data: {analysis.data}.", analysis.made_at, analysis.check)
     path = destination / INDEX_FILE
-    _write(path, pages.render_single([page], provenance, plotly_script()).encode("utf-8", "replace"))
+    _write(path, render_single([page], provenance, plotly_script()).encode("utf-8", "replace"))
     return path
 
 
@@ -159,7 +177,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         tags.Div(cards, className="cards"),
     ]
     title = f"{study.workload.name}: {'what changed, and what is best' if changed else 'best configuration'}"
-    renderer = StaticHTML(pages.prefix(file))
+    renderer = StaticHTML(prefix(file))
     return Page(file, title, description="", body=renderer.render(body), figures=tuple(renderer.figures))
 
 
@@ -225,7 +243,7 @@ def _with_plots(catalogue: Catalogue, reports: Sequence[Report]) -> list[Report 
 
 
 def report_page(report: Report, file: str, view: View) -> Page:
-    renderer = StaticHTML(pages.prefix(file), title_of(report.name))
+    renderer = StaticHTML(prefix(file), title_of(report.name))
     summary = ""
 
     def components() -> Node:
@@ -254,3 +272,50 @@ def _write(path: Path, content: bytes) -> None:
             return
     with atomic_write(path, durable=False) as stream:
         stream.write(content)
+
+
+def link_beside(directory: Path) -> None:
+    """Link the pages of the site in *directory* with the analyses in its folders; pages that aren't ours stay."""
+    from ..analyze.report import ci  # of pages that are written alone: it declares models, .1 s
+
+    index = _read(directory / INDEX_FILE)
+    analyses = [
+        (folder, said)
+        for folder in sorted(path.parent for path in directory.glob(f"*/{ci.JSON}"))
+        if (said := _said(folder / ci.JSON)) and BESIDE in _read(folder / INDEX_FILE)
+    ][:MOST_BESIDE]
+    if not analyses or BESIDE not in index:
+        return
+    title = _TITLE.search(index)
+    for folder, _ in analyses:
+        _fill(folder / INDEX_FILE, [(f"../{INDEX_FILE}", title.group(1) if title else "all reports")])
+    for page in directory.glob("*.html"):
+        _fill(page, [(f"{urllib.parse.quote(folder.name)}/{INDEX_FILE}", escape(said)) for folder, said in analyses])
+
+
+def _said(path: Path) -> str:
+    from ..analyze.report.json_report import FORMAT  # as above
+
+    try:
+        document = json.loads(_read(path) or "null")
+        is_ours = isinstance(document, dict) and document.get("format") == FORMAT
+        return f"{document['data']}: {document['verdict'][0]}" if is_ours else ""
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""
+
+
+def _fill(path: Path, links: list[tuple[str, str]]) -> None:
+    text = _read(path)
+    listed = " ".join(f'<a href="{address}">{said}</a>' for address, said in links)
+    place = f'{BESIDE}<p class="provenance">Beside this: {listed}</p>{BESIDE}'
+    filled = _PLACE.sub(lambda _: place, text)
+    if filled != text:
+        with atomic_write(path, durable=False) as stream:
+            stream.write(filled.encode("utf-8", "replace"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return ""

@@ -12,8 +12,7 @@ from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.plotting import pictures, site
-from matrix_benchmarking.plotting.page import Page
-from matrix_benchmarking.plotting.static_html import Figure
+from matrix_benchmarking.plotting.static_html import Figure, Page
 from matrix_benchmarking.workload import Workload, load
 
 SOURCE = """

@@ -11,7 +11,8 @@ import pytest
 from report_support import analyses
 
 from matrix_benchmarking.analyze.report.json_report import json_report
-from matrix_benchmarking.plotting.page import BESIDE, Page, Provenance, link_beside, render
+from matrix_benchmarking.plotting.site import link_beside
+from matrix_benchmarking.plotting.static_html import BESIDE, Page, Provenance, render
 
 SAID = "153 runs of sqlite:///matbench.db: Nothing is worse in 2 series of 2 KPIs: 1.3.2 against its history."
 

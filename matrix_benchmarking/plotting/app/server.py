@@ -25,8 +25,7 @@ from werkzeug.exceptions import HTTPException
 from ...errors import MatbenchError, os_reason
 from ...lts.exports import check_table_file, write_frame, write_table
 from ..controls import find_run
-from ..page import style
-from ..static_html import escape
+from ..static_html import escape, style
 from ..tables import Node, dcc, html
 from . import run_page, view
 from .access import EVERYWHERE, Writing, is_local, secure
