@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from ..analyze.check import AnswerKind
 from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.series import KPISeries, Series, series_of
+from ..analyze.select.series import KPISeries, series_of
 from ..analyze.study import Study
 from ..analyze.verdict.model import SEVERITY, Outcome, SeriesVerdict
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import WithVerdict, conclusions, counts, judged_series
-from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..matrix import typed
 from ..workload import MinimumEffect
@@ -20,12 +19,11 @@ from . import series_chart
 from .base import Drawn, Plot, Report, View
 from .controls import Choice, Control
 from .report_compare import CompareReport
-from .series_tables import outcome_text, run_links, size_cell
-from .tables import Cell, Column, Columns, Node, Row, count_cell, how_to_read, html, kpi_cell, table
+from .series_tables import LONGEST_NAME, series_table
+from .tables import Column, Columns, Node, Row, count_cell, how_to_read, html, table
 from .template import short
 
 MOST_DRAWN = 12
-LONGEST_NAME, LONGEST_VERSION = 160, 26
 OUTCOMES = {**{one.value.capitalize(): one for one in SEVERITY}, "Not judged": Outcome.NOT_ANALYSED}
 
 
@@ -142,7 +140,9 @@ class HistoryReport(Report):
         found = find(self.study, view)
         parts += [html.H2("Every KPI"), self._kpis(view)]
         if found.series:
-            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
+            judged = judged_series(found, self.study.analysis)
+            caption = f"{found.kpi.name}, {found.kpi.direction}: series by series, the most severe first"
+            parts += [html.H2(f"All series of {found.kpi.name}"), series_table(judged, caption, self.link)]
         parts.append(how_to_read(HOW_TO_READ))
         return parts
 
@@ -169,40 +169,6 @@ class HistoryReport(Report):
             most = "" if worst is None else short(f"{wording.size(worst)}: {worst.name}", LONGEST_NAME)
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
         return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
-
-    def _table(self, found: KPISeries) -> Node:
-        kpi = found.kpi
-        points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
-        columns: Columns = [
-            *("Series", "Verdict"),
-            Column("Change", numeric=True, help="the new level against the old one, with its 95 % interval"),
-            *("Since", Column(points, numeric=True), Column("Runs", numeric=True)),
-            Column("First", unit=kpi.display_unit, numeric=True, help=f"the mean at the first {point}"),
-            Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
-            *("Newest at", "Newest runs"),
-        ]
-        rows = [self._row(*one) for one in judged_series(found, self.study.analysis)]
-        return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
-
-    def _row(self, series: Series, verdict: SeriesVerdict | None) -> Row:
-        kpi, newest = series.kpi, series.points[-1]
-        told: list[Cell | str] = ["not judged", "–", "–"]
-        if verdict is not None:
-            told = [
-                outcome_text(verdict),
-                "–" if verdict.first_bad_version is None else size_cell(verdict),
-                cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
-            ]
-        return [
-            short(series.name, LONGEST_NAME),
-            *told,
-            count_cell(len(series.points)),
-            count_cell(sum(point.count for point in series.points)),
-            kpi_cell(kpi, series.points[0].mean),
-            kpi_cell(kpi, newest.mean),
-            cut_inside(series.versions[-1], LONGEST_VERSION),
-            Cell(run_links(newest.entries, self.link)),
-        ]
 
 
 HOW_TO_READ = (

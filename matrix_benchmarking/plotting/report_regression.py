@@ -19,18 +19,18 @@ from .compare_sides import NEW, OLD, SETTING, candidates, judged
 from .report_compare import CompareReport
 from .report_history import why_nothing
 from .series_tables import (
+    LONGEST_NAME,
     alarms_table,
-    brief_table,
     changed,
     changed_table,
     chart_id,
     fixed_table,
     for_alarm_of,
     for_causes,
-    name_of,
     not_analysed_table,
     outcome_text,
     run_links,
+    series_table,
 )
 from .tables import Node, Part, bullets, html
 from .template import short
@@ -126,7 +126,7 @@ class RegressionReport(Report):
         return [*parts, *self._charts(shown[FIRST_CHARTS:most], FIRST_CHARTS)]
 
     def _card(self, verdict: SeriesVerdict, number: int) -> Node:
-        heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
+        heading = html.H3(f"{verdict.kpi.name}: {short(verdict.name, LONGEST_NAME)}", id=chart_id(number))
         body: list[Node] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
         body.append(series_chart.chart(verdict, _sentence(verdict)))
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
@@ -157,7 +157,8 @@ class RegressionReport(Report):
         for which, what in ((same, "without a difference shown"), (untold, "of which it can't be told")):
             if which:
                 title = f"{len(which)} series {what}"
-                parts.append(html.Details([html.Summary(title), brief_table(which, title.capitalize(), self.link)]))
+                listed = series_table([(one, one) for one in which], title.capitalize(), self.link)
+                parts.append(html.Details([html.Summary(title), listed]))
         return [html.H2("The other series"), *parts] if parts else []
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from ..analyze.select.series import NotAnalysed
+from ..analyze.select.series import NotAnalysed, Series
 from ..analyze.verdict.alarms import causes
 from ..analyze.verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts as wording
@@ -13,7 +14,7 @@ from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .base import Catalogue
 from .series_chart import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
-from .tables import Cell, Column, Columns, Node, Row, command, count_cell, dcc, html, kpi_cell, table
+from .tables import Cell, Column, Columns, Node, Row, command, count_cell, dcc, html, table
 from .template import short
 
 RUNS_LINKED = 10
@@ -33,6 +34,8 @@ DEALINGS = (
 """What can be done to an alarm: the action, its button, its command, what it means."""
 
 Link = Callable[[Entry, str], Node]
+Judged: TypeAlias = "tuple[Series | SeriesVerdict, SeriesVerdict | None]"
+"""A series and the verdict on it; None where it isn't judged."""
 
 
 def changed(analysis: Analysis) -> list[SeriesVerdict]:
@@ -43,19 +46,15 @@ def outcome_text(verdict: SeriesVerdict) -> str:
     return f"{SIGNS[kind_of(verdict)]}{wording.verdict_text(verdict)}"
 
 
-def name_of(verdict: SeriesVerdict) -> str:
-    return short(verdict.name, LONGEST_NAME)
-
-
 def version(shown: str | None, after: str = "") -> Node:
     """A version in a cell and what comes *after* it, in one line; long ones differ at their ends."""
     said = "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
     return html.Span(f"{said}{after}", className="version")
 
 
-def series_cell(verdict: SeriesVerdict) -> Cell:
-    name = name_of(verdict)
-    return Cell(html.Span(name, className="series-name wide" if len(name) > LONG_NAME else "series-name"))
+def series_cell(name: str) -> Cell:
+    look = "series-name wide" if len(name) > LONG_NAME else "series-name"
+    return Cell(html.Span(short(name, LONGEST_NAME), className=look))
 
 
 def size_cell(verdict: SeriesVerdict) -> Cell:
@@ -93,7 +92,7 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     said = outcome_text(verdict)
     return [
         Cell(name),
-        series_cell(verdict),
+        series_cell(verdict.name),
         Cell(html.Strong(said) if verdict.fails else said),
         size_cell(verdict),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
@@ -131,7 +130,7 @@ def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
             Cell(html.Code(alarm.id)),
             alarm.status.value,
             alarm.kpi,
-            series_cell(verdict),
+            series_cell(verdict.name),
             Cell(version(alarm.first_bad)),
             Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
             short(alarm.author or "–", 60),
@@ -151,7 +150,7 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
         [
             Cell(html.Code(alarm.id)) if alarm.id else "never raised",
             alarm.kpi,
-            series_cell(verdict),
+            series_cell(verdict.name),
             Cell(version(alarm.first_bad)),
             Cell([version(alarm.fixed_by), ", new" if alarm.is_new else ""]),
             Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
@@ -161,39 +160,44 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     return table(columns, rows, caption="Alarms that a later version fixed")
 
 
-def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Node:
+def series_table(judged: Iterable[Judged], caption: str, link: Link) -> Node:
     columns: Columns = [
-        *("KPI", "Series", Column("Versions", numeric=True), Column("Runs", numeric=True)),
+        *(Column("KPI", setting=True), Column("Series", setting=True), "Verdict"),
+        Column("Change", numeric=True, help="the newest level against the one before it, with its 95 % interval"),
+        *("Since", Column("Versions", numeric=True, help="or runs, in time"), Column("Runs", numeric=True)),
+        Column("First", numeric=True, help="the mean at the first version"),
         Column("Newest", numeric=True, help="the mean at the newest version"),
-        *("Newest version", "To know", "Newest runs"),
+        *("Newest at", "To know", "Newest runs"),
     ]
-    rows: Iterator[Row] = (_brief_row(one, link) for one in verdicts)
-    return table(columns, rows, caption=caption)
+    return table(columns, (_series_row(*one, link) for one in judged), caption=caption)
 
 
-def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
-    points = verdict.points
-    runs = sum(point.count for point in points)
-    newest: list[Cell | str] = ["–", "–"]
-    if points:
-        shown = kpi_cell(verdict.kpi, points[-1].mean)
-        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), Cell(version(verdict.versions[-1]))]
-    notes = list(verdict.notes)
-    if verdict.outcome is Outcome.CANT_TELL:
-        notes.insert(0, wording.untold(verdict))
-    elif verdict.stands_on:
-        notes.insert(0, f"{wording.size(verdict)}{wording.shown(verdict)}")
-    elif verdict.would_show:
-        notes.insert(0, wording.nothing(verdict))
+def _series_row(series: Series | SeriesVerdict, verdict: SeriesVerdict | None, link: Link) -> Row:
+    kpi, points = series.kpi, series.points
+    told: list[Cell | str] = ["not judged", "–", "–"]
+    if verdict is not None:
+        change = "–" if verdict.first_bad_version is None else size_cell(verdict)
+        told = [outcome_text(verdict), change, cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION)]
+    ends: list[Cell | str] = [
+        Cell(kpi.show(one.mean), sort=one.mean / kpi.divisor) for one in (*points[:1], *points[-1:])
+    ]
     return [
-        verdict.kpi.name,
-        series_cell(verdict),
+        kpi.name,
+        series_cell(series.name),
+        *told,
         count_cell(len(points)),
-        count_cell(runs),
-        *newest,
-        short("; ".join(notes), LONGEST_REASON),
+        count_cell(sum(point.count for point in points)),
+        *ends,
+        cut_inside(series.versions[-1], LONGEST_VERSION) if points else "–",
+        short("; ".join(series.notes if verdict is None else _notes(verdict)), LONGEST_REASON),
         Cell(run_links(points[-1].entries, link) if points else "–"),
     ]
+
+
+def _notes(verdict: SeriesVerdict) -> Sequence[str]:
+    if verdict.outcome is Outcome.CANT_TELL:
+        return [wording.untold(verdict), *verdict.notes]
+    return [*([f"{wording.size(verdict)}{wording.shown(verdict)}"] if verdict.stands_on else []), *verdict.notes]
 
 
 def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:

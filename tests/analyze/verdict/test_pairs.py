@@ -26,7 +26,7 @@ from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting.series_tables import brief_table
+from matrix_benchmarking.plotting.series_tables import series_table
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -208,7 +208,7 @@ def test_one_after_the_other_is_suspected_only_beyond_what_moods_are(times: floa
     said = " ".join(analyses.lead(apart))
     more = "6 suspected to be worse: it is more than a machine's mood usually is, and measuring both in turn, "
     assert (f"{more}in one benchmark file, would tell." in said) is (outcome == "suspected")
-    junit(apart), brief_table(apart.verdicts, "", lambda entry, text: text)
+    junit(apart), series_table([(one, one) for one in apart.verdicts], "", lambda entry, text: text)
     none = compare(build("before", IMAGES, campaign="first"), after, effects={"cost": MinimumEffect(absolute=1e3)})
     assert set(outcomes(none).values()) == {"can't be told"}
 
@@ -227,7 +227,8 @@ def test_what_was_measured_one_after_the_other_can_not_be_told() -> None:
     assert words.endswith(f" USD; {NOT_IN_TURN}")
     skipped = ET.fromstring(junit(apart)).iter("skipped")
     assert f"can't be told: {words}" in [one.get("message") for one in skipped]
-    cells = [cell for row in brief_table(apart.verdicts, "", lambda entry, text: text).rows for cell in row]
+    listed = series_table([(one, one) for one in apart.verdicts], "", lambda entry, text: text)
+    cells = [cell for row in listed.rows for cell in row]
     assert words in cells
 
 
