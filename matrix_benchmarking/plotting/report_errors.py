@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..analyze.best import Best
-from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
+from ..analyze.check import AnswerKind, Finding, counted
 from ..analyze.failures import prone_values
 from ..analyze.wording import ranking
 from ..analyze.words import plural
@@ -209,7 +209,7 @@ class CheckReport(Report):
 
     def draw(self, view: View) -> list[Node]:
         parts: list[Node] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
-        for heading, found in itertools.groupby(self.study.findings, _heading):
+        for heading, found in itertools.groupby(self.study.findings, operator.attrgetter("heading")):
             parts += [html.H2(heading), bullets(map(self._said, found))]
         return [*parts, *left_out(self.study.best, self.link)]
 
@@ -226,10 +226,6 @@ class CheckReport(Report):
             listed = bullets((self.link(run) if run else name for name, run in named), len(found.runs) - ROWS_SHOWN)
             said.append(html.Details([html.Summary(f"List of {len(found.runs)}"), listed]))
         return said
-
-
-def _heading(one: Finding) -> str:
-    return "Findings that change an answer" if one.changes else MOST_RUNS if one.in_most_runs else "Good to know"
 
 
 def left_out(best: Best, link: Callable[[Entry], Node]) -> list[Node]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import operator
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -156,13 +158,8 @@ class CheckAnswer(Printable):
         runs = study.runs.tests
         where = f"{study.workload.name} ({study.data})"
         yield f"{runs} {plural(runs, 'run')} of {where}: {check.counted(self.findings)}."
-        for title, part in (
-            ("These change an answer", [one for one in self.findings if one.changes]),
-            (check.MOST_RUNS, [one for one in self.findings if one.in_most_runs and not one.changes]),
-            ("Good to know", [one for one in self.findings if not one.changes and not one.in_most_runs]),
-        ):
-            if part:
-                yield f"\n{title}:"
+        for heading, part in itertools.groupby(self.findings, operator.attrgetter("heading")):
+            yield f"\n{heading}:"
             for one in part:
                 yield f"* {one.sentence}"
                 yield from (f"    {name}" for name in one.runs[:RUNS_NAMED])

@@ -24,7 +24,6 @@ from .apart import ended_findings, group_findings, places_of, repeat_findings, v
 from .finding import (
     ANALYSES,
     EVERY,
-    MOST_RUNS,
     NONE,
     OF_BEST,
     OF_HISTORY,
@@ -44,7 +43,7 @@ from .measured import Measured
 from .settings import label_findings, name_findings, payload_findings, setting_findings
 from .values import campaign_findings, file_findings, value_findings
 
-__all__ = ["MOST_RUNS", "SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
+__all__ = ["SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
 
 def findings(

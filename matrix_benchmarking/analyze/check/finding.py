@@ -25,7 +25,6 @@ OF_HISTORY, OF_BEST = frozenset({AnswerKind.HISTORY}), frozenset({AnswerKind.BES
 NONE: frozenset[AnswerKind] = frozenset()
 SAID = 2
 """How many of the findings that change an answer are said beside it."""
-MOST_RUNS = "These make the numbers of most runs doubtful"  # the heading above them
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,6 +41,12 @@ class Finding:
     def of(cls, kind: str, sentence: str, entries: Iterable[Entry], changes: frozenset[AnswerKind] = EVERY) -> Finding:
         """One that is about *entries*."""
         return cls(kind, sentence, changes, RunNames(Rows.of(entries)))
+
+    @property
+    def heading(self) -> str:
+        """What it is listed under."""
+        most = "These make the numbers of most runs doubtful" if self.in_most_runs else "Good to know"
+        return "These change an answer" if self.changes else most
 
     def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
         """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""
