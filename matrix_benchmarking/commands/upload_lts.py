@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
 
 SHOWN = 10
-_SAME_ROWS = "there already, but for columns that no option names"
 
 
 @click.command("upload_lts", cls=Command)
@@ -116,15 +115,7 @@ def raise_for(
 def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> None:
     foreseen = dry.pushed
     assert foreseen is not None  # nobody else delivers what was only foreseen
-    would = _parts(
-        (foreseen.same_rows, _SAME_ROWS),
-        (foreseen.recomputed, "recomputed"),
-        (foreseen.replaced, "there with other contents, which would be replaced"),
-        (len(foreseen.conflicts), "there with other contents, which would be kept"),
-        (len(foreseen.rejected), "refused"),
-    )
-    parts = ", ".join([f"{foreseen.added} would be added", f"{foreseen.unchanged} there already", *would])
-    say(f"{location}: {parts} (dry run: nothing was changed)")
+    say(f"{location}: {counts(foreseen, is_foreseen=True)} (dry run: nothing was changed)")
     _print_twins(dry.twins, names)
     _print_corrected(foreseen.corrected, names)
     refused = [*foreseen.conflicts, *foreseen.rejected]
@@ -172,16 +163,20 @@ def names_of(study: Study) -> dict[str, str]:
     return {str(each.test_uuid): each.name for each in study.matrix}
 
 
-def counts(pushed: Pushed) -> str:
-    others = _parts(
-        (pushed.unchanged, "there already"),
-        (pushed.same_rows, _SAME_ROWS),
+def counts(pushed: Pushed, *, is_foreseen: bool = False) -> str:
+    added, replaced, kept = f"{count_of(pushed.added, 'run')} added", "replaced", "in conflict"
+    if is_foreseen:
+        added = f"{pushed.added} would be added"
+        replaced, kept = (f"there with other contents, which would be {what}" for what in ("replaced", "kept"))
+    others = (
+        (pushed.same_rows, "there already, but for columns that no option names"),
         (pushed.recomputed, "recomputed"),
-        (pushed.replaced, "replaced"),
-        (len(pushed.conflicts), "in conflict"),
+        (pushed.replaced, replaced),
+        (len(pushed.conflicts), kept),
         (len(pushed.rejected), "refused"),
     )
-    return ", ".join([f"{count_of(pushed.added, 'run')} added", *others])
+    there = [f"{pushed.unchanged} there already"] if pushed.unchanged or is_foreseen else []
+    return ", ".join([added, *there, *(f"{count} {what}" for count, what in others if count)])
 
 
 def _print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *, err: bool = False) -> None:
@@ -204,7 +199,3 @@ def _few(lines: Iterable[str]) -> list[str]:
 
 def _name(id: str, names: Mapping[str, str]) -> str:
     return f"{names[id]} ({id})" if id in names else id
-
-
-def _parts(*counted: tuple[int, str]) -> list[str]:
-    return [f"{count} {what}" for count, what in counted if count]
