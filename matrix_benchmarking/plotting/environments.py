@@ -29,7 +29,8 @@ HOW_TO_REPEAT = (
 )
 
 
-def repeat_section(entries: Sequence[Entry], href: Href, title: str = "Repeat it") -> list[Node]:
+def repeat_section(entries: Sequence[Entry], href: Href, title: str) -> list[Node]:
+    """How to repeat the first of *entries*, and where they were measured; nothing where that isn't recorded."""
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
     if not known:

@@ -183,12 +183,12 @@ class KPIReport(Report):
         def row(runs: Sequence[Entry]) -> Row:
             settings = setting_cells(runs[0].settings, names)
             links = Cell(run_links(runs, self.link), sort=len(runs))
-            return [*settings, *(_value_cell(runs, kpi) for kpi in kpis), links]
+            return [*settings, *(value_cell(runs, kpi) for kpi in kpis), links]
 
         return table(columns, map(row, points), caption="Mean over the runs at each point")
 
 
-def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
+def value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
     values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
     if not values:
         return "unknown" if kpi.applies(runs[0].settings) else ""

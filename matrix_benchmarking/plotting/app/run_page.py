@@ -25,10 +25,10 @@ from ...files import read_regular
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
-from ...recorded import Environment
 from ..controls import find_run
-from ..environments import circumstances, environment_difference, settings_difference
-from ..tables import Cell, Column, Node, Row, command, guarded, html, kpi_cell, table
+from ..environments import environment_difference, repeat_section, settings_difference
+from ..report_kpis import value_cell
+from ..tables import Cell, Column, Node, Row, guarded, html, table
 from . import view
 from .data import Snapshot
 from .sidebar import typed_field
@@ -85,13 +85,8 @@ def elements(
         parts.append(html.Details([summary, _facts(entry.missing_kpis.items())]))
     best = [(group.best.runs[0], f"the best: {name_of(group.best.runs[0])}") for group in study.best.groups]
     parts += _beside(snapshot, current, entry, repeats, best)
-    environment = entry.environment
-    measured = "Where this run took place was not recorded."
-    if environment != Environment():
-        measured = f"Measured on {circumstances([environment])}."
-    parts += [html.H2("Environment"), html.P(measured)]
-    if environment.command:
-        parts += [html.H2("Repeat it"), command(environment.command)]
+    unrecorded = [html.H2("Environment"), html.P("Where this run took place was not recorded.")]
+    parts += repeat_section([entry], addresses(snapshot, current), "Environment") or unrecorded
     parts += [html.H2("Artifacts"), guarded(lambda: _artifacts(current, entry, roots), "The artifacts")]
     return title, parts
 
@@ -137,15 +132,11 @@ def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry], beside: Entry | 
     columns += [Column("Direction"), Column("Meaning")]
     rows: list[Row] = []
     for kpi in study.workload.kpis.values():
-        cells = [_value_cell(each, kpi) for each in (entry, *others)]
-        cells[1:1] = [] if beside is None else [_value_cell(beside, kpi), _change(kpi, entry, beside)]
+        cells = [value_cell([each], kpi) for each in (entry, *others)]
+        cells[1:1] = [] if beside is None else [value_cell([beside], kpi), _change(kpi, entry, beside)]
         rows.append([kpi.name, kpi.display_unit, *cells, kpi.direction, kpi.help])
     count = f"{len(repeats)} runs at these settings" if len(repeats) > 1 else "one run at these settings"
     return table(columns, rows, caption=f"KPIs; {count}")
-
-
-def _value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
-    return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
 
 
 def _change(kpi: KPIDefinition, entry: Entry, other: Entry) -> Cell | str:
