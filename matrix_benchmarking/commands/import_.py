@@ -105,8 +105,7 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
-    if time is not None and (why := _first_bad_time(file, time)):
-        raise MatbenchError(f"no row of '{table}' has a time that can be read: {why}")
+    said = _unread(file, [column for column in columns if column not in named], settings, kpi, time)
     compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)
     collections.deque(rows(file, settings, ways), maxlen=0)
@@ -131,10 +130,9 @@ def command(
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ways.found.items()])
     others = {name: text for name, text in ways.names.items() if name not in (*ways.found, *compared)}
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
-    unnamed = [column for column in columns if column not in named]
     odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
     warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
-    warn(_unread(file, unnamed, settings, kpi, time))
+    warn(said)
     if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
         warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
     if called.lower() in _OFTEN:
@@ -184,18 +182,6 @@ def _opened(table: Path) -> ArtifactPath:
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
 
 
-def _first_bad_time(file: ArtifactPath, time: str) -> str:
-    """What is wrong with the first time where none can be read; empty where one can, or there is none."""
-    first = ""
-    for number, row in rows(file):
-        try:
-            if not isinstance(row, str) and moment_of(row.get(time)) is not None:
-                return ""
-        except ValueError as error:
-            first = first or f"row {number} {error}"
-    return first
-
-
 def _unread(
     file: ArtifactPath,
     columns: Sequence[str],
@@ -203,12 +189,15 @@ def _unread(
     kpis: Sequence[tuple[str, str, str]],
     time: str | None,
 ) -> list[str]:
-    """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0."""
+    """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0.
+
+    Raises:
+        MatbenchError: no row can be read, such as where no cell of the column *time* is one.
+    """
     is_told = "exit_code" in columns  # which says what failed
     names = ", ".join(one for one in columns if one != "exit_code" and (is_told or one.lower() not in STATES))
     said = [f"left out, since no option names them: {names}"] if names else []
-    wrong: dict[str, list[str]] = {}
-    below: dict[str, list[str]] = {}
+    odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
     nothing = WordsForNothing(settings)
     total = failed = unclear = 0
@@ -230,9 +219,12 @@ def _unread(
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:
             if is_no_number(value := row.get(name)):
-                wrong.setdefault(name, []).append(f"row {number} {'is empty' if value is None else f'has {value!r}'}")
+                what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
+                odd.setdefault((name, "unknown", "it is no number"), []).append(what)
             elif better == "lower" and isinstance(value, (int, float)) and value < 0:
-                below.setdefault(name, []).append(f"row {number} has {value:g}")
+                odd.setdefault((name, "below 0", "lower is better"), []).append(f"row {number} has {value:g}")
+    if bad and len(bad) == total:
+        raise MatbenchError(f"no row can be read: {bad[0]}")
     said += [f"{len(bad)} of {total} rows can't be read: {bad[0]}"] if bad else []
     said += [
         f"{name} is empty in {count} of {total} rows, which are points of their own"
@@ -240,16 +232,13 @@ def _unread(
         if 0 < count < total
     ]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
-    says = next((name for name in columns if name == "exit_code"), None)
-    says = says or next((name for name in columns if name.lower() in STATES), "")
+    says = "exit_code" if is_told else next((name for name in columns if name.lower() in STATES), "")
     if failed:
         said.append(f"{says}: {failed} of {total} rows say that their run failed, and take no part")
-    if unclear and "exit_code" in columns:
+    if unclear and is_told:
         said.append(f"{UNCLEAR_CODES} {unclear}")
-    for name, found in wrong.items():
-        said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
-    for name, found in below.items():
-        said.append(f"{name}: below 0 in {len(found)} of {total} rows, where lower is better: {found[0]}")
+    for (name, what, why), found in odd.items():
+        said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said
 
 

@@ -191,7 +191,7 @@ def test_names_of_columns_and_files_are_never_code(directory: Path) -> None:
         (["--settings=image", "--kpi=start:lower:s"], "the KPI 'start' would be lost, since runs have such a field"),
         (
             ["--settings=version", "--kpi=rate:higher", "--time=image"],
-            "no row of 'runs.csv' has a time that can be read: row 2 has 'a' where an ISO 8601 time is expected",
+            "no row can be read: row 2 has 'a' where an ISO 8601 time is expected",
         ),
         (["--settings=image,rate", "--kpi=rate:higher"], "the column 'rate' can be a setting, a KPI or the time"),
         (
