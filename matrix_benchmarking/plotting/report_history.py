@@ -129,6 +129,9 @@ class HistoryReport(Report):
     )
     answers = AnswerKind.HISTORY
 
+    def controls(self) -> Sequence[Control]:
+        return KPIHistory(self.catalogue).controls()
+
     def draw(self, view: View) -> list[Node]:
         notes = [] if self.study.past is None else self.study.past.notes
         parts: list[Node] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]

@@ -21,7 +21,7 @@ from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import clicks, report_history
-from matrix_benchmarking.plotting.base import Catalogue
+from matrix_benchmarking.plotting.base import Catalogue, configured
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -163,6 +163,16 @@ def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
         page(of, kpi="sped")
 
 
+def test_the_chosen_kpi_is_that_of_the_whole_page(toy: Workload) -> None:
+    of = catalogue(
+        toy, [dataclasses.replace(one, kpis={"cost": 1.0, "speed": 2.0}) for one in runs(["1", "2"], {"a": 1})]
+    )
+    report = dataclasses.replace(of, texts={"kpi": "speed"}).report("KPI history")
+    shown = StaticHTML().render(report.do_plot(*configured(report, of.arguments(), report.catalogue.texts)))
+    assert "speed: 1 of 1 series" in shown
+    assert "All series of speed" in shown
+
+
 def test_each_series_is_drawn_as_the_regression_analysis_draws_it() -> None:
     names = versions(14)
     entries = [*series("worse", names, {11: 1.3}), *series("same", names), *series("better", names, {10: 0.7})]
@@ -283,8 +293,10 @@ def test_the_page_says_where_the_order_is_from_and_what_it_leaves_out(toy: Workl
 
 
 def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(toy: Workload) -> None:
-    shown = page(catalogue(toy, runs(["main", "fix"], {"a": 1.0})))
+    of = catalogue(toy, runs(["main", "fix"], {"a": 1.0}))
+    shown = page(of)
     assert "The order of version is unknown: nothing says which of main, fix is the newest; name the order by" in shown
+    assert [each.name for each in of.report("KPI history").controls()] == ["kpi"]
 
 
 def test_a_comparison_key_of_nothing_is_said_on_the_page(toy: Workload) -> None:
