@@ -115,9 +115,10 @@ def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
     As far as from their median to the steps beside it; 0 where most values differ, and None where there is one step
     alone, since others may be anywhere.
     """
-    steps, middle = steps_in(values), sorted(values)[len(values) // 2]
+    steps = steps_in(values)
     if steps is None:
         return 0.0
+    middle = sorted(values)[len(values) // 2]
     place = min(range(len(steps)), key=lambda number: abs(steps[number] - middle))
     beside = steps[max(place - 1, 0) : place + 2]
     return _gap(beside, scale) if len(beside) > 1 else None
