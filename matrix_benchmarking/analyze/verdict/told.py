@@ -27,6 +27,7 @@ ONE_BLOCK = (
 
 BLIND = 1.25  # what would have shown, as a share of the level, from which on nothing is said to be no worse
 NOT_EVEN_A_DOUBLING = "its values scatter or drift so much that not even a doubling would have shown"
+ALIKE = "its values are equal, or nearly all of them, so that how small a difference would show isn't known"
 TOO_COARSE = "its values fall on so few steps that not even a doubling would have shown"
 
 
@@ -130,7 +131,7 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequen
     scale = scale_of(known)
     hidden = hidden_in(known, scale)
     if hidden is None:
-        return verdict
+        return dataclasses.replace(verdict, why=verdict.why or ALIKE)
     step, versions = judgement.would_show
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
     hidden = abs(level) * math.expm1(hidden) if scale is Scale.RATIO else hidden

@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
-from matrix_benchmarking.analyze.verdict.told import NOT_EVEN_A_DOUBLING, TOO_COARSE
+from matrix_benchmarking.analyze.verdict.told import ALIKE, NOT_EVEN_A_DOUBLING, TOO_COARSE
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -176,7 +176,7 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
 
 @pytest.mark.parametrize(
     ("usual", "seldom", "least", "why"),
-    [(10.0, 10.0, None, ""), (10.0, 12.5, 0.25, ""), (10.0, 8.0, 0.25, ""), (10.0, 25.0, None, TOO_COARSE)],
+    [(10.0, 10.0, None, ALIKE), (10.0, 12.5, 0.25, ""), (10.0, 8.0, 0.25, ""), (10.0, 25.0, None, TOO_COARSE)],
 )
 def test_what_falls_on_few_steps_has_to_move_by_one_to_show(
     usual: float, seldom: float, least: float | None, why: str
