@@ -103,12 +103,6 @@ def steps_in(values: Sequence[float]) -> list[float] | None:
     return sorted(value for value, count in counts.items() if count > 1) if 2 * len(counts) <= len(values) else None
 
 
-def _gap(steps: Sequence[float], scale: Scale) -> float:
-    """The largest from one of at least two *steps* to the next; on the ratio scale of their logarithms."""
-    far = (math.log(after / before) if scale is Scale.RATIO else after - before for before, after in pairwise(steps))
-    return max(far)
-
-
 def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
     """How far a level may move before *values* show it, since they fall on few steps, on the *scale*.
 
@@ -120,8 +114,9 @@ def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
         return 0.0
     middle = sorted(values)[len(values) // 2]
     place = min(range(len(steps)), key=lambda number: abs(steps[number] - middle))
-    beside = steps[max(place - 1, 0) : place + 2]
-    return _gap(beside, scale) if len(beside) > 1 else None
+    beside = pairwise(steps[max(place - 1, 0) : place + 2])
+    far = (math.log(after / before) if scale is Scale.RATIO else after - before for before, after in beside)
+    return max(far, default=None)
 
 
 def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> float | None:
@@ -130,11 +125,11 @@ def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> 
     Half a step of each side that has no more than two of them; 0 where most values differ. None where each side has
     one value alone: their difference is exact, or a step.
     """
-    sides = [steps for side in (old, new) if (steps := steps_in(side)) is not None]
-    gaps = [_gap(steps, scale) for steps in sides if len(steps) > 1]
+    sides = [(side, steps) for side in (old, new) if (steps := steps_in(side)) is not None]
+    gaps = [gap for side, _ in sides if (gap := hidden_in(side, scale)) is not None]
     if not gaps:
         return None if len(sides) == 2 else 0.0
-    return max(gaps) / 2.0 * sum(len(steps) <= 2 for steps in sides)
+    return max(gaps) / 2.0 * sum(len(steps) <= 2 for _, steps in sides)
 
 
 def _decimals(value: float) -> int:

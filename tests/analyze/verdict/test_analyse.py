@@ -197,6 +197,8 @@ def test_what_falls_on_few_steps_has_to_move_by_one_to_show(
         ([10.0, 10.0, 12.5], [12.5], "+25.0 % (+0.0 to +50.0 %)"),
         ([10.0], [12.5, 12.5, 10.0], "+25.0 % (+0.0 to +50.0 %)"),
         ([10.0, 10.0, 10.1], [20.0, 20.0, 20.1], "+100 % (+99.0 to +101 %)"),
+        # How far odd runs lie off is no step.
+        ([10.0, 10.0, 10.0, 10.0, 10.1, 10.1, 10.2, 10.2, 40.0], [20.0, 20.0, 20.1], "+98.1 % (+96.1 to +100 %)"),
     ],
 )
 def test_how_large_a_change_is_between_few_steps_is_known_to_a_step(
