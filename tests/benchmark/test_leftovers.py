@@ -11,18 +11,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from benchmark_support.apart import ELSEWHERE, identity_apart
 from benchmark_support.stubborn import FORKING, eventually, living
 
 from matrix_benchmarking.benchmark import processes
 from matrix_benchmarking.benchmark.processes import MARK
 
-APART = str(os.getpid())
-"""Ends the name of the container in the marks of these tests: whoever else looks for leftovers leaves theirs alone."""
-ELSEWHERE = f"""
-from matrix_benchmarking.benchmark import processes
-identity = processes._identity
-processes._identity = lambda pid: identity(pid) + "{APART}"
-"""
 BENCHMARK = f"""
 import pathlib, sys, time
 {ELSEWHERE}
@@ -35,8 +29,7 @@ time.sleep(600)
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    identity = processes._identity
-    monkeypatch.setattr(processes, "_identity", lambda pid: identity(pid) + APART)
+    monkeypatch.setattr(processes, "_identity", identity_apart)
 
 
 @pytest.fixture
