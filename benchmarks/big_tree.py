@@ -3,12 +3,14 @@
 Parse: trees of directories with small artifacts (about 5 KB each), parsed cold; time per test of the clock and of the
 processor, what the largest process of it held at the peak, and the floor: reading and decoding the same files.
 
+Bucket: the same of tests of ten objects in S3, of which the server is played in the process: what the starter holds.
+
 Answer: what the index of a tree holds, as many times over as it takes, each copy with another model. How long it takes
 to read it, to filter it by a setting, and to say what is best with all findings; what the process held at the peak.
 
 Application: from its start until the verdict and the first page are answered from the index, without a browser.
 
-    python benchmarks/big_tree.py [--tests 1000 10000 100000] [--runs 10000 100000 1000000] [--pages 10000 100000]
+    python benchmarks/big_tree.py [--tests 1000 10000] [--objects 9000 27000] [--runs 10000 100000] [--pages 10000]
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ import large_tree
 from app import FRAME, PAGE, answer_of, served
 from parse import read_and_decode
 
-from matrix_benchmarking import store, workload_file
+from matrix_benchmarking import bucket, store, workload_file
 from matrix_benchmarking.cli import garbage_is_rare
 from matrix_benchmarking.columns import Columns, Shared, Texts
 from matrix_benchmarking.filters import Scalar, parse
@@ -46,6 +48,7 @@ WORKLOAD, OPTIONS = "encoder_bench", {"prices": {}}
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tests", type=int, nargs="*", default=[1000, 10_000, 100_000], help="directories to parse")
+    parser.add_argument("--objects", type=int, nargs="*", default=[9000, 27_000], help="tests to parse in a bucket")
     parser.add_argument("--runs", type=int, nargs="*", default=[10_000, 100_000, 1_000_000], help="runs of an index")
     parser.add_argument("--pages", type=int, nargs="*", default=[10_000, 100_000], help="runs of an application")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2], help="processes of a parse")
@@ -54,6 +57,8 @@ def main() -> None:
         here = Path(directory)
         for count in options.tests:
             measure_parse(here, count, options.jobs)
+        for count in options.objects:
+            measure_bucket(here, count)
         known = here / "known"
         large_tree.build(known, 10_080)
         store.parse_tree(load(WORKLOAD), known, options=OPTIONS)
@@ -78,6 +83,67 @@ def measure_parse(here: Path, count: int, jobs: list[int]) -> None:
         print(
             f"  {number} processes, cold   {per_test(taken, count)}  {taken[0] / floor[0]:5.2f} × the floor", flush=True
         )
+
+
+class Played:
+    """What s3fs does for a parse, with *count* tests like the one at *template*: each with the files of that one."""
+
+    PAGE = 1000
+
+    def __init__(self, template: Path, count: int) -> None:
+        found = (path for path in sorted(template.rglob("*")) if path.is_file())
+        self.contents = {path.relative_to(template).as_posix(): path.read_bytes() for path in found}
+        self.count = count
+
+    def call_s3(self, method: str, Bucket: str, Prefix: str, ContinuationToken: str = "0") -> dict[str, object]:
+        names, start = list(self.contents), int(ContinuationToken)
+        stop = min(start + self.PAGE, self.count * len(names))
+        tests = (divmod(number, len(names)) for number in range(start, stop))
+        page = [
+            {
+                "Key": f"{Prefix}{self.place(test)}/{names[file]}",
+                "Size": len(self.content(test, names[file])),
+                "ETag": f"{test}-{file}",
+            }
+            for test, file in tests
+        ]
+        return {"Contents": page, "IsTruncated": stop < self.count * len(names), "NextContinuationToken": str(stop)}
+
+    def get(self, names: list[str], files: list[str]) -> None:
+        for name, file in zip(names, files, strict=True):
+            *_, users, test, inner = name.split("/", 5)
+            Path(file).write_bytes(self.content(int(test) + 1000 * int(users.partition("_")[2]), inner))
+
+    def place(self, test: int) -> str:
+        return f"encoder/vus_{test // 1000:05}/{test % 1000:05}"
+
+    def content(self, test: int, name: str) -> bytes:
+        """Its settings are its own, as long as all others'."""
+        content = self.contents[name]
+        return b"%s\nvus: %07d\n" % (content, test + 1) if name == "settings.yaml" else content
+
+    def put_file(self, local: str, address: str) -> None:
+        """An index or a cache is written, and not kept."""
+
+
+def measure_bucket(here: Path, count: int) -> None:
+    one = here / "one"
+    if not one.is_dir():
+        large_tree.build(one, 1)
+        (settings,) = one.rglob("settings.yaml")
+        os.rename(settings.parent, here / "template")
+        path = here / "template" / "settings.yaml"
+        path.write_text("".join(line for line in path.read_text().splitlines(True) if not line.startswith("vus")))
+    played = Played(here / "template", count)
+
+    def parsed() -> None:
+        import s3fs  # noqa: F401  it takes memory, too
+
+        bucket.connect = lambda *given, **options: played  # type: ignore[assignment]
+        store.parse_tree(load(WORKLOAD), bucket.BucketPath("s3://bucket/tree"), jobs=1)
+
+    taken = in_a_process(parsed)
+    print(f"{count:>9,} tests of {len(played.contents)} objects   {per_test(taken, count)}", flush=True)
 
 
 def measure_answer(tree: Path, count: int) -> None:

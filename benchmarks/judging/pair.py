@@ -266,26 +266,41 @@ def _beside_a_history(random: np.random.Generator, replications: int) -> Iterato
 
 
 def _on_few_steps(random: np.random.Generator, replications: int) -> Iterator[Row]:
-    """How often a change shows of which it is said that it would have, where values are bounds of a histogram."""
-    sides, campaigns, minimum = np.repeat([OLD, NEW], 5), np.arange(10), MinimumEffect(relative=MINIMUM)
+    """Where values are bounds of a histogram: how often a change shows of which it is said that it would have, and how
+    often an interval has the true one; none is claimed where each side has one value alone."""
+    minimum = MinimumEffect(relative=MINIMUM)
 
-    def told(change: float, level: float, noise: float, bound: float) -> Judged:
-        values = level * np.where(sides == NEW, 1.0 + change, 1.0) * np.exp(_lognormal(random, (10,), noise))
+    def told(change: float, level: float, noise: float, bound: float, n: int = 5) -> Judged:
+        sides, campaigns = np.repeat([OLD, NEW], n), np.arange(2 * n)
+        values = level * np.where(sides == NEW, 1.0 + change, 1.0) * np.exp(_lognormal(random, (2 * n,), noise))
         bounded = bound ** np.ceil(np.log(values) / math.log(bound))
-        runs = pair.runs_of(bounded.tolist(), sides, campaigns, np.full(10, NO_ROUND))
+        runs = pair.runs_of(bounded.tolist(), sides, campaigns, np.full(2 * n, NO_ROUND))
         found = pair.evidence(runs)
         return Judged(runs, found, pair.tell(found.weighed))
 
     for bound in (1.02, 1.1, 1.25):
         for noise in (0.01, 0.03):
             seen = []
-            for level in np.exp(random.uniform(0.0, math.log(4.0), replications)):
+            levels = np.exp(random.uniform(0.0, math.log(4.0), replications))
+            for level in levels:
                 size = told(0.0, level, noise, bound).would_show(minimum)
                 if size is not None:
                     seen.append((told(size, level, noise, bound).p_value or 0.0) <= pair.SIGNIFICANT)
-            case = f"bounds {bound} times apart, noise of {noise:.0%}, five runs a side: what would have shown, shows"
+            case = f"bounds {bound} times apart, noise of {noise:.0%}"
             share = float(np.mean(seen)) if seen else 1.0
-            yield Row("pair", case, f"{share:.3f} of {len(seen)}", "", "≥ .70", share >= 0.7)
+            what = f"{case}, five runs a side: what would have shown, shows"
+            yield Row("pair", what, f"{share:.3f} of {len(seen)}", "", "≥ .70", share >= 0.7)
+            for n in (3, 10):
+                changes = random.choice([0.0, 0.03, 0.1, 0.3], replications)
+                effects = [told(*each, noise, bound, n).effect for each in zip(changes, levels, strict=True)]
+                covers = [
+                    one.low - 1e-9 <= change <= one.high + 1e-9
+                    for one, change in zip(effects, changes, strict=True)
+                    if one is not None and one.low < one.high
+                ]
+                share = float(np.mean(covers)) if covers else 1.0
+                what = f"{case}, {n} runs a side: intervals with the true change"
+                yield Row("pair", what, f"{share:.3f} of {len(covers)}", "", "≥ .90", share >= 0.9)
 
 
 def _power(random: np.random.Generator, replications: int) -> Iterator[Row]:

@@ -110,8 +110,10 @@ def hidden_in(values: Sequence[float], scale: Scale) -> float | None:
     alone, since others may be anywhere.
     """
     steps = steps_in(values)
-    if steps is None:
-        return 0.0
+    return 0.0 if steps is None else _beside_the_middle(values, steps, scale)
+
+
+def _beside_the_middle(values: Sequence[float], steps: Sequence[float], scale: Scale) -> float | None:
     middle = sorted(values)[len(values) // 2]
     place = min(range(len(steps)), key=lambda number: abs(steps[number] - middle))
     beside = pairwise(steps[max(place - 1, 0) : place + 2])
@@ -125,11 +127,16 @@ def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> 
     Half a step of each side that has no more than two of them; 0 where most values differ. None where each side has
     one value alone: their difference is exact, or a step.
     """
-    sides = [(side, steps) for side in (old, new) if (steps := steps_in(side)) is not None]
-    gaps = [gap for side, _ in sides if (gap := hidden_in(side, scale)) is not None]
-    if not gaps:
-        return None if len(sides) == 2 else 0.0
-    return max(gaps) / 2.0 * sum(len(steps) <= 2 for _, steps in sides)
+    known = steps_in([*old, *new])
+    if known is None:
+        return 0.0
+    if len(set(old)) == len(set(new)) == 1:
+        return None
+    sides = [(side, [step for step in known if step in side] or known[:1]) for side in (old, new)]
+    if all(len(steps) == 1 for _, steps in sides):  # beside one value alone another is no odd run
+        sides = [(side, sorted({*side})) for side in (old, new)]
+    gaps = (_beside_the_middle(side, steps, scale) for side, steps in sides)
+    return max((gap for gap in gaps if gap is not None), default=0.0) / 2.0 * sum(len(steps) <= 2 for _, steps in sides)
 
 
 def _decimals(value: float) -> int:

@@ -27,6 +27,8 @@ from . import cache
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate, Found, NativeLayout, declared_files, find_tests, layouts_of
 
+KEPT = 100_000
+"""The list of a larger bucket is let go of when all of it was parsed: it would take what the matrix then takes."""
 Objects = Mapping[str, tuple[int, int]]
 """Sizes in bytes and times in ns, by names relative to the tree."""
 
@@ -56,6 +58,11 @@ class BucketTree:
         """As :func:`find_tests`. MatbenchError: the bucket can't be read."""
         found = find_tests(self.root, workload, self._look)
         return dataclasses.replace(found, notes=[*found.notes, *self._listed[1]])
+
+    def let_go(self) -> None:
+        """Of a long list of objects: it is made again where one is looked for."""
+        if len(self._listed[0].names) > KEPT:
+            del self._listed
 
     def _look(self, directory: Path) -> tuple[Hashable, Listing, list[str]]:
         name = self._name(directory)

@@ -93,6 +93,8 @@ def parse_tree(
         with context.at_hand(found.unfinished) as (here, unfinished):
             parts.append(_columns(here, [(_unfinished(here, each), None) for each in unfinished]))
     found.tests.clear()  # of a big tree they are large, as are the parts
+    if tree is not None:
+        tree.let_go()
     tests = Columns.joined(parts)
     parts.clear()
     if not len(tests):

@@ -75,8 +75,8 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
 
 
 FEWEST_ON_STEPS, MOST_STEPS, LEAST_STEP, FEWEST_UNEQUAL = 20, 0.2, 0.05, 2
-"""Of so many runs at most such a share may have values of their own to fall on few steps; half of these are at least so
-far from the next one, and the repeats of so many points differ: what doesn't scatter is exact, as a size in bytes."""
+"""Of so many runs at most such a share may have values of their own to fall on few steps; the repeats of so many points
+differ, half of them at least so far: what doesn't scatter is exact, as a size in bytes."""
 
 
 def _on_few_steps(measured: Measured, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
@@ -87,9 +87,12 @@ def _on_few_steps(measured: Measured, values: Sequence[float | None], kpi: KPIDe
     is_few = len(known) >= FEWEST_ON_STEPS and 1 < len(steps) <= MOST_STEPS * len(known)
     if is_count or not is_few or steps[0] <= 0.0:
         return
-    apart = statistics.median(after / before - 1.0 for before, after in itertools.pairwise(steps))
-    unequal = sum(len({values[place] for place in places}) > 1 for places in measured.points)
-    if apart >= LEAST_STEP and unequal >= FEWEST_UNEQUAL:
+    repeats = (
+        sorted({value for place in places if (value := values[place]) is not None}) for places in measured.points
+    )
+    unequal = [each for each in repeats if len(each) > 1]
+    gaps = [after / before - 1.0 for each in unequal for before, after in itertools.pairwise(each)]
+    if len(unequal) >= FEWEST_UNEQUAL and (apart := statistics.median(gaps)) >= LEAST_STEP:
         what = f"{kpi.name} has {len(steps)} values alone in {count_of(len(known), 'run')}, {as_percent(apart)} apart"
         why = "are they bounds of a histogram, or rounded? A smaller difference looks like none, or like a whole step"
         yield Finding.of("few-steps", f"{what}: {why}.", measured.runs.where(one is not None for one in values))

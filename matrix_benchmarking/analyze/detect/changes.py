@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ class Estimate:
     @property
     def exact(self) -> Estimate:
         return Estimate(self.value, self.value, self.value)
+
+    def to(self, unit: Callable[[float], float]) -> Estimate:
+        """This one in another *unit*."""
+        return Estimate(unit(self.value), unit(self.low), unit(self.high))
 
     def off_by(self, amount: float) -> Estimate:
         """This one, where its ends may be off by *amount* each; its sign stays known if it is."""

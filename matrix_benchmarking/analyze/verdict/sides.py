@@ -16,7 +16,7 @@ from .. import pair
 from ..blocks import Block, blocks_of
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
-from ..intervals import Scale, hidden_in, is_clear_of_zero
+from ..intervals import Scale, hidden_between, hidden_in, is_clear_of_zero
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.labelled import run_id
 from ..select.series import Series
@@ -29,6 +29,7 @@ ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {
 
 _FEW_COUNTS = 30.0
 _FOUR_OF_FIVE = 0.8416 / 1.96  # of what a difference is within, as 95 % lie there
+_OF_ROUNDING = 1e-3  # less is what is left of the spread of equal values, when floats are subtracted
 BEYOND_MOODS = math.log(1.5)
 
 Side = Sequence[tuple[Entry, float]]  # runs, each with its value
@@ -95,19 +96,19 @@ class Judged:
     def difference(self) -> Estimate:
         """New level − old level in the KPI's unit."""
         if self.runs.scale is Scale.RATIO:
-            (old, new), (_, low, high) = self.levels, self._ends
-            return Estimate(new - old, ratio(low) * old, ratio(high) * old)
-        return Estimate(*[end * self.runs.unit for end in self._ends])
+            (old, new), logarithm = self.levels, self._shift
+            return Estimate(new - old, ratio(logarithm.low) * old, ratio(logarithm.high) * old)
+        return self._shift.to(lambda end: end * self.runs.unit)
 
     @property
     def effect(self) -> Estimate | None:
         """New level / old level − 1; None if the old level isn't clearly positive."""
         if self.runs.scale is Scale.RATIO:
-            return Estimate(*[ratio(end) for end in self._ends])
+            return self._shift.to(ratio)
         old, runs = self.evidence.old, self.runs
         is_clear = old > 0.0 and is_clear_of_zero(old, runs.values[runs.sides == OLD].tolist())
         least = -1.0 if runs.values.min() >= 0.0 else -math.inf  # nothing is less than nothing
-        return Estimate(*[max(end / old, least) for end in self._ends]) if is_clear else None
+        return self._shift.to(lambda end: max(end / old, least)) if is_clear else None
 
     @property
     def measure(self) -> Estimate:
@@ -144,11 +145,15 @@ class Judged:
         return None if self.told is None else float(self.told.p_value)
 
     @property
-    def _ends(self) -> tuple[float, float, float]:
-        """The difference on the scale, and what it is within."""
+    def _shift(self) -> Estimate:
+        """The difference on the scale, with what may hide within the few steps that the values fall on."""
         shift = float(self.evidence.weighed.difference)
-        reach = math.inf if self.told is None else float(self.told.reach)
-        return shift, shift - reach, shift + reach
+        if self.told is None:
+            return Estimate(shift, -math.inf, math.inf)
+        old, new = (self.runs.values[self.runs.sides == side].tolist() for side in (OLD, NEW))
+        reach, off = float(self.told.reach), hidden_between(old, new, Scale.DIFFERENCE)
+        found = Estimate(shift, shift - reach, shift + reach)
+        return found.exact if off is None and reach < _OF_ROUNDING else found.off_by(off or 0.0)
 
     @property
     def stands_on(self) -> str:

@@ -19,6 +19,7 @@ from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, middles
 from .lifecycle import Known
 from .model import Outcome, SeriesVerdict
+from .sides import ratio
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -71,9 +72,22 @@ def _as_coarse(verdict: SeriesVerdict, values: Sequence[Sequence[float]]) -> Ser
     off = hidden_between(old, new, scale)
     if off is None:
         return dataclasses.replace(verdict, effect=effect and effect.exact, difference=difference.exact)
-    off = level * math.expm1(off) if scale is Scale.RATIO else off
-    effect = effect and effect.off_by(off / level)
-    return dataclasses.replace(verdict, effect=effect, difference=difference.off_by(off)) if off else verdict
+    if not off:
+        return verdict
+    if scale is Scale.DIFFERENCE:
+        return dataclasses.replace(
+            verdict, effect=effect and effect.off_by(off / level), difference=difference.off_by(off)
+        )
+    return dataclasses.replace(
+        verdict,
+        effect=effect and effect.to(_logarithm).off_by(off).to(ratio),
+        difference=difference.to(lambda end: _logarithm(end / level)).off_by(off).to(lambda end: ratio(end) * level),
+    )
+
+
+def _logarithm(effect: float) -> float:
+    """Of new / old; of a fall to nothing, and of more than that, −∞."""
+    return math.log1p(effect) if effect > -1.0 else -math.inf
 
 
 def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.check import findings
+from matrix_benchmarking.analyze.check import Finding, findings
 from matrix_benchmarking.matrix import Matrix
 
 Floats = npt.NDArray[np.float64]
@@ -17,12 +17,16 @@ SHAPE = 5, 30, 3  # sizes, versions, repeats
 
 
 def changing(values: Floats) -> list[str]:
+    return [one.kind for one in found(values) if one.changes]
+
+
+def found(values: Floats) -> list[Finding]:
     runs = [
         {"version": f"1.{version}", "size": size, "cost": float(value), "rate": 2.0, "memory": 3.0, "day": number}
         for number, ((size, version, _), value) in enumerate(np.ndenumerate(values))
     ]
     made = [toy_runs.entry(run, number) for number, run in enumerate(runs)]
-    return [one.kind for one in findings(Matrix(made), toy_runs.workload()) if one.changes]
+    return findings(Matrix(made), toy_runs.workload())
 
 
 HEALTHY: dict[str, Callable[[np.random.Generator], Floats]] = {
@@ -80,3 +84,10 @@ def test_values_on_few_steps_are_odd_where_they_scatter(
 ) -> None:
     noise = np.exp(np.random.default_rng(20261130).normal(0.0, 0.05, SHAPE))
     assert ("few-steps" in changing(draw(noise))) == is_odd, name
+
+
+def test_steps_are_those_between_repeats_and_not_between_levels() -> None:
+    values = np.repeat(2.0 ** np.arange(5.0)[:, None], 10, axis=1)
+    values[:, 0] *= 1.25
+    (said,) = (one.sentence for one in found(values[:, None, :]) if one.kind == "few-steps")
+    assert "10 values alone in 50 runs, 25 % apart" in said
