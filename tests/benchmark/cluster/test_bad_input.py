@@ -154,4 +154,4 @@ def test_a_clock_that_differs(machines: Machines, capsys: Capture):
         missing("faketime")
     machines.worker("a", before=("faketime", "-f", "+90s"), environment={"FAKETIME_DONT_FAKE_MONOTONIC": "1"})
     (said,) = refused(machines.address, capsys)
-    assert "the clock of a is 90 s ahead of this machine's" in said
+    assert re.search(r"the clock of a is (8\d|90) s ahead of this machine's", said), "but for the answer's way"
