@@ -15,10 +15,12 @@ import pytest
 from benchmark_support.machines import Machines
 from download_support.bucket import emptied
 
-from matrix_benchmarking import bucket
+from matrix_benchmarking import bucket, store
+from matrix_benchmarking import workload as workloads
 from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.store import in_bucket, tree_index
 
 Capture = pytest.CaptureFixture[str]
 MINIMAL = "examples/minimal_workload.py"
@@ -69,6 +71,20 @@ def test_a_tree_in_a_bucket_is_parsed_to_the_same_matrix_as_on_a_disk(
     here = parsed(tree, SAMPLES[sample], tmp_path / "here.json")
     assert parsed("s3://results/tree", SAMPLES[sample], tmp_path / "there.json") == here
     assert not list((tmp_path / "temporary").iterdir()), "something stays"
+
+
+def test_a_list_that_was_let_go_of_is_made_again_for_what_is_asked_later(
+    s3: Any, s3_log: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(in_bucket, "KEPT", 0)
+    monkeypatch.setattr(tree_index, "_KEPT_BYTES", 0)
+    tree = repository / "data" / "samples" / "openssl_speed"
+    upload(s3, tree)
+    workload = workloads.load(f"{repository}/{MINIMAL}")
+    here, there = (store.parse_tree(workload, root) for root in (tree, BucketPath("s3://results/tree")))
+    lists = s3_log.read_text().count("list-type=2")
+    assert [entry.results for entry in there.entries] == [entry.results for entry in here.entries]
+    assert s3_log.read_text().count("list-type=2") == lists + 1
 
 
 @pytest.mark.xdist_group("cluster")
