@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import fnmatch
+import functools
 import glob
 import os
 import re
@@ -222,12 +223,17 @@ class Candidate:
 
     @property
     def path(self) -> Path:
-        return (BucketPath if self.where.startswith(BEGINNING) else Path)(self.where)
+        return _path(self.where)
 
     @property
     def directory(self) -> str:
         """The directory that the test's recorded paths are relative to."""
         return str(self.path.parent) if self.is_file else self.where
+
+
+@functools.lru_cache(maxsize=16)  # a test is asked for it several times, one test after the other
+def _path(where: str) -> Path:
+    return (BucketPath if where.startswith(BEGINNING) else Path)(where)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
