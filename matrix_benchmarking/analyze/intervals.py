@@ -132,11 +132,11 @@ def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> 
         return 0.0
     if len(set(old)) == len(set(new)) == 1:
         return None
-    sides = [(side, [step for step in known if step in side] or known[:1]) for side in (old, new)]
-    if all(len(steps) == 1 for _, steps in sides):  # beside one value alone another is no odd run
-        sides = [(side, sorted({*side})) for side in (old, new)]
-    gaps = (_beside_the_middle(side, steps, scale) for side, steps in sides)
-    return max((gap for gap in gaps if gap is not None), default=0.0) / 2.0 * sum(len(steps) <= 2 for _, steps in sides)
+    own = [sorted({*known} & {*side}) for side in (old, new)]
+    if max(map(len, own)) < 2:  # the step is that from one side to the other
+        own = [known, known]
+    gaps = (_beside_the_middle(side, steps, scale) for side, steps in zip((old, new), own, strict=True) if steps)
+    return max((gap for gap in gaps if gap is not None), default=0.0) / 2.0 * sum(len(steps) <= 2 for steps in own)
 
 
 def _decimals(value: float) -> int:
