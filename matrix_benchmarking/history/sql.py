@@ -42,7 +42,7 @@ TABLES = (
 """What makes the tables. ``{id}`` is the type of ids, which are compared by their bytes; ``{descending}`` has what is
 unknown last."""
 
-_NEWEST = "coalesce(time_us, recorded_us, recorded_place)"  # places are less than any moment
+_RECORDED = "coalesce(recorded_us, recorded_place)"  # places are less than any moment
 _INSERT_RUN = """
     INSERT INTO runs (id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -86,12 +86,17 @@ class SQLReader(Storage):
         return self.execute(text, parameters)
 
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
-        wanted: dict[str, Value] = {"workload = ?": workload, "time_us >= ?": since_us}
-        given = {clause: value for clause, value in wanted.items() if value is not None}
-        where = f"WHERE {' AND '.join(given)}" if given else ""
+        """In two parts that are merged: those with a time are read by their index, which the order of all hasn't."""
+        of, given = ("", list[Value]()) if workload is None else ("workload = ? AND ", [workload])
+        texts = [f"SELECT {COLUMNS}, time_us AS moment FROM runs WHERE {of}time_us IS NOT NULL"]  # noqa: S608 - our own names
+        if since_us is None:
+            texts.append(f"SELECT {COLUMNS}, {_RECORDED} AS moment FROM runs WHERE {of}time_us IS NULL")  # noqa: S608
+            parameters = given * 2
+        else:
+            texts[0], parameters = f"{texts[0]} AND time_us >= ?", [*given, since_us]
         limit = "" if most is None else f"LIMIT {most:d}"
-        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY {_NEWEST} DESC NULLS LAST, id {limit}"  # noqa: S608 - our own names
-        return itertools.starmap(Row, self.stream(text, list(given.values())))
+        text = f"{' UNION ALL '.join(texts)} ORDER BY moment DESC NULLS LAST, id {limit}"
+        return (Row(*row[:-1]) for row in self.stream(text, parameters))
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
         if payload:
