@@ -88,15 +88,16 @@ class SQLReader(Storage):
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
         """In two parts that are merged: those with a time are read by their index, which the order of all hasn't."""
         of, given = ("", list[Value]()) if workload is None else ("workload = ? AND ", [workload])
-        texts = [f"SELECT {COLUMNS}, time_us AS moment FROM runs WHERE {of}time_us IS NOT NULL"]  # noqa: S608 - our own names
-        if since_us is None:
-            texts.append(f"SELECT {COLUMNS}, {_RECORDED} AS moment FROM runs WHERE {of}time_us IS NULL")  # noqa: S608
-            parameters = given * 2
-        else:
-            texts[0], parameters = f"{texts[0]} AND time_us >= ?", [*given, since_us]
-        limit = "" if most is None else f"LIMIT {most:d}"
-        text = f"{' UNION ALL '.join(texts)} ORDER BY moment DESC NULLS LAST, id {limit}"
-        return (Row(*row[:-1]) for row in self.stream(text, parameters))
+        parts = {"time_us": f"{of}time_us IS NOT NULL", _RECORDED: f"{of}time_us IS NULL"}
+        parameters = given * 2
+        if since_us is not None:
+            parts, parameters = {"time_us": f"{of}time_us >= ?"}, [*given, since_us]
+        order = f"ORDER BY moment DESC NULLS LAST, id{'' if most is None else f' LIMIT {most:d}'}"
+        texts = [
+            f"SELECT * FROM (SELECT {COLUMNS}, {moment} AS moment FROM runs WHERE {where} {order}) AS part"  # noqa: S608 - our own names
+            for moment, where in parts.items()
+        ]
+        return (Row(*row[:-1]) for row in self.stream(f"{' UNION ALL '.join(texts)} {order}", parameters))
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
         if payload:

@@ -207,8 +207,11 @@ def _on_scale(points: Floats) -> tuple[Floats, float | None]:
 
 def _even(points: Floats) -> Floats:
     """Each row on its scale, about 0."""
-    rows = [_on_scale(row)[0] for row in points]
-    return np.array([row - row.mean() for row in rows])
+    above, rows = points.min(axis=1) > 0.0, np.empty_like(points)
+    rows[above] = np.log(points[above])
+    for place in np.flatnonzero(~above).tolist():
+        rows[place] = _on_scale(points[place])[0]
+    return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 
 
 def _ranks(points: Floats) -> Floats:
