@@ -195,7 +195,7 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
 
 def middle_of_each(series: Series) -> list[float]:
     """The median of the repeats of each point, which is at hand where there are at most two."""
-    if all(point.count < 3 for point in series.points):
+    if max([len(point.entries) for point in series.points], default=0) < 3:
         return [point.mean for point in series.points]
     return [median(list(repeats)) for repeats in series.values]
 

@@ -45,6 +45,8 @@ def spiked(series: Series) -> Trend | None:
     if len(counts) <= FEWEST or runs.min() <= 0.0:
         return None
     runs, middles, way = np.log(runs), np.log(middles), 1.0 if series.kpi.lower_better else -1.0
+    if (way * runs).max() - (way * middles).min() <= math.log1p(FAR):  # of no campaign is any run far beyond
+        return None
     found = _trend(runs, counts, middles, starts, way)
     last = -counts[-1]
     return found and dataclasses.replace(found, before=_trend(runs[:last], counts[:-1], middles[:-1], starts, way))

@@ -58,7 +58,8 @@ def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
 
 
 def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
-    return _as_coarse(_of_levels(one, raised, q_value), one.series.values)
+    values = one.series.values
+    return _as_coarse(_of_levels(one, values, raised, q_value), values)
 
 
 def _as_coarse(verdict: SeriesVerdict, values: Sequence[Sequence[float]]) -> SeriesVerdict:
@@ -90,7 +91,9 @@ def _logarithm(effect: float) -> float:
     return math.log1p(effect) if effect > -1.0 else -math.inf
 
 
-def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
+def _of_levels(
+    one: JudgedSeries, values: Sequence[Sequence[float]], raised: Raised, q_value: float | None
+) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
     series, judgement = one.series, one.judgement
     base = dataclasses.replace(
@@ -111,25 +114,23 @@ def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> Seri
             why=_too_short(series, judgement.reruns or 0),
         )
     if raised.worst is not None:
-        return _about(base, one, raised.worst, Outcome.REGRESSION)
+        return _about(base, one, values, raised.worst, Outcome.REGRESSION)
     seen = judgement.suspicion
-    if seen is not None and _is_suspected(seen, one.series):
-        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, series.values)
+    if seen is not None and _is_suspected(seen, values):
+        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, values)
         return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
-        return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
+        return _about(base, one, values, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # on an old level
-        base = _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
+        base = _about(base, one, values, len(raised.changes) - 1, Outcome.NO_CHANGE)
         is_at_known_level = raised.changes[-1].is_worse
         return (
-            dataclasses.replace(base, is_at_known_level=True)
-            if is_at_known_level
-            else _sized(base, judgement, series.values)
+            dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement, values)
         )
-    base = dataclasses.replace(_measured(base, judgement, series.values), too_small=one.too_small)
+    base = dataclasses.replace(_measured(base, judgement, values), too_small=one.too_small)
     if judgement.is_one_block:
         return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
-    return _sized(base, judgement, series.values)
+    return _sized(base, judgement, values)
 
 
 def _too_short(series: Series, missing: int) -> str:
@@ -160,12 +161,12 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequen
     return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
 
 
-def _is_suspected(seen: Judgement, series: Series) -> bool:
+def _is_suspected(seen: Judgement, values: Sequence[Sequence[float]]) -> bool:
     """Whether it is for the worse, and not one of two levels that the machine has."""
     if seen.kind is not Kind.REGRESSION or seen.first_bad is None or seen.old_level is None or seen.new_level is None:
         return False
     change = Change(seen.first_bad, seen.first_bad - 1, seen.first_bad, seen.old_level, seen.new_level, is_worse=True)
-    return not levels_known([change], series.values)
+    return not levels_known([change], values)
 
 
 def _of_clear(effect: Estimate | None, level: float | None, old: Sequence[Sequence[float]]) -> Estimate | None:
@@ -186,9 +187,11 @@ def _measured(base: SeriesVerdict, of: Judgement, values: Sequence[Sequence[floa
     )
 
 
-def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome) -> SeriesVerdict:
+def _about(
+    base: SeriesVerdict, one: JudgedSeries, values: Sequence[Sequence[float]], place: int, outcome: Outcome
+) -> SeriesVerdict:
     """The verdict about the change at *place*: its old level against that of the newest points."""
-    changes, values = base.changes, one.series.values
+    changes = base.changes
     change, last = changes[place], changes[-1]
     starts = [one.first for one in changes if one.first < change.first]
     begin = max(starts, default=0) if change.takes_back is None else change.takes_back

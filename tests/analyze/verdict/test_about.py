@@ -64,7 +64,7 @@ def test_the_largest_p_value_that_passes_is_that_of_the_rate_or_of_bonferroni(
 
 def about(one: JudgedSeries, place: int, changes: tuple[Change, ...] | None = None) -> Any:
     changes = one.changes if changes is None else changes
-    return of._about(verdict(of=LATENCY, changes=changes), one, place, Outcome.REGRESSION)
+    return of._about(verdict(of=LATENCY, changes=changes), one, one.series.values, place, Outcome.REGRESSION)
 
 
 def test_a_verdict_compares_the_level_before_a_change_with_the_newest(stepped: JudgedSeries) -> None:
@@ -222,4 +222,4 @@ def test_worse_is_suspected_unless_it_is_one_of_two_levels_that_the_machine_has(
     suspicion = Judgement(
         kind=kind, difference=size, old_level=100.0, new_level=110.0, first_bad=last, last_good=last - 1
     )
-    assert of._is_suspected(suspicion, series) is is_suspected
+    assert of._is_suspected(suspicion, series.values) is is_suspected
