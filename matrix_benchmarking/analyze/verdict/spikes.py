@@ -38,15 +38,19 @@ def spiked(series: Series) -> Trend | None:
     None where they don't, medians show it, values aren't all above 0, or there are too few campaigns.
     """
     middles, every = of_campaigns(series)
-    middles, starts, values = middles[-AMONG:], every[-AMONG:], series.values
+    middles, starts = middles[-AMONG:], every[-AMONG:]
+    points = series.points[starts[0] :]
+    least, most = min([point.minimum for point in points]), max([point.maximum for point in points])
+    if len(starts) <= FEWEST or least <= 0.0:
+        return None
+    way, usual = (1.0, float(middles.min())) if series.kpi.lower_better else (-1.0, float(middles.max()))
+    if (most / usual if way > 0.0 else usual / least) <= 1.0 + FAR:  # no run is far beyond any campaign
+        return None
+    values = series.values
     parts = zip(starts, [*starts[1:], len(values)], strict=True)
     counts = np.array([sum(map(len, values[start:end])) for start, end in parts])
-    runs = np.array([*itertools.chain.from_iterable(values[starts[0] :])])
-    if len(counts) <= FEWEST or runs.min() <= 0.0:
-        return None
-    runs, middles, way = np.log(runs), np.log(middles), 1.0 if series.kpi.lower_better else -1.0
-    if (way * runs).max() - (way * middles).min() <= math.log1p(FAR):  # of no campaign is any run far beyond
-        return None
+    runs = np.log([*itertools.chain.from_iterable(values[starts[0] :])])
+    middles = np.log(middles)
     found = _trend(runs, counts, middles, starts, way)
     last = -counts[-1]
     return found and dataclasses.replace(found, before=_trend(runs[:last], counts[:-1], middles[:-1], starts, way))
