@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -97,7 +98,8 @@ class SQLReader(Storage):
             f"SELECT * FROM (SELECT {COLUMNS}, {moment} AS moment FROM runs WHERE {where} {order}) AS part"  # noqa: S608 - our own names
             for moment, where in parts.items()
         ]
-        return (Row(*row[:-1]) for row in self.stream(f"{' UNION ALL '.join(texts)} {order}", parameters))
+        rows = self.stream(f"{' UNION ALL '.join(texts)} {order}", parameters)
+        return itertools.starmap(Row, map(operator.itemgetter(slice(-1)), rows))
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
         if payload:
