@@ -312,18 +312,3 @@ class TestLocations:
         monkeypatch.setitem(__import__("sys").modules, "matrix_benchmarking.history.postgresql", None)
         with pytest.raises(HistoryError, match=r"pip install 'matrix-benchmarking\[postgresql\]'"):
             location.parse("postgresql://localhost/db", {})
-
-
-def test_the_newest_runs_are_looked_up_and_not_sorted(place, monkeypatch):
-    asked = []
-    with opened(place) as kept:
-        storage = kept._storage
-        monkeypatch.setattr(storage, "stream", lambda *statement: asked.append(statement) or ())
-        assert list(storage.select("speed", None, 5)) == []
-        storage.execute("SET enable_sort = off")  # as the plan is of a table with many rows
-        ((text, parameters),) = asked
-        plan = "\n".join(step for (step,) in storage.execute(f"EXPLAIN {text}", parameters))
-    timed, untimed = plan.split("Merge Append")[1].split("Limit")[1:]
-    assert "Index Scan using runs_by_time" in timed
-    assert "Sort" not in timed.replace("Sort Key", "")
-    assert "Sort" in untimed

@@ -390,14 +390,3 @@ def test_what_writes_nothing_does_not_wait_for_those_that_write(tmp_path, monkey
         with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             assert kept.last_recorded() is not None
-
-
-def test_the_newest_runs_are_looked_up_and_not_sorted(tmp_path: Path) -> None:
-    asked: list[str] = []
-    with sqlite_history(tmp_path / "matbench.db") as kept:
-        connection = kept._storage._connection
-        connection.set_trace_callback(asked.append)
-        assert list(kept._storage.select("speed", None, 5)) == []
-        connection.set_trace_callback(None)
-        plan = [step for *_, step in connection.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
-    assert plan[2:5] == ["CO-ROUTINE part", "SEARCH runs USING INDEX runs_by_time (time_us>?)", "SCAN part"]

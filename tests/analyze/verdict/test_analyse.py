@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
-from matrix_benchmarking.analyze.verdict.told import ALIKE, NOT_EVEN_A_DOUBLING, TOO_COARSE
+from matrix_benchmarking.analyze.verdict.told import NOT_EVEN_A_DOUBLING
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -172,44 +172,6 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
         f"cost of all runs: no difference shown; {size} would have shown within 5 versions"
     )
     assert f"No difference shown in 1; {size} would have shown within 5 versions." in analyses.lead(analysis)
-
-
-@pytest.mark.parametrize(
-    ("usual", "seldom", "least", "why"),
-    [(10.0, 10.0, None, ALIKE), (10.0, 12.5, 0.25, ""), (10.0, 8.0, 0.25, ""), (10.0, 25.0, None, TOO_COARSE)],
-)
-def test_what_falls_on_few_steps_has_to_move_by_one_to_show(
-    usual: float, seldom: float, least: float | None, why: str
-) -> None:
-    values = [seldom if at % 7 == 3 else usual for at in range(60)]
-    entries = history(20, repeats=3)
-    runs = [dataclasses.replace(one, kpis={"cost": value}) for one, value in zip(entries, values, strict=True)]
-    (verdict,) = analyse(runs).verdicts
-    assert verdict.why == why
-    assert verdict.would_show == (None if least is None else pytest.approx(least))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "size"),
-    [
-        ([10.0], [12.5], "+25.0 % (one value on each side)"),
-        ([1000000.0], [1010000.0], "+1.0 % (one value on each side)"),
-        ([10.0, 10.0, 12.5], [12.5], "+25.0 % (+0.0 to +56.3 %)"),
-        ([10.0], [12.5, 12.5, 10.0], "+25.0 % (+0.0 to +56.3 %)"),
-        ([10.0, 10.0, 10.1], [20.0, 20.0, 20.1], "+100 % (+98.0 to +102 %)"),
-        # How far odd runs lie off is no step.
-        ([10.0, 10.0, 10.0, 10.0, 10.1, 10.1, 10.2, 10.2, 40.0], [20.0, 20.0, 20.1], "+98.1 % (+95.6 to +101 %)"),
-    ],
-)
-def test_how_large_a_change_is_between_few_steps_is_known_to_a_step(
-    old: list[float], new: list[float], size: str
-) -> None:
-    entries = history(30, repeats=3)
-    values = [*(old * 60)[:60], *(new * 30)[:30]]
-    runs = [dataclasses.replace(one, kpis={"cost": value}) for one, value in zip(entries, values, strict=True)]
-    (verdict,) = analyse(runs).verdicts
-    assert (verdict.outcome, verdicts.size(verdict)) == (Outcome.REGRESSION, size)
-    assert "holds 0" not in verdicts.sentence(verdict)
 
 
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:

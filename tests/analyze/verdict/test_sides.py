@@ -319,22 +319,3 @@ def test_what_would_show_of_few_counts_does_in_four_of_five_cases(mean: float) -
             seen.append(found.p_value is not None and found.p_value <= pair.SIGNIFICANT and found.measure.value > 0.0)
     assert len(seen) > 120
     assert 0.7 < sum(seen) / len(seen) < 0.95
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "size"),
-    [
-        ([8.0, 8.0, 8.0, 8.0], [10.0001] * 4, (0.25, 0.25, 0.25)),  # they are exact, or 8 is the step below
-        ([8.0, 8.0, 8.0, 10.0], [10.0, 10.0, 10.0, 10.0], (0.182, 0.0, 0.69)),
-        ([8.0, 8.0, 8.0, 8.0], [10.0, 10.0, 10.0, 12.5], (0.322, 0.0, 0.89)),
-        ([8.0, 8.0, 8.0, 40.0], [10.0, 10.0, 10.0, 10.0], (-0.164, -0.75, 1.8)),  # how far an odd run is, is no step
-        ([8.0, 8.1, 7.9, 8.2], [10.0, 10.1, 9.9, 10.2], (0.25, 0.2, 0.3)),
-    ],
-)
-def test_an_interval_has_what_hides_within_few_steps(
-    old: list[float], new: list[float], size: tuple[float, float, float]
-) -> None:
-    placed, none = np.repeat([OLD, NEW], 4), np.full(8, NO_ROUND)
-    runs = pair.runs_of([*old, *new], placed, np.arange(8), none)
-    effect = sides.judged(runs, pair.evidence(runs)).effect
-    assert parts(effect) == pytest.approx(size, abs=0.02)
