@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .. import filters
@@ -113,8 +114,8 @@ class History(contextlib.AbstractContextManager["History"]):
 
     def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
         """What :meth:`push` would do; nothing is changed."""
-        with self._storage.sentences():
-            return plan.foresee(records, self._storage, replace=replace)
+        with self._storage.sentences(), self._storage.reading() as reader:
+            return plan.foresee(records, reader, replace=replace)
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[KeptRun]:
         """Newest first as :func:`.records.newest_first` has it."""
@@ -245,18 +246,16 @@ class History(contextlib.AbstractContextManager["History"]):
         upload.pushed.add(pushed)
 
     def _runs(self, reader: Storage, query: Query) -> Iterator[KeptRun]:
-        left = query.limit
-        size = BATCH if left is None or query.filters else min(BATCH, left)
-        most = None if query.filters else left
-        for rows in batched(reader.select(query.workload, query.since_us, most), size):
+        found: Iterator[KeptRun] = itertools.chain.from_iterable(self._batches(reader, query))
+        if query.filters:
+            found = (run for run in found if filters.matches(query.filters, run.settings, run.repeat))
+        return itertools.islice(found, query.limit)
+
+    def _batches(self, reader: Storage, query: Query) -> Iterator[Iterator[KeptRun]]:
+        most = None if query.filters else query.limit
+        for rows in batched(reader.select(query.workload, query.since_us, most), min(BATCH, most or BATCH)):
             known = self._known_kpis(rows, reader)
-            for row in rows:
-                if left == 0:
-                    return
-                run = run_of(row, known.get(row.shape or "", ()))
-                if not query.filters or filters.matches(query.filters, run.settings, run.repeat):
-                    yield run
-                    left = None if left is None else left - 1
+            yield (run_of(row, known.get(row.shape or "", ())) for row in rows)
 
     def _known_kpis(self, rows: Sequence[Row], reader: Storage) -> Mapping[str, KPIs]:
         """What runs say of their KPIs, by shape: of each shape that is met first, one payload tells it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import itertools
 import re
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,8 @@ from .sql import TABLES, SQLReader, Value, check_version
 
 DEFAULT_SCHEMA = "matbench"
 TIMEOUT_S = 10
-FETCHED = 1000
+FETCHED = 2000
+_STREAMS = itertools.count()
 _VERIFIED = ("verify-ca", "verify-full")
 _LOCK = 0x6D617462  # "matb", for those that make the tables at once
 _VERSION_TABLE, VERSION = "history_version", 1
@@ -108,7 +110,7 @@ class PostgreSQLStorage(SQLReader):
         return self._connection.execute(text.replace("?", "%s").encode(), parameters)
 
     def stream(self, text: str, parameters: Sequence[Value]) -> Iterator[tuple[Any, ...]]:
-        with self._connection.transaction(), self._connection.cursor(name="stream") as cursor:
+        with self._connection.cursor(name=f"stream_{next(_STREAMS)}", binary=True) as cursor:
             cursor.execute(text.replace("?", "%s").encode(), parameters)
             while rows := cursor.fetchmany(FETCHED):  # twice as fast as the cursor's own iteration
                 yield from rows

@@ -35,6 +35,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Document).decode
 _decode_head = msgspec.json.Decoder(Head).decode
+_EDITED = "its id, workload and digest should be text"
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
 
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
@@ -269,7 +270,8 @@ def row_of(of: Record, version: Version | None = None) -> Row:
 def record_of(row: Row, damaged_as: Document | None = None) -> Record:
     """The record in a row with its payload. Raises HistoryError: that is damaged, and there is no *damaged_as*."""
     try:
-        _check_columns(row.id, row.workload, row.digest)
+        if not type(row.id) is type(row.workload) is type(row.digest) is str:
+            raise TypeError(_EDITED)
         payload = _decode(row.payload or "")
     except _UNREADABLE as error:
         if damaged_as is None:
@@ -282,7 +284,8 @@ def run_of(row: Row, kpis: KPIs) -> KeptRun:
     """The run in a row whose payload says *kpis*. Raises HistoryError: it is damaged."""
     run, workload, time_us, digest, measurement, recorded_us, _, _, text, _, _ = row  # there are many
     try:
-        _check_columns(run, workload, digest)
+        if not type(run) is type(workload) is type(digest) is str:  # SQLite keeps any type in any column
+            raise TypeError(_EDITED)
         head = _decode_head(text or "")
     except _UNREADABLE as error:
         raise _damaged(row, error) from error
@@ -319,12 +322,6 @@ def recorded(row: Row) -> Recorded | None:
     if isinstance(row.recorded_us, int):
         return 1, row.recorded_us
     return None if row.recorded_place is None else (0, row.recorded_place)
-
-
-def _check_columns(run: object, workload: object, digest: object) -> None:
-    """Raise TypeError where somebody wrote something else by hand: SQLite keeps any type in any column."""
-    if not type(run) is type(workload) is type(digest) is str:
-        raise TypeError("its id, workload and digest should be text")
 
 
 def _damaged(row: Row, error: Exception) -> HistoryError:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import heapq
 import itertools
-import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..errors import HistoryError
 from .port import Event, Storage, batched
-from .records import Row
+from .records import Row, newest_first
 
 CHUNK = 500
 COLUMNS = ", ".join(f"runs.{name}" for name in Row._fields[:9])
@@ -43,7 +44,7 @@ TABLES = (
 """What makes the tables. ``{id}`` is the type of ids, which are compared by their bytes; ``{descending}`` has what is
 unknown last."""
 
-_RECORDED = "coalesce(recorded_us, recorded_place)"  # places are less than any moment
+_row = functools.partial(tuple.__new__, Row)  # a third of what Row(*values) takes
 _INSERT_RUN = """
     INSERT INTO runs (id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -87,19 +88,19 @@ class SQLReader(Storage):
         return self.execute(text, parameters)
 
     def select(self, workload: str | None, since_us: int | None, most: int | None = None) -> Iterator[Row]:
-        """In two parts that are merged: those with a time are read by their index, which the order of all hasn't."""
         of, given = ("", list[Value]()) if workload is None else ("workload = ? AND ", [workload])
-        parts = {"time_us": f"{of}time_us IS NOT NULL", _RECORDED: f"{of}time_us IS NULL"}
-        parameters = given * 2
+        limit = "" if most is None else f" LIMIT {most:d}"
+
+        def part(where: str, by: str, *others: Value) -> Iterator[Row]:
+            text = f"SELECT {COLUMNS}, NULL, NULL FROM runs WHERE {of}{where} ORDER BY {by} DESC NULLS LAST, id{limit}"  # noqa: S608 - our own names
+            return map(_row, self.stream(text, [*given, *others]))
+
         if since_us is not None:
-            parts, parameters = {"time_us": f"{of}time_us >= ?"}, [*given, since_us]
-        order = f"ORDER BY moment DESC NULLS LAST, id{'' if most is None else f' LIMIT {most:d}'}"
-        texts = [
-            f"SELECT * FROM (SELECT {COLUMNS}, {moment} AS moment FROM runs WHERE {where} {order}) AS part"  # noqa: S608 - our own names
-            for moment, where in parts.items()
-        ]
-        rows = self.stream(f"{' UNION ALL '.join(texts)} {order}", parameters)
-        return itertools.starmap(Row, map(operator.itemgetter(slice(-1)), rows))
+            return part("time_us >= ?", "time_us", since_us)
+        # Those with a time are read by their index, which the order of all hasn't.
+        timed = part("time_us IS NOT NULL", "time_us")
+        untimed = part("time_us IS NULL", "coalesce(recorded_us, recorded_place)")  # a place is less than any moment
+        return heapq.merge(timed, untimed, key=newest_first)
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
         if payload:
