@@ -312,7 +312,7 @@ def shape_and_head(payload: str | bytes) -> tuple[str | None, str | None]:
 
 def newest_first(row: Row) -> tuple[bool, int, str]:
     """By time, where it is unknown by when the history first saw the run, else last; ties in the order of the ids."""
-    known = (each for each in (row.time_us, row.recorded_us, row.recorded_place) if each is not None)
+    known = (each for each in (row.time_us, row.recorded_us, row.recorded_place) if isinstance(each, int))
     moment = next(known, None)
     return moment is None, -(moment or 0), row.id
 
