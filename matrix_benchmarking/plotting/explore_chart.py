@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ..analyze import intervals
+from ..analyze import intervals, special
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, Matrix, order, typed
@@ -66,8 +66,6 @@ def mean_of(values: Sequence[float]) -> tuple[float, float | None, float | None]
     sample = intervals.summarise(values)
     if sample.deviation is None:
         return sample.mean, None, None
-    from scipy import special
-
     reach = float(special.stdtrit(sample.runs - 1, CONFIDENCE)) * sample.deviation / math.sqrt(sample.runs)
     if intervals.scale_of(intervals.sign_of(values) * value for value in values) is not intervals.Scale.RATIO:
         return sample.mean, sample.mean - reach, sample.mean + reach
