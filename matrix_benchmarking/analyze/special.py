@@ -1,4 +1,4 @@
-"""SciPy's special functions, by their names there, without their package: its ``__init__`` takes .15 to .4 s of a start.
+"""SciPy's special functions by their names there, without their package: its ``__init__`` takes .15 to .4 s of a start.
 
 It looks for other kinds of arrays, of which each needs all of NumPy with its compiler of Fortran, and rewrites the
 documentation of each function. The modules that hold the functions take .02 s; where they can't be imported by
