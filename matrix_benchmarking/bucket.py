@@ -6,7 +6,6 @@ One benchmark at a time works in a bucket, whichever machines its starters are o
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import itertools
 import json
@@ -18,6 +17,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PosixPath
 from typing import Any
+
+import msgspec
 
 from .errors import MatbenchError, OutputError, needing, os_reason
 from .files import unsafe
@@ -117,8 +118,7 @@ class Names:
         return self._text[self._ends[place] : self._ends[place + 1]].decode("utf-8", "surrogatepass")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """The objects below a place, in the order of their names; there may be millions.
 
     Attributes:

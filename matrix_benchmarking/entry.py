@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from . import filters as _filters
 from .errors import LONGEST_REASON, MatbenchError, shortened
 from .filters import Scalar
@@ -62,8 +64,7 @@ DID_NOT_FINISH = "did not finish"
 """How the problem of a test begins that has no exit code; one whose settings are lost may have finished."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What its payload says of a run of a history, known without loading it.
 
     Attributes:
@@ -75,7 +76,7 @@ class Facts:
     """
 
     labels: Mapping[str, Any] | None
-    other_units: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    other_units: Mapping[str, str] = msgspec.field(default_factory=dict)
     other_directions: frozenset[str] = frozenset()
     schema_version: str | None = None
 

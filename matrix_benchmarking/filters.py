@@ -7,8 +7,9 @@ matches the number and the text. A value in double quotes matches text only.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
 
 from .errors import ConfigError, did_you_mean, shortened
 
@@ -17,8 +18,7 @@ Scalar = str | int | float | bool | None
 _ESCAPABLE = ',:=\\"'
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Value:
+class Value(msgspec.Struct, frozen=True):
     """One value of a filter: how it is written, and whether only text, or only what is no text, may match."""
 
     text: str

@@ -17,6 +17,8 @@ import types
 import uuid
 from typing import Any
 
+import msgspec
+
 Document = dict[str, Any]
 """A JSON object, decoded."""
 
@@ -39,6 +41,8 @@ def to_jsonable(value: Any) -> Any:
         return [to_jsonable(item) for item in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: to_jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, msgspec.Struct):
+        return to_jsonable(msgspec.structs.asdict(value))
     return _scalar(value)
 
 

@@ -6,12 +6,13 @@ runs it was measured together. Both are read leniently: they may come from a str
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from .errors import os_reason
 from .files import read_regular
@@ -25,8 +26,7 @@ _HIGHEST = 8
 """How many directories above a file its test directory is looked for."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(msgspec.Struct, frozen=True):
     """What was recorded of a run's circumstances; what wasn't is None or empty.
 
     Attributes:
@@ -41,7 +41,7 @@ class Environment:
     cpu_model: str | None = None
     kernel: str | None = None
     gpus: tuple[str, ...] = ()
-    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    versions: Mapping[str, str] = msgspec.field(default_factory=dict)
     power_limits: tuple[float, ...] = ()
     cores: int | None = None
 
@@ -91,8 +91,7 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RecordedBlock:
+class RecordedBlock(msgspec.Struct, frozen=True):
     """What a benchmark recorded of the block of a run; None where it recorded nothing.
 
     Attributes:
@@ -109,7 +108,7 @@ class RecordedBlock:
 def read_block(location: Path) -> tuple[RecordedBlock, str | None]:
     """The block of the test directory *location*, and what is wrong with its record; a run may be without one."""
     block, wrong = _read_block(location)
-    return dataclasses.replace(block, host=read_environment(location).host), wrong
+    return msgspec.structs.replace(block, host=read_environment(location).host), wrong
 
 
 def _read_block(location: Path) -> tuple[RecordedBlock, str | None]:

@@ -6,11 +6,11 @@ once, with what was expected and what is there.
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 import pydantic
 from pydantic_core import ErrorDetails
 
@@ -50,8 +50,7 @@ _EXPECTED = {
 _LIMITS = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(msgspec.Struct, frozen=True):
     """A field that the model and the document don't agree on: where, the sentence, and whether the model lacks it."""
 
     path: Path

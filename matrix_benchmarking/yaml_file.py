@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from .errors import ConfigError, os_reason
@@ -89,8 +89,7 @@ def _refuse_repeated_keys(loader: Any, node: yaml.Node) -> None:
                     raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class YamlFile:
+class YamlFile(msgspec.Struct, frozen=True):
     """The content of a file, which is a mapping, and where its keys stand."""
 
     path: Path

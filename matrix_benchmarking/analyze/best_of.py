@@ -12,11 +12,11 @@ method).
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -31,8 +31,7 @@ _NO_ERROR = 1e-300
 RISK = 0.035  # of leaving out the best, were noise normal and its spread known as well as it seems; in truth up to .05
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Campaigns:
+class Campaigns(msgspec.Struct, frozen=True):
     """Which part of each point's runs was measured in which campaign, and what one campaign's mood may be.
 
     The first four are of one length: a point and a campaign that have runs in common, the share of the point's, and how
@@ -57,7 +56,7 @@ class Campaigns:
         kept = np.array([place in places for place in self.points.tolist()], dtype=np.bool_)
         renamed = np.array([places[place] for place in self.points[kept].tolist()], dtype=np.intp)
         parts = {name: getattr(self, name)[kept] for name in ("numbers", "shares", "deviations")}
-        return dataclasses.replace(self, points=renamed, **parts)
+        return msgspec.structs.replace(self, points=renamed, **parts)
 
     def squares(self, count: int) -> Floats:
         """By how much the variance of one campaign's mood is in the mean of each of *count* points."""
@@ -103,8 +102,7 @@ class Campaigns:
         return column, column[self.points] >= 0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Estimates:
+class Estimates(msgspec.Struct, frozen=True):
     """The means of points and how far each can be off."""
 
     scale: Scale
@@ -129,7 +127,7 @@ class Estimates:
     def of(self, points: Sequence[int]) -> Estimates:
         at = list(points)
         campaigns = None if self.campaigns is None else self.campaigns.of(at)
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at], campaigns=campaigns
         )
 

@@ -13,9 +13,9 @@ towards a parabola through all of them, the more the noisier it is and the close
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -160,7 +160,7 @@ def drawn_together(found: Estimates, beside: Floats) -> Estimates:
     share = found.variances / (found.variances + apart)  # of the curve in each mean
     of_curve = np.einsum("ij,jk,ik->i", powers, covariance, powers)
     variances = (1 - share) * found.variances + share**2 * of_curve
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         found, values=curve + (1 - share) * (found.values - curve), variances=np.minimum(variances, found.variances)
     )
 

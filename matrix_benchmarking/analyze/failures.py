@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from ..filters import show
 from ..matrix import TREE, Entry, typed
@@ -21,8 +22,7 @@ _NEGLIGIBLE = 1e-12
 MOST_VALUES = 60  # a setting with more values names tests rather than a cause; it isn't looked at
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Prone:
+class Prone(msgspec.Struct, frozen=True):
     """A value of a setting whose tests fail more often than those without it."""
 
     setting: str
@@ -153,8 +153,7 @@ def fails_more(rows: Rows, order: Order, workload: Workload) -> tuple[str, ...]:
     return (_said(f"Runs of {what}{more}", since, known),)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(msgspec.Struct, frozen=True):
     """How many of its runs failed, by version: what is *seen*, and what may have where a history says nothing."""
 
     place: int  # of one of its runs

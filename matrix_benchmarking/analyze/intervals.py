@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import decimal
 import enum
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+
+import msgspec
 
 CONFIDENCE = 0.95
 MAD = 1.4826  # times the median distance from the median: the standard deviation of normal values
@@ -28,8 +29,7 @@ than so many times the largest value."""
 CLEAR = 4  # so many standard errors above zero a level is no matter of chance: what is measured about zero is none
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True):
     """The repeats of one point: how many, their mean, and their standard deviation (None for one run)."""
 
     runs: int
@@ -37,8 +37,7 @@ class Sample:
     deviation: float | None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """A confidence interval of a mean.
 
     That of a single run has its width from other points' repeats.

@@ -12,6 +12,8 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
+
 from ..kpi import KPIDefinition
 from ..rows import Rows
 from . import intervals
@@ -20,8 +22,7 @@ from .blocks import Block
 from .points import Bounded, Excluded, ExclusionCause, Point
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LimitedGroup:
+class LimitedGroup(msgspec.Struct, frozen=True):
     """A group under a limit."""
 
     group: Group
@@ -30,8 +31,7 @@ class LimitedGroup:
     unsure: Sequence[Bounded]  # those whose means are within it, and bounds beyond it or unknown; the best first
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Limited:
+class Limited(msgspec.Struct, frozen=True):
     """A ranking of the points within a limit."""
 
     best: Best  # the groups with such points; points with an unknown KPI are among the excluded

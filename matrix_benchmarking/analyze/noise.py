@@ -8,9 +8,9 @@ Molecular Biology 3(1), article 3, the method of limma): from all of them by `pr
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -21,8 +21,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Spreads:
+class Spreads(msgspec.Struct, frozen=True):
     """How the variances of groups are distributed."""
 
     variance: float  # the typical one of one run, in squared units

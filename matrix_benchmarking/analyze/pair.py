@@ -6,12 +6,12 @@ The unit of evidence is a block: a round in which both sides were measured, else
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -50,8 +50,7 @@ class Ground(enum.Enum):
     NONE = "nothing"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(msgspec.Struct, frozen=True):
     """The runs of one series, one entry a run in each array; those without a value are left out."""
 
     scale: Scale  # on which *values* are compared
@@ -66,14 +65,15 @@ class Runs:
         if self.scale is Scale.DIFFERENCE:
             return self
         values = np.exp(np.minimum(self.values, LARGEST_LOGARITHM))
-        return dataclasses.replace(self, scale=Scale.DIFFERENCE, values=values, step=self.step * float(values.min()))
+        return msgspec.structs.replace(
+            self, scale=Scale.DIFFERENCE, values=values, step=self.step * float(values.min())
+        )
 
     def back(self, value: float) -> float:
         return math.exp(min(value, LARGEST_LOGARITHM)) if self.scale is Scale.RATIO else value * self.unit
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Weighed:
+class Weighed(msgspec.Struct, frozen=True):
     """How far apart two sides are, and what their blocks say of the chance of it; floats, or arrays of one shape."""
 
     difference: Floats  # new − old, on the scale that is compared
@@ -86,8 +86,7 @@ class Weighed:
     share: Floats | float = 0.0  # of the size, what the side with fewer has in it while it spreads like the other
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     ground: Ground
     weighed: Weighed  # of `Ground.NONE` without degrees
     old: float  # middle of the old side, on the scale that is compared, a block that is far from the others held back
@@ -102,8 +101,7 @@ class Evidence:
         return self.ground is not Ground.HISTORY and min(self.blocks) > 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """The chance of differences, floats or arrays of one shape."""
 
     p_value: Floats  # two-sided
@@ -149,7 +147,7 @@ def _with_fewer(weighed: Weighed, few: Floats, many: Floats, side: Floats) -> We
     degrees, squares, other = np.full(variance.shape, count - 1.0), few.var(axis=-1) * count, many.var(axis=-1, ddof=1)
     share = np.asarray(tail * tail / count)
     size = weighed.size - 1.0 / count + share * _restless(squares, degrees, other)
-    return dataclasses.replace(weighed, size=size, few=degrees, squares=squares, other=other, share=share)
+    return msgspec.structs.replace(weighed, size=size, few=degrees, squares=squares, other=other, share=share)
 
 
 def _restless(squares: Floats, degrees: Floats, other: Floats, expected: Floats | float = 1.0) -> Floats:
@@ -182,7 +180,7 @@ def lend_to(weighed: Weighed, correlation: Floats, more: tuple[Floats, Floats] |
     known = freedom / (1.0 + (count - 1.0) * np.clip(correlation, 0.0, 1.0)[..., None] ** 2)
     of_others = _restless(known * spread, known, expected)
     size = weighed.size + share * (_restless(squares, few, other, of_others) - _restless(squares, few, other))
-    return dataclasses.replace(weighed, variance=variance, degrees=degrees, size=size)
+    return msgspec.structs.replace(weighed, variance=variance, degrees=degrees, size=size)
 
 
 def _held(differences: Floats) -> Floats:
@@ -207,8 +205,7 @@ def hold_spikes(values: Floats, between: Floats | float = 0.0) -> Floats:
     return np.asarray(np.where(is_spike, np.clip(values, rest.middle - rest.room, rest.middle + rest.room), values))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Rest:
+class _Rest(msgspec.Struct, frozen=True):
     middle: Floats  # of the blocks but for the farthest, with a last axis of one
     room: Floats  # how far from it one may lie, likewise; infinite where that can't be told
     is_left_out: Flags  # a block that lies farther off than all others
@@ -358,7 +355,7 @@ def _returns(campaigns: Floats) -> Floats:
 
 
 def _at_least(weighed: Weighed, variance: float) -> Weighed:
-    return dataclasses.replace(weighed, variance=np.maximum(weighed.variance, variance))
+    return msgspec.structs.replace(weighed, variance=np.maximum(weighed.variance, variance))
 
 
 def lend(found: Sequence[Evidence]) -> list[Evidence]:
@@ -378,13 +375,13 @@ def lend(found: Sequence[Evidence]) -> list[Evidence]:
         deviations = np.full((len(some), len(columns)), np.nan)
         for row, one in enumerate(some):
             deviations[row, [columns[key] for key in one.deviations]] = list(one.deviations.values())
-        names = [field.name for field in dataclasses.fields(Weighed)]
+        names = Weighed.__struct_fields__
         together = Weighed(*(np.array([getattr(one.weighed, name) for one in some]) for name in names))
         more = np.array([each for one in some for each in one.others]).reshape(-1, 2).T
         together = lend_to(together, correlation_of(deviations), (more[0], more[1]))
         for row, place in enumerate(places):
             weighed = Weighed(*(getattr(together, name)[row] for name in names))
-            result[place] = dataclasses.replace(found[place], weighed=weighed)
+            result[place] = msgspec.structs.replace(found[place], weighed=weighed)
     return result
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import itertools
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from ..errors import INSTALL
 from ..filters import show
@@ -34,8 +35,7 @@ class ExclusionCause(enum.Enum):
     GATED = "beyond a limit"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Excluded:
+class Excluded(msgspec.Struct, frozen=True):
     """A run that takes no part in the ranking."""
 
     entry: Entry
@@ -44,8 +44,7 @@ class Excluded:
     kind: str  # the reason without this run's own values, by which runs are counted
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """The runs at one setting that have the KPI's value."""
 
     settings: Mapping[str, object]
@@ -65,8 +64,7 @@ class Point:
         return tuple(f"{said} ({_which(having, self.runs)})" for said, having in joined_warnings(self.runs))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Bounded:
+class Bounded(msgspec.Struct, frozen=True):
     """What is known of a limited KPI at a point, in that KPI's unit."""
 
     point: Point

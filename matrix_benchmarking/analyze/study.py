@@ -12,6 +12,8 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from ..errors import MatbenchError
 from ..filters import Filters, Scalar, Value, show
 from ..history.alarms import AlarmEvent
@@ -37,8 +39,7 @@ FEW_VALUES = 3_000
 _KEPT_VERSIONS = 4
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """What a study takes besides the runs."""
 
     place: str = "these runs"  # where they are, as it was named: a directory, or a history
@@ -46,13 +47,13 @@ class Given:
     minimum_effects: Mapping[str, MinimumEffect] | None = None  # by KPI; the workload's unless given
     events: Callable[[], Iterable[AlarmEvent]] = tuple  # reads what is known of earlier alarms
     # Those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
-    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    prices: Mapping[str, float] = msgspec.field(default_factory=dict)
     order: Explicit | None = None  # that of the versions, which somebody gave
     ignored: Sequence[str] = ()  # settings that somebody lets the sides of a comparison differ in
-    options: Mapping[str, object] = dataclasses.field(default_factory=dict)  # what the workload was told, by name
+    options: Mapping[str, object] = msgspec.field(default_factory=dict)  # what the workload was told, by name
     opened: str = "'…'"  # the arguments of matrix_benchmarking.open but for filters and prices
     history: str = ""  # the history that was read, as commands take it
-    views: Mapping[str, Mapping[str, Scalar]] = dataclasses.field(default_factory=dict)  # of the configuration, by name
+    views: Mapping[str, Mapping[str, Scalar]] = msgspec.field(default_factory=dict)  # of the configuration, by name
     has_views_file: bool = False  # the configuration names a file in which more may be kept
     beside: Callable[[str], Matrix] | None = None  # reads another directory or history of the same kind
 
@@ -371,7 +372,7 @@ class Study:
         if not own or analysis.newest is None or analysis.newest in own:
             return analysis
         note = f"{self.given.place} has {named(list(own), 3)} alone: what is judged is the newest, {analysis.newest}"
-        return dataclasses.replace(analysis, notes=(note, *analysis.notes))
+        return msgspec.structs.replace(analysis, notes=(note, *analysis.notes))
 
     @property
     def has_analysis(self) -> bool:

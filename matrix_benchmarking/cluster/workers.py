@@ -6,7 +6,6 @@ Those that see the same tree, and have the same code, are an executor for its pa
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 import pkgutil
@@ -16,6 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import msgspec
 
 from ..errors import ClusterError, MatbenchError, os_reason
 from ..files import atomic_write
@@ -47,8 +48,7 @@ _DASK = (pkgutil.resolve_name, "distributed:__version__")
 """Asked in words of Python alone: one that can't import what it is asked by ends."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """A worker that is fit, and its machine: *kernel* is one start of it, *resources* are Dask's."""
 
     address: str
@@ -60,8 +60,7 @@ class Host:
         return all(self.resources.get(name, 0.0) >= count for name, count in wanted.items())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """What a worker is asked to look at.
 
     Attributes:
@@ -73,8 +72,7 @@ class Question:
     sights: Sequence[tuple[str, int, int]] = ()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What a worker says of itself; *missing* is why the directory isn't the same there, None where it is."""
 
     host: str

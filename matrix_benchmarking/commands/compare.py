@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from ..analyze import check
 from ..errors import ConfigError
@@ -60,7 +60,10 @@ def command(
     from ..runs.judging import compare
     from . import publishing
 
-    ignored, selection = selection.ignored_keys, dataclasses.replace(selection, ignored_keys=())  # both sides', later
+    ignored, selection = (
+        selection.ignored_keys,
+        msgspec.structs.replace(selection, ignored_keys=()),
+    )  # both sides', later
     is_directory = [Path(name).is_dir() for name in (old, new)]
     is_tolerant = not is_typed("ignored_keys")
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
@@ -70,7 +73,7 @@ def command(
             raise ConfigError("--order puts versions in order, and A and B are directories")
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
-        both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
+        both = msgspec.structs.replace(selection, results_dirname=Path(old), against=[Path(new)])
         study, analysis = _of_trees(run.opened(both), asked)
     elif all(Path(name).exists() for name in (old, new)):
         file = old if not is_directory[0] else new

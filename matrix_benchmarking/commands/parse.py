@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
+import msgspec
 
 from .. import lts as long_term_storage
 from .. import store
@@ -59,7 +60,7 @@ def command(
     are strict: any problem in any test, and nothing at all is written.
     """
     if lts and selection.lts_results_dirname is None:
-        selection = dataclasses.replace(selection, lts_results_dirname=run.require_results(selection))
+        selection = msgspec.structs.replace(selection, lts_results_dirname=run.require_results(selection))
     if clean:
         root = run.require_results(selection)
         removed = store.clean(run.load_workload(selection.workload), root)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
+import msgspec
 
 from ..analyze import check
 from ..analyze.report.ci import error_lines, write, write_reports
@@ -41,11 +41,11 @@ def publish(
 ) -> None:
     """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
-    silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
+    silent = [msgspec.structs.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
     # Old versions of a tree may never have worked.
     is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
     missing = not_judged if is_beside_a_history else newest_not_judged
-    analysis = dataclasses.replace(
+    analysis = msgspec.structs.replace(
         analysis,
         not_analysed=silent,
         fails_on_suspected=output.fail_on == SUSPECTED,

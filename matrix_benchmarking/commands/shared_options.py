@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import os
 import re
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
+import msgspec
 
 from ..errors import ConfigError
 from ..history import Indices, Location, location
@@ -94,8 +94,7 @@ PRICE = named("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
 NAMES = Read("names", _names)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunOptions:
+class RunOptions(msgspec.Struct, frozen=True):
     workload: str | None
     results_dirname: Path | None
     filters: str | None
@@ -111,8 +110,7 @@ class RunOptions:
     settings_from: str | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class AnalysisOutput:
+class AnalysisOutput(msgspec.Struct, frozen=True):
     report_dest: Path | None
     summary_yaml_dest: Path | None
     exit_zero: bool

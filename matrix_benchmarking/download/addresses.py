@@ -10,6 +10,7 @@ import urllib.parse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pydantic
 
 from ..config import Section
@@ -49,8 +50,7 @@ class Address:
         return name[-200:].lstrip("._-") or "results"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """A tree and the directory below the destination that it goes to; empty for the destination itself."""
 
     address: Address

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import dataclasses
 import gzip
 import lzma
 import math
@@ -19,6 +18,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ..errors import DownloadError, needing, os_reason
 from ..files import unsafe
@@ -91,7 +92,7 @@ def _tree(members: Iterable[Member], max_bytes: int) -> dict[str, Directory]:
         is_directory, name = name.endswith("/"), name.removesuffix("/")
         if name in ("", "."):
             continue
-        file = dataclasses.replace(member, name=name)
+        file = msgspec.structs.replace(member, name=name)
         if reason or unsafe(name):
             tree[""].add(file, reason=reason)
         elif is_directory:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from ..download_record import Held
 from ..errors import DownloadError, NotFetched, OutputError, os_reason
 from ..files import atomic_write, unsafe
@@ -188,14 +190,13 @@ class Budget:
             )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """With what a download works: its destination, its limits, its threads."""
 
     destination: Destination
     budget: Budget
     jobs: int
-    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    stop: threading.Event = msgspec.field(default_factory=threading.Event)
     progress: Progress | None = None
 
 

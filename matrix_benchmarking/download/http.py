@@ -6,7 +6,6 @@ A listing is only believed about its own directory: links to anywhere else are p
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import email.utils
 import html
 import json
@@ -20,6 +19,7 @@ import urllib.parse
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import msgspec
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
@@ -211,7 +211,7 @@ def _of_status(status: int) -> Trouble:
 def _merged(file: File, headers: Any) -> File:
     """*file* with what the headers of an answer say."""
     length, etag = headers.get("Content-Length", ""), headers.get("ETag")
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         file,
         size=int(length) if length.isdigit() else file.size,
         etag=etag[:200] if etag else file.etag,
@@ -295,6 +295,6 @@ def _directory(directory: str, rows: Iterable[tuple[File, bool]]) -> Directory:
     content = Directory()
     for file, is_directory in rows:
         reason = "its name has a slash" if "/" in file.name else None
-        named = dataclasses.replace(file, name=join(directory, file.name))
+        named = msgspec.structs.replace(file, name=join(directory, file.name))
         content.add(named, is_directory=is_directory, reason=reason)
     return content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime as dt
 import errno
 import os
@@ -12,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from .. import bucket
 from ..download_record import Held
@@ -33,8 +34,7 @@ BLOCK_BYTES = 4 << 20
 _TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class File:
+class File(msgspec.Struct, frozen=True):
     """A file at its source, as far as it is known without reading it.
 
     Attributes:
@@ -60,13 +60,12 @@ class File:
         return self.mtime_ns is not None and self.mtime_ns == held.mtime_ns
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Directory:
+class Directory(msgspec.Struct, frozen=True):
     """What one directory of the source holds: files, directories by their whole names, and sentences on the rest."""
 
-    files: list[File] = dataclasses.field(default_factory=list)
-    directories: list[str] = dataclasses.field(default_factory=list)
-    left_out: list[str] = dataclasses.field(default_factory=list)
+    files: list[File] = msgspec.field(default_factory=list)
+    directories: list[str] = msgspec.field(default_factory=list)
+    left_out: list[str] = msgspec.field(default_factory=list)
 
     def add(self, file: File, *, is_directory: bool = False, reason: str | None = None) -> None:
         """Add a file, or a directory of its name; it is left out where there is a *reason*, or its name is unsafe."""
@@ -79,8 +78,7 @@ class Directory:
             self.files.append(file)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(msgspec.Struct, frozen=True):
     """Why the source failed: a reason for people, without anything secret, and whether to try again."""
 
     reason: str
@@ -178,7 +176,7 @@ class LocalSource(Source):
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise PermissionError(0, "not a regular file")
-            yield dataclasses.replace(_file(file.name, status), position=file.position), stream
+            yield msgspec.structs.replace(_file(file.name, status), position=file.position), stream
 
 
 def _file(name: str, status: os.stat_result) -> File:
@@ -233,7 +231,7 @@ class S3Source(Source):
 
 def _described(file: File, entry: Mapping[str, Any]) -> File:
     time = entry.get("LastModified")
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         file,
         size=entry.get("size"),
         etag=entry.get("ETag"),

@@ -5,12 +5,13 @@ Tests are recognised by the names in a directory, as the store does it, so nothi
 
 from __future__ import annotations
 
-import dataclasses
 import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from posixpath import basename, normpath
 from typing import Literal
+
+import msgspec
 
 from ..errors import DownloadError, NotFetched
 from ..settings import EXIT_CODE_FILE
@@ -24,8 +25,7 @@ Node = tuple[str, str | None]
 """A directory and the test directory that it is in."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(msgspec.Struct, frozen=True):
     """What is wanted of the tests of a workload.
 
     Attributes:

@@ -159,8 +159,7 @@ def _with_total(progress: ProgressOfAll | None, total: int) -> Progress | None:
     return None if progress is None else lambda done: progress(done, total)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Payloads that are to be sent, one a line behind a header.
 
     *moment_us* is when they were put here, which is when the history first saw them; None of an older matbench.
@@ -212,7 +211,7 @@ class Outbox:
         last = history.last_recorded()
         if batch.moment_us is None or last is None or batch.moment_us > last:
             return batch
-        newest = dataclasses.replace(batch, moment_us=next_moment(last))
+        newest = msgspec.structs.replace(batch, moment_us=next_moment(last))
         with _locked(batch.path) as is_there:
             if is_there:
                 _write(newest, lambda stream: stream.writelines(batch.lines()))

@@ -8,6 +8,8 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from .. import filters
 from ..errors import HistoryError, UnavailableError
 from ..jsonable import Document
@@ -36,8 +38,7 @@ class Span:
             self.last_us = max(time_us, time_us if self.last_us is None else self.last_us)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeriesSummary:
+class SeriesSummary(msgspec.Struct, frozen=True):
     """One KPI in one unit with the same labels, without ``urls``."""
 
     workload: str
@@ -47,16 +48,14 @@ class SeriesSummary:
     span: Span
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class WorkloadSummary:
+class WorkloadSummary(msgspec.Struct, frozen=True):
     workload: str
     runs: Span
     series: int
     values: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """What a history holds, workload by workload in the order of their names, and its size on disk."""
 
     workloads: Sequence[WorkloadSummary]
@@ -168,7 +167,7 @@ class History(contextlib.AbstractContextManager["History"]):
         """What is in it, counted from its runs."""
         summary = _summary_of(self.runs())
         with self._storage.sentences():
-            return dataclasses.replace(summary, size_bytes=self._storage.size_bytes())
+            return msgspec.structs.replace(summary, size_bytes=self._storage.size_bytes())
 
     def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
         """What happened to alarms (of *workload*, where given), oldest first, ties in the order of the ids."""
@@ -229,7 +228,7 @@ class History(contextlib.AbstractContextManager["History"]):
                     # The first chunk of an upload in which something is kept makes its moment known to all others.
                     if upload.moment_us is None:
                         upload.moment_us = next_moment(self._storage.last_recorded())
-                    write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
+                    write.record = msgspec.structs.replace(write.record, recorded=(1, upload.moment_us))
             refused = self._storage.write([row_of(write.record, write.version) for write in writes])
             there = {row.id: row.digest for row in plan.found(list(refused), self._storage, payload=False)}
             for write in writes:

@@ -6,11 +6,11 @@ it is pushed, so the same run again meets itself.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import re
 from typing import NamedTuple
 
+import msgspec
 import opensearchpy
 from opensearchpy import exceptions
 
@@ -220,8 +220,7 @@ def _fields(mapping: Document, above: str = "") -> dict[str, str]:
 _MONTH = re.compile(rf".*{MONTH}(\d{{4}}-\d\d)")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Expired:
+class Expired(msgspec.Struct, frozen=True):
     """A month that is beyond those that are kept; one that has a run of later stays."""
 
     month: str

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
+
 from .. import yaml_file
 from ..errors import HistoryError
 from ..jsonable import Document
@@ -85,8 +87,7 @@ class OpenSearchLocation:
         return []
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Indices:
+class Indices(msgspec.Struct, frozen=True):
     """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
 
     *index* is used where the URL names none. Where it is given and *path_is_prefix*, the URL's path is a proxy's.
@@ -101,8 +102,11 @@ class Indices:
     keep_months: int | None = None
 
 
+_AS_GIVEN = Indices()
+
+
 def locate(
-    text: str, environment: Mapping[str, str], *, indices: Indices = Indices(), username: str | None = None
+    text: str, environment: Mapping[str, str], *, indices: Indices = _AS_GIVEN, username: str | None = None
 ) -> tuple[OpenSearchLocation, list[str]]:
     """The location that *text* means, ``http(s)://host:port/index``, and warnings about it.
 
@@ -114,14 +118,14 @@ def locate(
 
 
 def of_instance(
-    instance: str, environment: Mapping[str, str], indices: Indices = Indices()
+    instance: str, environment: Mapping[str, str], indices: Indices = _AS_GIVEN
 ) -> tuple[OpenSearchLocation, list[str]]:
     """The location of the named OpenSearch *instance*, and warnings about it."""
     access, warnings = _credentials(environment, instance)
     if access.url is None:
         variable = f"{_variable_prefix(instance)}URL"
         raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
-    location = _location(access.url, dataclasses.replace(indices, path_is_prefix=True), access)
+    location = _location(access.url, msgspec.structs.replace(indices, path_is_prefix=True), access)
     return location, warnings + location.warnings()
 
 

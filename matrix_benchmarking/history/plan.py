@@ -11,6 +11,8 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from ..errors import HistoryError
 from ..jsonable import Document
 from ..lts.read import Head, head_of
@@ -41,8 +43,7 @@ Twin = tuple[str, int, str]
 """What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(msgspec.Struct, frozen=True):
     """A record that was not kept, and why: perhaps since the same measurement is kept, otherwise described."""
 
     id: str
@@ -50,8 +51,7 @@ class Refused:
     is_same_measurement: bool = False
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(msgspec.Struct, frozen=True):
     """A run whose description, *what*, was replaced; it keeps its *id*, whatever the correction was *pushed_as*."""
 
     id: str
@@ -208,7 +208,7 @@ class Upload:
         """Decide about *each*, which has the id of what is *there*, and was *pushed_as* this one."""
         kept, version = there
         what = difference(kept, each, is_copy=self._are_copies)
-        over = Write(dataclasses.replace(each, recorded=kept.recorded), pushed_as.id, version=version)
+        over = Write(msgspec.structs.replace(each, recorded=kept.recorded), pushed_as.id, version=version)
         if each.digest == kept.digest or (what is Difference.NOTHING and each.measurement is None):
             self.pushed.unchanged += 1
             self._seen[pushed_as.id] = pushed_as.digest

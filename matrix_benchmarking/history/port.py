@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from ..filters import Filters
 from .records import Row
@@ -18,8 +19,7 @@ Progress = Callable[[int], None]
 """Called with the number of records that are dealt with so far."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """Which runs are meant; everything where nothing is given.
 
     Attributes:
@@ -29,7 +29,7 @@ class Query:
     """
 
     workload: str | None = None
-    filters: Filters = dataclasses.field(default_factory=dict)
+    filters: Filters = msgspec.field(default_factory=dict)
     since_us: int | None = None
     limit: int | None = None
 

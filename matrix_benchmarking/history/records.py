@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import hashlib
 import math
@@ -74,8 +73,7 @@ class _KPI(msgspec.Struct):
     timestamp: str | None = msgspec.field(name="@timestamp", default=None)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One payload.
 
     Attributes:

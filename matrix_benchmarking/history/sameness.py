@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import re
 import uuid
 from collections.abc import Iterator
+
+import msgspec
 
 from ..filters import show
 from ..jsonable import Document
@@ -125,7 +126,7 @@ def measured_in_row(of: Record) -> tuple[Document, str]:
         return {}, ""
     without = {**of.payload, "results": _without(results, {_CELLS})}
     return cells, digest(
-        [_without(description(of), {"repeat"}), computed_digest(dataclasses.replace(of, payload=without))]
+        [_without(description(of), {"repeat"}), computed_digest(msgspec.structs.replace(of, payload=without))]
     )
 
 
@@ -146,7 +147,7 @@ def renamed(of: Record, run: str) -> Record:
     payload = dict(of.payload)
     payload["metadata"] = {**payload["metadata"], "test_uuid": run}
     payload["kpis"] = {name: kpi if kpi is None else {**kpi, "test_uuid": run} for name, kpi in payload["kpis"].items()}
-    return dataclasses.replace(of, id=run, payload=payload, digest=digest(payload))
+    return msgspec.structs.replace(of, id=run, payload=payload, digest=digest(payload))
 
 
 def schema_version(of: Record) -> tuple[int, ...]:

@@ -44,8 +44,7 @@ class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _decode_run = msgspec.json.Decoder(_Run).decode
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(msgspec.Struct, frozen=True):
     payloads: int
     alarm_events: int
 
@@ -54,8 +53,7 @@ class Contents:
         return f"{self.payloads} payloads{events}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(msgspec.Struct, frozen=True):
     pushed: Pushed
     alarms_added: int
     alarms_unchanged: int
@@ -115,7 +113,7 @@ def _keep(
     progress: Progress | None,
 ) -> Imported:
     if has_places and any(map(_has_place, history.runs())):
-        records = (dataclasses.replace(each, recorded=None) if _has_place(each) else each for each in records)
+        records = (msgspec.structs.replace(each, recorded=None) if _has_place(each) else each for each in records)
     pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
     added = history.record_alarms(events) if events else 0
     return Imported(pushed, added, len(events) - added)

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from .. import filters
 from ..analyze.study import Study
 from ..analyze.verdict.model import Status
@@ -23,8 +25,7 @@ SIDE = "side"
 """The setting that tells two selections apart which differ in more than one value."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A comparison: the values *old* and *new* of *setting*; of :data:`SIDE` what was asked for, and the selections.
 
     *also* are the other settings of which each side has one value, another one, where these take no part.
@@ -34,7 +35,7 @@ class Candidate:
     old: Scalar
     new: Scalar
     selections: tuple[Filters, Filters] | None = None
-    also: Mapping[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+    also: Mapping[str, tuple[Any, Any]] = msgspec.field(default_factory=dict)
 
     def runs_of(self, study: Study) -> list[Entry]:
         """The runs to compare. Where it isn't about versions, those of the newest alone.
@@ -43,7 +44,7 @@ class Candidate:
             ConfigError: a run is on both sides, or one side has none.
         """
         if self.also:
-            entries = dataclasses.replace(self, also={}).runs_of(study)
+            entries = msgspec.structs.replace(self, also={}).runs_of(study)
             return [
                 dataclasses.replace(
                     run, settings={name: value for name, value in run.settings.items() if name not in self.also}
@@ -179,7 +180,8 @@ def as_wholes(study: Study, found: Iterable[Candidate]) -> list[Candidate]:
                 also[name] = (old[0].settings.get(name, NOT_SET), new[0].settings.get(name, NOT_SET))
         if also:
             wholes.setdefault(
-                frozenset((run.test_uuid, run.location) for run in (*old, *new)), dataclasses.replace(one, also=also)
+                frozenset((run.test_uuid, run.location) for run in (*old, *new)),
+                msgspec.structs.replace(one, also=also),
             )
     return list(wholes.values())
 

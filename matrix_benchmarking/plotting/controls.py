@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ..errors import ConfigError, did_you_mean
 from ..filters import Scalar, show
@@ -16,8 +17,7 @@ SHORT_ID = 8
 """How many digits of an entry's id an address carries at least."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """One of several values, which keep their types; *name* is the key in ``cfg``, *label* stands beside the input.
 
     Attributes:
@@ -31,7 +31,7 @@ class Choice:
     label: str
     options: Sequence[Scalar]
     default: Scalar = None
-    labels: Mapping[Any, str] = dataclasses.field(default_factory=dict)
+    labels: Mapping[Any, str] = msgspec.field(default_factory=dict)
     needs: str = ""
 
     def read(self, text: str) -> Scalar:
@@ -44,8 +44,7 @@ class Choice:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """A number within limits, which are inclusive.
 
     *steps* are the numbers worth choosing; without them there is a field to type in. *unit* stands behind the label.
@@ -74,8 +73,7 @@ class Number:
         return int(value) if value.is_integer() else value
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunChoice:
+class RunChoice(msgspec.Struct, frozen=True):
     """One run of the matrix, by its id or the beginning of it; in ``cfg`` it is the :class:`Entry`."""
 
     name: str
@@ -88,8 +86,7 @@ class RunChoice:
         return find_run(self.matrix, text)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """What a person types; *suggestions* are offered, and *hint* stands in the empty field."""
 
     name: str

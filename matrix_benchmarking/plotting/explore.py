@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 import importlib.util
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+import msgspec
 
 from .. import filters as filter_language
 from ..analyze import intervals
@@ -85,7 +86,7 @@ class ExploreReport(Report):
         if wanted is None:
             return control
         try:
-            return dataclasses.replace(control, default=control.read(wanted))
+            return msgspec.structs.replace(control, default=control.read(wanted))
         except ConfigError as error:
             raise ConfigError(f"matbench.views: '{title_of(self.name)}': {error}") from None
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import plotly.graph_objects as go
 
 from ..analyze import intervals, special
@@ -23,8 +23,7 @@ CONFIDENCE = 0.975
 """Of one end of a 95 % interval."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """What is drawn: a KPI of each point over a setting or another KPI."""
 
     x: str
@@ -43,8 +42,7 @@ class Chosen:
         return axis in self.logarithmic.split(" and ")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A point: its runs with the KPI, where it stands, and the 95 % interval of its mean where it was repeated."""
 
     runs: Sequence[Entry]

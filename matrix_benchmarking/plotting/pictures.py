@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import dataclasses
 import importlib.util
 import itertools
 import json
@@ -22,6 +21,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from ..errors import ConfigError, MatbenchError
 from .static_html import Figure, Page
@@ -50,8 +51,7 @@ BROWSERS_STARTED = 2
 NAMES = ", ".join(STARTS)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(msgspec.Struct, frozen=True):
     """How figures are drawn: by which Chromium, in which formats, at which width and height in CSS pixels."""
 
     browser: str

@@ -7,6 +7,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import msgspec
+
 from ..analyze.check import AnswerKind
 from ..analyze.failures import versions_fail
 from ..analyze.points import ExclusionCause
@@ -240,7 +242,7 @@ class CompareReport(Report):
             found = self._switch(entries, one)
             if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
-                switches.append(dataclasses.replace(found, effects=tuple(effects)))
+                switches.append(msgspec.structs.replace(found, effects=tuple(effects)))
                 self._also[one.setting, one.old, one.new] = one.also
 
         ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
@@ -277,8 +279,10 @@ class CompareReport(Report):
             selected = self._selected(entries, either(setting, show(old), show(new)))
             fails = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
             newer = self.study.order.newer_said(setting, (old, new))
-            found = switch_versions(dataclasses.replace(selected, order=newer), setting, old, new, question)
-            return found and dataclasses.replace(found, analysis=dataclasses.replace(found.analysis, fails_more=fails))
+            found = switch_versions(msgspec.structs.replace(selected, order=newer), setting, old, new, question)
+            return found and msgspec.structs.replace(
+                found, analysis=msgspec.structs.replace(found.analysis, fails_more=fails)
+            )
         return switch(entries, self.workload, setting, old, new, question)
 
     def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:

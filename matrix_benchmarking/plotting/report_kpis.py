@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import operator
@@ -10,6 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+import msgspec
 import plotly.graph_objects as go
 
 from ..analyze import intervals
@@ -199,8 +199,7 @@ def value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
     return Cell(value, sort=sample.mean / kpi.divisor)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """How many times worse than its best point's mean a KPI is: at the *winner*, in a quarter of the points, and so on.
 
     All are at least 1; *winner* is None where the KPI isn't known of it.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from collections.abc import Sequence
 from typing import ClassVar
+
+import msgspec
 
 from ..analyze.check import AnswerKind
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
@@ -203,7 +204,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
     """*verdict* with what is long in its words cut, so that a sentence with it still says what happened."""
     versions = [cut_inside(version, VERSION_IN_SENTENCE) for version in verdict.versions]
-    return dataclasses.replace(verdict, name=short(verdict.name, NAME_IN_SENTENCE), versions=versions)
+    return msgspec.structs.replace(verdict, name=short(verdict.name, NAME_IN_SENTENCE), versions=versions)
 
 
 def _scope(analysis: Analysis) -> str:

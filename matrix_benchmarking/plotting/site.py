@@ -12,6 +12,8 @@ import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.study import Study
@@ -55,8 +57,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The files of a site: its pages, the index first; *failures* are sentences on the parts that can't be made."""
 
     pages: Sequence[Path]

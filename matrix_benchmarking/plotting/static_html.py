@@ -7,7 +7,6 @@ relative, a fragment, ``file:`` or ``http(s):``.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import datetime as dt
 import functools
 import hashlib
@@ -18,6 +17,8 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ..errors import WorkloadError
 from ..version import __version__
@@ -82,8 +83,7 @@ _STYLE_VALUE = re.compile(r"[-#%.,() \w]*")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     name: str
     slug: str
     figure: Any
@@ -257,8 +257,7 @@ def _style(style: Mapping[str, object]) -> str:
     return ";".join(parts)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(msgspec.Struct, frozen=True):
     workload: str
     data: str
     written: dt.datetime
@@ -266,8 +265,7 @@ class Provenance:
     is_odd: bool = False  # whether that may change an answer
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     file: str
     title: str
     description: str  # what it shows

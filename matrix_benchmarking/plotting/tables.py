@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import msgspec
+
 from ..analyze.points import SettingsOf
 from ..errors import MatbenchError, WorkloadError
 from ..filters import show
@@ -44,8 +46,7 @@ class _Elements:
 html, dcc = _Elements("dash.html"), _Elements("dash.dcc")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A part of a page that may fail by itself; the application makes one of some height when it is seen."""
 
     name: str
@@ -137,8 +138,7 @@ FEWEST_ALIKE = 3
 """From so many rows on, what they have in common is said once above them; of two their settings."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column's header; a *setting* says what its row is of: several are one where the page is narrow."""
 
     title: str
@@ -153,8 +153,7 @@ class Column:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A cell's content (text or components), and what it is sorted by where that isn't its text."""
 
     content: Node

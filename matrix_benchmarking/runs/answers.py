@@ -8,6 +8,8 @@ import operator
 import shlex
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from ..analyze import check
 from ..analyze.best import Best, Group, Standing
 from ..analyze.check import Finding
@@ -107,7 +109,7 @@ class AnalysisAnswer(Printable):
         """The answer with what is odd about the runs of *study*."""
         odd = [one.sentence for one in study.findings if answer in one.changes]
         counted = check.counted(study.findings, answer)
-        return cls(dataclasses.replace(analysis, check=counted, odd=odd), **others)
+        return cls(msgspec.structs.replace(analysis, check=counted, odd=odd), **others)
 
     def said(self) -> Iterator[str | PrintedTable]:
         """The verdict, the series that changed or are in doubt, and what is to be known of the data."""

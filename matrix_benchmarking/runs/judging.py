@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
+
 from ..analyze import handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
@@ -76,7 +78,7 @@ def judge(
                 history.record_alarms(added)
         except MatbenchError as error:
             warn([f"the alarms could not be kept in the history: {error}"])
-    return study.with_own_version(dataclasses.replace(analysis, notes=(*analysis.notes, *notes)))
+    return study.with_own_version(msgspec.structs.replace(analysis, notes=(*analysis.notes, *notes)))
 
 
 def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:
@@ -99,7 +101,7 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
     axis = study.order.axis
     fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
     analysis = compare_versions(selected, baseline, selected.newest, question, axis=axis)
-    return dataclasses.replace(analysis, fails_more=fails)
+    return msgspec.structs.replace(analysis, fails_more=fails)
 
 
 def compare(
@@ -150,8 +152,8 @@ def compare(
     question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
     fails = versions_fail((old, new), study.runs.entries, axis, workload)
-    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
-    return dataclasses.replace(compare_versions(selected, old, new, question, axis=axis), fails_more=fails)
+    selected = msgspec.structs.replace(selected, notes=(*nothing, *selected.notes), order=newer)
+    return msgspec.structs.replace(compare_versions(selected, old, new, question, axis=axis), fails_more=fails)
 
 
 def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import os
@@ -44,8 +43,7 @@ Stamp = tuple[str | bytes, ...]
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True):
     """One kind of kept file: a magic word, the format's version (2 bytes), a BLAKE2b checksum, and MessagePack.
 
     Each is of one engine, one workload, and whatever else its *stamp* says. *kind* is its name in sentences.

@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from ..bucket import BEGINNING, BucketPath
 from ..errors import MatbenchError, SettingsError, natural, os_reason
 from ..files import read_regular
@@ -139,8 +141,7 @@ def layouts_of(workload: Workload) -> Sequence[Layout]:
     return workload.store.layouts or _NATIVE
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Traces:
+class Traces(msgspec.Struct, frozen=True):
     """What a run leaves beside its settings: names of files, and globs of directories."""
 
     files: frozenset[str]
@@ -201,8 +202,7 @@ def _loss(trace: str, listing: Listing) -> str:
     return f"has {trace} and no {SETTINGS_FILE}{other}: a run that lost its settings; a file 'skip' leaves it out"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A test and the index of the layout that recognised it; None for a cache that came alone.
 
     Attributes:
@@ -236,8 +236,7 @@ def _path(where: str) -> Path:
     return (BucketPath if where.startswith(BEGINNING) else Path)(where)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """All tests of a tree, in the order of their names, and sentences on what was passed over."""
 
     tests: list[Candidate]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import dataclasses
 import fnmatch
 import functools
 import os
@@ -16,6 +15,8 @@ import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from .. import bucket
 from ..bucket import BucketPath, Listed
@@ -57,7 +58,7 @@ class BucketTree:
     def find(self, workload: Workload) -> Found:
         """As :func:`find_tests`. MatbenchError: the bucket can't be read."""
         found = find_tests(self.root, workload, self._look)
-        return dataclasses.replace(found, notes=[*found.notes, *self._listed[1]])
+        return msgspec.structs.replace(found, notes=[*found.notes, *self._listed[1]])
 
     def let_go(self) -> None:
         """Of a long list of objects: it is made again where one is looked for."""
@@ -145,7 +146,7 @@ class AtHand:
         self.tree, self.root, self.gone = tree, root, list[str]()
         self._objects, self._holes = objects, dict.fromkeys(objects)
         self.tests = [
-            dataclasses.replace(test, where=str(root / test.path.relative_to(tree.root)), known_as=test.where)
+            msgspec.structs.replace(test, where=str(root / test.path.relative_to(tree.root)), known_as=test.where)
             for test in tests
         ]
         root.mkdir()
@@ -176,7 +177,9 @@ class AtHand:
 
     def found(self, test: Candidate) -> Candidate:
         """*test*, which is here, as it was found in the bucket."""
-        return dataclasses.replace(test, where=str(self.tree.root / test.path.relative_to(self.root)), known_as=None)
+        return msgspec.structs.replace(
+            test, where=str(self.tree.root / test.path.relative_to(self.root)), known_as=None
+        )
 
     def _fetch(self, names: Iterable[str]) -> None:
         wanted = [name for name in dict.fromkeys(names) if name in self._holes]

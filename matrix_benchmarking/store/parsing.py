@@ -184,7 +184,7 @@ def tests_of(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate
         return [(candidate, parse_test(context, candidate))]
     if layout.reader_of(candidate.path) is None:
         raise NotRecognised(f"{what_is_wrong(candidate.path)}no reader recognises it")
-    return _parse_parts(context, dataclasses.replace(candidate, part=None), candidate.part)
+    return _parse_parts(context, msgspec.structs.replace(candidate, part=None), candidate.part)
 
 
 def _parse_parts(
@@ -213,11 +213,11 @@ def _parse_parts(
     times = None
     if run is not None:
         with contextlib.suppress(ArtifactError):  # which makes nothing doubtful but times
-            times = parse_test_start_end(context.test_directory(dataclasses.replace(file, where=str(run))))
+            times = parse_test_start_end(context.test_directory(msgspec.structs.replace(file, where=str(run))))
     exit_code = None if run is None else NativeLayout().read_exit_code(run)
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
     for name, own, packed, *identity in parts[names.index(first) if first in names else 0 :]:
-        candidate = dataclasses.replace(file, part=name)
+        candidate = msgspec.structs.replace(file, part=name)
         try:
             settings, repeat = check_settings(layout.complete(file.path.relative_to(context.root), above, own))
         except SettingsError as error:

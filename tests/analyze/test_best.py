@@ -7,6 +7,7 @@ import random
 import types
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -323,7 +324,7 @@ def test_values_that_are_all_negative_are_the_mirror_of_positive_ones(
     assert found.optimism == plain.optimism
     for one, its in zip(found.standings, plain.standings, strict=True):
         assert one.point.interval is not None and its.point.interval is not None
-        assert one.point.interval == dataclasses.replace(
+        assert one.point.interval == msgspec.structs.replace(
             its.point.interval, low=-its.point.interval.high, high=-its.point.interval.low
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -172,7 +172,7 @@ def test_the_best_of_two_points_of_different_noise_is_too_good_by_what_can_be_in
     found = Estimates(Scale.DIFFERENCE, sign * values, errors**2, np.full(2, 9.0))
     expected = -float(np.dot(parts, errors))
     assert optimism(found, lower_better=sign > 0) == pytest.approx(expected, rel=0.002)
-    ratio = dataclasses.replace(found, scale=Scale.RATIO)
+    ratio = msgspec.structs.replace(found, scale=Scale.RATIO)
     assert optimism(ratio, lower_better=sign > 0) == pytest.approx(math.expm1(expected), rel=0.005)
 
 
@@ -195,7 +195,7 @@ def test_the_64_that_are_most_likely_the_best_make_it_look_better() -> None:
 def test_what_is_known_of_some_points_is_in_the_order_that_was_asked_for() -> None:
     found = Estimates(Scale.RATIO, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([7.0, 8.0, 9.0]))
     assert (found.rounds, found.shared_variance) == (0, 0.0)
-    some = dataclasses.replace(found, rounds=3, shared_variance=2.0).of([2, 0])
+    some = msgspec.structs.replace(found, rounds=3, shared_variance=2.0).of([2, 0])
     assert (some.scale, some.rounds, some.shared_variance) == (Scale.RATIO, 3, 2.0)
     assert [one.tolist() for one in (some.values, some.variances, some.degrees)] == [[3, 1], [6, 4], [9, 7]]
 

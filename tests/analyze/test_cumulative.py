@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 
+import msgspec
 import numpy as np
 import plain_splits
 import pytest
@@ -203,7 +203,7 @@ def test_points_that_never_differed_score_nothing() -> None:
     points = np.full((1, 30), 5.0)
     levels = estimate(points, counts_up_to(29))
     none = np.zeros((1, 1))
-    nothing = dataclasses.replace(levels, squares=0.0 * levels.squares)
+    nothing = msgspec.structs.replace(levels, squares=0.0 * levels.squares)
     assert not _scores(points, levels.counts, nothing, Prior(none, none, none), each(points)).any()
     assert first_crossing(points[0, :8], levels, Prior(), each(points[0]), 0) is None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import stats
@@ -29,7 +29,7 @@ NOTHING: dict[str, Any] = {"products": 0.0, "tail": 1.0, "outliers": 0.0, "far":
 
 def near(one: Estimate | None, *expected: float) -> bool:
     assert one is not None
-    return dataclasses.astuple(one) == pytest.approx(expected)
+    return msgspec.structs.astuple(one) == pytest.approx(expected)
 
 
 def test_levels_of_three_versions_are_their_middle_ones_and_spread_as_they_do() -> None:
@@ -157,7 +157,7 @@ def test_a_level_that_the_same_points_put_elsewhere_does_not_count_twice() -> No
     first, second = NewLevel(5, 9, 0.0, 1.0, 0.0), NewLevel(9, 9, 0.0, 1.0, 0.0)
     any_size = Minimum(0.0, 0.0)
     assert [one.first for one in moves(points, [first, second], any_size)] == [9]
-    later = dataclasses.replace(second, seen=10)
+    later = msgspec.structs.replace(second, seen=10)
     both = moves(points, [first, later], any_size)
     assert [(one.first, one.seen, one.old) for one in both] == [(5, 9, (0, 5)), (9, 10, (5, 9))]
     assert [one.old for one in moves(points, [first, later], Minimum(0.3, 0.0))] == [(0, 5)]
@@ -184,7 +184,7 @@ def plain_reruns(shift: float) -> int:
     """One more run at a time."""
     for more in range(1, 101):
         after = 2.0 + more
-        longer = dataclasses.replace(
+        longer = msgspec.structs.replace(
             splits(np.array(shift)), after=after, squares_after=0.1 * after / 2.0, blocks=after, runs=after
         )
         weighed = evidence.weigh(longer, Prior())
@@ -196,11 +196,11 @@ def plain_reruns(shift: float) -> int:
 @pytest.mark.parametrize("others", [0.2, 0.9, 1.6])
 @pytest.mark.parametrize("shift", [1.9, 2.1, 2.5])
 def test_far_runs_and_the_others_grow_with_more_of_them(shift: float, others: float) -> None:
-    far = dataclasses.replace(splits(np.array(shift)), far=1.0, others=others, blocks=2.0)
+    far = msgspec.structs.replace(splits(np.array(shift)), far=1.0, others=others, blocks=2.0)
     expected = 0
     for more in range(1, 101):
         share = (2.0 + more) / 2.0
-        longer = dataclasses.replace(
+        longer = msgspec.structs.replace(
             far,
             after=2.0 + more,
             squares_after=0.1 * share,

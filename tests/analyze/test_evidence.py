@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -32,7 +32,7 @@ PRIOR = Prior(5.0, 1.3, 0.2)
 
 
 def split(**changes: float) -> Split:
-    return dataclasses.replace(SPLIT, **changes)
+    return msgspec.structs.replace(SPLIT, **changes)
 
 
 def covariances(count: int, correlation: float) -> Floats:

@@ -34,7 +34,7 @@ def more(of: Split, begin: int = 0, prior: Prior = NO_PRIOR, points: int = 33) -
 
 def plain(of: Split, begin: int, prior: Prior, points: int = 33) -> int:
     """One run more after the other: the new level stays where it is, as does its spread and the share that is far."""
-    values = {name: float(getattr(of, name)[0, 0]) for name in Split.__dataclass_fields__}
+    values = {name: float(getattr(of, name)[0, 0]) for name in Split.__struct_fields__}
     for count in range(1, 101):
         share = (values["after"] + count) / values["after"]
         longer = Split(**{

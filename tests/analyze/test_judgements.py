@@ -5,13 +5,13 @@ Where that was meant, ``python tests/analyze/test_judgements.py`` records them a
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -46,7 +46,7 @@ def found(name: str) -> list[list[Any]]:
     """The alarms of a series, its change points and p-values, and how each second of its newest versions was judged."""
     values, blocks, options = CASES[name]
     whole = watch(values, blocks=blocks)
-    alarms = [number for alarm in whole.walk.alarms for number in dataclasses.astuple(alarm)]
+    alarms = [number for alarm in whole.walk.alarms for number in msgspec.structs.astuple(alarm)]
     minimum = options.get("minimum", Minimum(0.0))
     points = change_points(values, blocks=blocks, minimum=minimum)
     stops = [stop for stop in range(len(values) - NEWEST, len(values) + 1, 2) if stop > 2]
@@ -77,7 +77,7 @@ def of_suspicion(seen: Judgement | None) -> Iterator[Any]:
 
 
 def bounds(estimate: Estimate | None) -> tuple[float | None, ...]:
-    return (None,) if estimate is None else dataclasses.astuple(estimate)
+    return (None,) if estimate is None else msgspec.structs.astuple(estimate)
 
 
 @pytest.mark.parametrize("name", CASES)

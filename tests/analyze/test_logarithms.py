@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from detected_series import repeated, singles
@@ -113,7 +114,7 @@ def test_little_values_have_a_logarithm_and_later_points_are_not_asked() -> None
         levels = estimate(series.points, counts_up_to(39))
         for last in (34, 37):
             found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, last))
-            found = dataclasses.replace(found, excess=found.excess - 9.0)
+            found = msgspec.structs.replace(found, excess=found.excess - 9.0)
             assert clearer_on_logarithms(Plateau(series, 0, Prior(), levels), found) is not found
 
 
@@ -123,7 +124,7 @@ def test_by_how_much_scores_may_shrink() -> None:
     found = weigh(Plateau(series, 0, Prior(), levels), every_lag(levels, 37))
     shifts = found.split.shift.copy()
     shifts[0] = 0.0
-    found = dataclasses.replace(found, split=dataclasses.replace(found.split, shift=shifts))
+    found = msgspec.structs.replace(found, split=msgspec.structs.replace(found.split, shift=shifts))
     old = np.array([levels.level[levels.counts.tolist().index(int(count))] for count in found.split.before])
     over = np.array([0, 2, 5])
     expected = found.weight.score * (1.0 - 0.3 / old * np.log1p(np.abs(shifts) / old) / (np.abs(shifts) / old + 1e-300))
@@ -151,7 +152,7 @@ def test_a_level_is_doubled_that_is_more_than_twice_the_other(old: float, new: f
     alone = estimate(points[1], counts_up_to(12))
     split: Any = type("Split", (), {"before": np.array([9.0]), "shift": np.array([new - old])})
     assert is_doubled(alone, split).tolist() == [is_so]
-    known = dataclasses.replace(alone, level=np.array([*[0.1 * old] * 4, old]))
+    known = msgspec.structs.replace(alone, level=np.array([*[0.1 * old] * 4, old]))
     last: Any = type("Split", (), {"before": np.array([12.0]), "shift": np.array([new - old])})
     assert is_doubled(known, last).tolist() == [is_so]
     assert is_doubled(levels, split, np.array([1]), 2).tolist() == [is_so]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from detected_series import CASES, repeated, singles
@@ -121,13 +121,13 @@ def test_a_suspicion_is_over_its_threshold_and_has_one_block_or_is_a_coincidence
     levels = estimate(series.points, counts_up_to(39))
     found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 39))
     excess = np.full(len(found.last), 0.001)
-    over = dataclasses.replace(found, excess=excess, confirmed=np.ones(len(excess), dtype=bool))
+    over = msgspec.structs.replace(found, excess=excess, confirmed=np.ones(len(excess), dtype=bool))
     assert unconfirmed(series, over, 39).tolist() == [True] * 3 + [False] * (len(excess) - 3)
-    coincidence = dataclasses.replace(over, confirmed=~over.confirmed)
+    coincidence = msgspec.structs.replace(over, confirmed=~over.confirmed)
     assert unconfirmed(series, coincidence, 39).all()
-    assert unconfirmed(series, dataclasses.replace(coincidence, excess=0.0 * excess), 39).all()
+    assert unconfirmed(series, msgspec.structs.replace(coincidence, excess=0.0 * excess), 39).all()
     for below, of_two in ((-0.001, True), (MORE_OF_TWO, True), (MORE_OF_TWO - 0.001, False)):
-        near = unconfirmed(series, dataclasses.replace(over, excess=below + 0.0 * excess), 39)
+        near = unconfirmed(series, msgspec.structs.replace(over, excess=below + 0.0 * excess), 39)
         assert near.tolist() == [False, of_two] + [False] * (len(excess) - 2)
 
 
@@ -186,7 +186,7 @@ def test_evidence_that_just_reaches_its_threshold_raises_the_alarm() -> None:
     found = weigh(Plateau(series, 0, series.prior, levels), every_lag(levels, 39))
     assert found.excess[3] > 0.0 and found.confirmed[3]
     for excess, is_raised in ((0.0, True), (-1e-9, False)):
-        just = dataclasses.replace(found, excess=np.where(found.split.after == 4.0, excess, -9.0))
+        just = msgspec.structs.replace(found, excess=np.where(found.split.after == 4.0, excess, -9.0))
         alarm = scan._raised(Plateau(series, 0, series.prior, levels), just)
         assert (alarm is not None) is is_raised
         assert alarm is None or (alarm.start, alarm.seen, alarm.excess) == (36, 39, 0.0)

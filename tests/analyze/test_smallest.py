@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from detected_series import singles
@@ -135,8 +135,8 @@ def test_a_step_of_more_than_a_thousandfold_is_beyond_reason_where_values_have_l
     assert found is not None
 
     def step(times: float) -> float:
-        wider = dataclasses.replace(found[1].weight, error=times * found[1].weight.error)
-        steps, _ = smallest_steps(series, 0, dataclasses.replace(found[1], weight=wider), Minimum(0.0, 0.0))
+        wider = msgspec.structs.replace(found[1].weight, error=times * found[1].weight.error)
+        steps, _ = smallest_steps(series, 0, msgspec.structs.replace(found[1], weight=wider), Minimum(0.0, 0.0))
         return float(steps[0])
 
     assert math.isfinite(step(1e6)) is not has_logarithm

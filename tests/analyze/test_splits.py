@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 
+import msgspec
 import numpy as np
 import plain_splits
 import pytest
@@ -117,8 +117,8 @@ def test_a_split_is_that_of_a_plain_computation(name: str, begin: int) -> None:
         for place, lag in enumerate(lags):
             count = int(levels.counts[levels.counts <= last - lag + 1].max())
             plain = plain_splits.split_of(series, begin, last, lag, count)
-            now = [getattr(found.split, field)[place] for field in plain.__dataclass_fields__]
-            assert now == pytest.approx(dataclasses.astuple(plain), rel=1e-8, abs=1e-12), lag
+            now = [getattr(found.split, field)[place] for field in plain.__struct_fields__]
+            assert now == pytest.approx(msgspec.structs.astuple(plain), rel=1e-8, abs=1e-12), lag
             weighed = evidence.weigh(plain, prior)
             length = last + 1 + prior.degrees if begin else max(last + 1, 16 if series.prior.degrees else 0)
             more = 0.2 if series.prior.degrees and lag == 2 else 0.0
@@ -135,7 +135,9 @@ def test_a_split_weighs_the_same_to_the_last_digit_whatever_is_weighed_beside_it
     for place in range(len(every[0])):
         alone = weigh(Plateau(series, 0, series.prior, levels), (every[0][[place]], every[1][[place]]))
         assert alone.excess.tolist() == together.excess[[place]].tolist()
-        assert dataclasses.astuple(alone.split) == tuple(one[[place]] for one in dataclasses.astuple(together.split))
+        assert msgspec.structs.astuple(alone.split) == tuple(
+            one[[place]] for one in msgspec.structs.astuple(together.split)
+        )
 
 
 def looked_at(series: TimeSeries, begin: int, span: tuple[int, int], least: int, prior: Prior) -> list[tuple[int, int]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 
+import msgspec
 import pytest
 from history_support.payloads import payload, test_id
 from history_support.uploads import payloads, series, values
@@ -150,7 +150,7 @@ def at_minute(number, minute):
 
 def test_runs_come_newest_first_by_when_they_were_first_seen_where_they_have_no_time(kept):
     kept.push([*records(payload(3), payload(1)), at_minute(10, 2), at_minute(11, 4), at_minute(12, 0)])
-    kept.push([dataclasses.replace(at_minute(13, None), recorded=(0, 5))])  # by a matbench that noted places only
+    kept.push([msgspec.structs.replace(at_minute(13, None), recorded=(0, 5))])  # by a matbench that noted places only
     expected = [test_id(number) for number in (11, 3, 10, 1, 12, 13)]
     assert ids(kept) == expected
     assert ids(kept, limit=3) == expected[:3]

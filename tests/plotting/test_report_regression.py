@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
 
@@ -119,7 +120,7 @@ def test_the_command_that_keeps_an_alarm_has_the_workload_and_the_results_as_the
     beside = Study(Matrix(mixed()), workload, past=Matrix(mixed()), given=given)
     keep = "matbench analyze_lts --workload=./toy.py --history=sqlite:///h.db"
     assert f"<code>{keep} --results-dirname=&#x27;new results/&#x27;</code>" in page(catalogue_of(beside))
-    alone = Study(beside.matrix, workload, past=beside.past, given=dataclasses.replace(given, place=given.history))
+    alone = Study(beside.matrix, workload, past=beside.past, given=msgspec.structs.replace(given, place=given.history))
     assert f"<code>{keep}</code>" in page(catalogue_of(alone))
 
 
@@ -170,7 +171,7 @@ def test_a_bound_on_charts_and_rows_says_what_is_left_out(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("texts", [HOSTILE, "<b>" * 100, "long name " * 60, "\x00\u2028"])
 def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
     entries = [*series(texts, VERSIONS, {10: 1.3}), *series("other", [f"{one} {texts}" for one in VERSIONS], {10: 1.3})]
-    analysis = dataclasses.replace(
+    analysis = msgspec.structs.replace(
         analysis_of(entries),
         notes=[f"note {texts}"],
         data=texts,
@@ -204,7 +205,7 @@ def test_one_version_is_said_in_a_plain_sentence() -> None:
 
 def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
     entries = mixed()
-    given = dataclasses.replace(analysis_of(entries), question="asked by somebody")
+    given = msgspec.structs.replace(analysis_of(entries), question="asked by somebody")
     of = catalogue([], given)
     assert of.study.analysis is given
     assert "is worse: asked by somebody." in page(of)
@@ -212,7 +213,7 @@ def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
 
 def test_the_analysis_is_made_once_and_shared_by_the_copies_of_a_catalogue() -> None:
     of = catalogue(mixed())
-    copied = dataclasses.replace(of)
+    copied = msgspec.structs.replace(of)
     made = copied.study.analysis
     assert made is not None
     assert of.study.analysis is made
@@ -232,9 +233,9 @@ def test_minimum_effects_and_where_the_data_came_from_reach_the_analysis() -> No
 def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None:
     analysis = analysis_of(mixed())
     same = next(one for one in analysis.verdicts if one.name == "same")
-    doubtful = dataclasses.replace(same, reruns=2)
+    doubtful = msgspec.structs.replace(same, reruns=2)
     verdicts = [doubtful if one is same else one for one in analysis.verdicts]
-    analysis = dataclasses.replace(analysis, verdicts=sorted(verdicts, key=severity))
+    analysis = msgspec.structs.replace(analysis, verdicts=sorted(verdicts, key=severity))
     assert same.outcome is Outcome.NO_CHANGE
     shown = page(catalogue(mixed(), analysis))
     cards = re.split(r'class="series-chart(?!s)', shown)[1:]
@@ -247,18 +248,18 @@ def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command()
     of = catalogue(mixed())
     assert "<code>matbench compare 1.16 1.19</code> says in what else they differ" in page(of)
     said = "Compare</a> says in what else the newest version differs from the last good"
-    written = dataclasses.replace(of, address_of=lambda name, chosen: None if chosen else "compare.html")
+    written = msgspec.structs.replace(of, address_of=lambda name, chosen: None if chosen else "compare.html")
     assert f'<a href="compare.html">{said}' in page(written)
-    live = dataclasses.replace(of, address_of=lambda name, chosen: f"?{name} {chosen['old']} {chosen['new']}")
+    live = msgspec.structs.replace(of, address_of=lambda name, chosen: f"?{name} {chosen['old']} {chosen['new']}")
     assert f'<a href="?report: Compare 1.16 1.19">{said}' in page(live)
     # Results of an older version beside the history: what the page of Compare shows by itself is about them.
     entries = mixed()
     own = Matrix([run for run in entries if run.settings["version"] == VERSIONS[5]])
     beside = catalogue_of(Study(own, toy_workload(), past=Matrix(entries)))
     assert "<code>matbench compare 1.16 1.19</code> says" in page(
-        dataclasses.replace(beside, address_of=written.address_of)
+        msgspec.structs.replace(beside, address_of=written.address_of)
     )
-    assert f'1.16 1.19">{said}' in page(dataclasses.replace(beside, address_of=live.address_of))
+    assert f'1.16 1.19">{said}' in page(msgspec.structs.replace(beside, address_of=live.address_of))
     assert "Compare" not in page(catalogue(series("same", VERSIONS)))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import plotly.graph_objects as go
 import pytest
 from plotting_support.analyses import analysis_of, series, versions
@@ -70,14 +70,14 @@ def test_the_worse_of_two_levels_is_drawn_as_a_doubt_and_said_below_the_headline
 
 def test_against_one_version_the_old_level_begins_there() -> None:
     of = verdict(steps={10: 1.2})
-    change = dataclasses.replace(of.changes[0], first=13, last_before=6)
-    levels = series_chart.levels_frame(dataclasses.replace(of, changes=[change], first_bad=13, last_good=6))
+    change = msgspec.structs.replace(of.changes[0], first=13, last_before=6)
+    levels = series_chart.levels_frame(msgspec.structs.replace(of, changes=[change], first_bad=13, last_good=6))
     assert levels[["start", "end", "role"]].values.tolist() == [[6, 6, "old"], [13, 13, "new"]]
 
 
 def test_a_doubtful_level_is_drawn_where_it_would_begin() -> None:
     same = verdict()
-    of = dataclasses.replace(same, reruns=3, runs_before=36, runs_after=6, old_level=20.0, new_level=20.4)
+    of = msgspec.structs.replace(same, reruns=3, runs_before=36, runs_after=6, old_level=20.0, new_level=20.4)
     assert series_chart.kind_of(of) == series_chart.DOUBTFUL
     assert series_chart.levels_frame(of)[["start", "end"]].values.tolist() == [[0, 11], [12, 13]]
     marks = [trace.marker.symbol for trace in figure(of).data if trace.mode == "markers"]
@@ -98,7 +98,7 @@ def test_a_change_that_was_dealt_with_is_drawn_weaker() -> None:
     of = verdict(steps={10: 1.2})
     from matrix_benchmarking.analyze.verdict.model import Status
 
-    known = dataclasses.replace(of, alarms=[dataclasses.replace(of.alarms[0], status=Status.ACKNOWLEDGED)])
+    known = msgspec.structs.replace(of, alarms=[msgspec.structs.replace(of.alarms[0], status=Status.ACKNOWLEDGED)])
     (strong,), (weak,) = figure(of).layout.shapes, figure(known).layout.shapes
     assert (strong.line.color, strong.line.dash) == (COLOURS[1], "solid")
     assert (weak.line.color, weak.line.dash) == (COLOURS[6], "dot")
@@ -172,7 +172,7 @@ def test_a_marker_carries_the_id_of_its_first_run_as_a_plain_list() -> None:
 
 def test_text_of_versions_and_labels_is_no_markup() -> None:
     names = [f"<b>{number}</b>&amp;" for number in range(14)]
-    of = dataclasses.replace(verdict(steps={10: 1.2}), versions=names)
+    of = msgspec.structs.replace(verdict(steps={10: 1.2}), versions=names)
     drawn = figure(of)
     texts = [*drawn.layout.xaxis.ticktext, *(note.text for note in drawn.layout.annotations)]
     hovers = [hover for trace in drawn.data if trace.hovertext for hover in trace.hovertext]

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import mean_of
@@ -139,7 +141,7 @@ def alarm(of: SeriesVerdict, status: Status = Status.OPEN, **others: Any) -> Ala
 def regression(status: Status = Status.OPEN, said: Mapping[str, Any] | None = None, **others: Any) -> SeriesVerdict:
     """A series that is worse, with its alarm and what was *said* of it."""
     made = verdict(Outcome.REGRESSION, **others)
-    return dataclasses.replace(made, alarms=(alarm(made, status, **(said or {})),))
+    return msgspec.structs.replace(made, alarms=(alarm(made, status, **(said or {})),))
 
 
 def analysis(*verdicts: SeriesVerdict, **others: Any) -> Analysis:
@@ -180,7 +182,7 @@ def mixed() -> Analysis:
         verdict(Outcome.IMPROVEMENT, labels={"batch_size": 16}, is_new=True),
         verdict(Outcome.IMPROVEMENT, of=LATENCY, labels={"batch_size": 16}),
         verdict(of=LATENCY, labels={"batch_size": 64}, reruns=2, effect=Estimate(0.031, -0.01, 0.07)),
-        dataclasses.replace(fixed, alarms=(fixed_alarm,)),
+        msgspec.structs.replace(fixed, alarms=(fixed_alarm,)),
         verdict(of=ERROR_RATE),
         verdict(Outcome.CANT_TELL, labels={"batch_size": 128}, versions=VERSIONS[:2], reruns=4, why=TOO_SHORT),
         not_analysed=(
@@ -195,7 +197,7 @@ def half_acknowledged() -> Analysis:
     """A series whose last change was acknowledged, and an earlier one wasn't."""
     made = verdict(Outcome.REGRESSION)
     earlier = alarm(made, id="earlier", first_bad="1.2.10", last_good="1.2.9", old_level=120.0, new_level=100.0)
-    return analysis(dataclasses.replace(made, alarms=(earlier, alarm(made, Status.ACKNOWLEDGED, reason="meant"))))
+    return analysis(msgspec.structs.replace(made, alarms=(earlier, alarm(made, Status.ACKNOWLEDGED, reason="meant"))))
 
 
 def infinite() -> Analysis:
@@ -225,7 +227,7 @@ def hostile(text: str) -> Analysis:
         regression(Status.ACKNOWLEDGED, said, labels=labels(2), name=text, **shared),
         verdict(Outcome.IMPROVEMENT, labels=labels(3), name=text, is_new=True, **shared),
         verdict(labels=labels(4), name=text, reruns=2, effect=Estimate(0.1, 0.0, 0.2), **shared),
-        dataclasses.replace(fixed, outcome=Outcome.NO_CHANGE, name=text),
+        msgspec.structs.replace(fixed, outcome=Outcome.NO_CHANGE, name=text),
         verdict(Outcome.CANT_TELL, labels=labels(6), name=text, why=TOO_SHORT, **shared),
         workload=text or "workload",
         data=text,

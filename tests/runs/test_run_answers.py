@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import re
 
+import msgspec
 import pytest
 from report_support import analyses
 from rich.cells import cell_len
@@ -64,9 +64,9 @@ def test_the_verdict_comes_first_and_then_the_worst() -> None:
 
 def test_what_comes_next_and_which_mean_it_is_stand_below_the_table() -> None:
     of_history = analyses.mixed()
-    of_sides = [dataclasses.replace(one, stands_on="in 3 common rounds") for one in of_history.verdicts]
+    of_sides = [msgspec.structs.replace(one, stands_on="in 3 common rounds") for one in of_history.verdicts]
     which = "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`.\n"
-    assert which in shown(dataclasses.replace(of_history, verdicts=tuple(of_sides)))[0]
+    assert which in shown(msgspec.structs.replace(of_history, verdicts=tuple(of_sides)))[0]
     said, _ = shown(of_history)
     assert which not in said  # whose levels are plain ones
     assert re.search(
@@ -77,8 +77,8 @@ def test_what_comes_next_and_which_mean_it_is_stand_below_the_table() -> None:
 
 
 def test_without_alarms_they_have_no_column() -> None:
-    verdicts = [dataclasses.replace(one, alarms=()) for one in analyses.mixed().verdicts]
-    said, table = shown(dataclasses.replace(analyses.mixed(), verdicts=verdicts))
+    verdicts = [msgspec.structs.replace(one, alarms=()) for one in analyses.mixed().verdicts]
+    said, table = shown(msgspec.structs.replace(analyses.mixed(), verdicts=verdicts))
     assert table[1].rstrip("┃ ").endswith("q")
     assert "matbench alarms" not in said
 

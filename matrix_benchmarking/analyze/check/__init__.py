@@ -6,9 +6,10 @@ Gets a matrix and its workload, gives :class:`Finding` values; each says which a
 from __future__ import annotations
 
 import collections
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from ...errors import MatbenchError
 from ...lts.read import is_of_a_payload
@@ -158,7 +159,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         of = "" if len(doubtful) == len(good) else f" of {len(good)}"
         sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
         found = Finding.of("doubtful", sentence, doubtful, NONE)
-        yield dataclasses.replace(found, in_most_runs=2 * len(doubtful) > len(good))
+        yield msgspec.structs.replace(found, in_most_runs=2 * len(doubtful) > len(good))
     broken = [note for note in matrix.notes if is_of_a_payload(note)]
     if broken:
         sentence = f"{count_of(len(broken), 'payload')} can't be read and {_no_part(broken)}:"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ...errors import MatbenchError
 from ...matrix import NOT_SET, typed
@@ -90,8 +91,7 @@ def version_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
             yield Finding("splits-series", f"{what}: {way}.", ANALYSES)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Series:
+class _Series(msgspec.Struct, frozen=True):
     """The runs that are alike in their labels: their first and last version, by place, and the place of a run."""
 
     key: Key

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
 
 from ...matrix import Entry
 from ...rows import Rows, RunNames
@@ -27,8 +28,7 @@ SAID = 2
 """How many of the findings that change an answer are said beside it."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """Something odd about the runs."""
 
     kind: str  # a stable name for programs, such as ``misspelt-setting``
@@ -51,7 +51,7 @@ class Finding:
     def unless_about_others(self, answer: AnswerKind, asked: Collection[str]) -> Finding:
         """The same, which doesn't change the *answer* where it is about none of the runs that are *asked*, by name."""
         is_of_others = bool(self.runs) and not any(name in asked for name in self.runs)
-        return dataclasses.replace(self, changes=self.changes - {answer}) if is_of_others else self
+        return msgspec.structs.replace(self, changes=self.changes - {answer}) if is_of_others else self
 
 
 def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:

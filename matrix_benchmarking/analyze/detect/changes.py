@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ...errors import MatbenchError
@@ -27,8 +27,7 @@ class InvalidThresholdError(MatbenchError):
     """A minimum effect that can't be."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Minimum:
+class Minimum(msgspec.Struct, frozen=True):
     """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
 
     relative: Numbers = 0.01
@@ -46,8 +45,7 @@ class Minimum:
         return np.asarray(np.abs(new - old) >= self.at(old))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(msgspec.Struct, frozen=True):
     """A value with its 95 % confidence interval; a bound that isn't known is infinite."""
 
     value: float
@@ -70,8 +68,7 @@ class Estimate:
         )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True):
     """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*."""
 
     first: int
@@ -191,7 +188,7 @@ def compare_levels(values: Values, old: tuple[int, int], new: tuple[int, int]) -
         effect = Estimate(shift / start, low, math.inf) if start > 0.0 else None
         return effect, Estimate(shift * scale, -math.inf, math.inf)
     if split.before == 1.0 and series.prior.degrees == 0.0:  # the side with more than one point tells the error
-        split = dataclasses.replace(
+        split = msgspec.structs.replace(
             split,
             before=split.after,
             after=split.before,

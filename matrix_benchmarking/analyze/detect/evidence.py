@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from .. import special
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -52,8 +49,7 @@ FEWEST_DEGREES = 3.0
 CERTAIN = 99.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Prior:
+class Prior(msgspec.Struct, frozen=True):
     """What is known of the noise before a level begins, from the levels before it, or from repeats."""
 
     degrees: Numbers = 0.0  # points that this knowledge is worth; 0 for none
@@ -61,8 +57,7 @@ class Prior:
     correlation: Numbers = 0.0  # between successive points
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Split:
+class Split(msgspec.Struct, frozen=True):
     """Candidates, or one: so many points on the old level, then so many on what may be a new one."""
 
     before: Floats
@@ -80,8 +75,7 @@ class Split:
     runs: Floats  # behind them
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(msgspec.Struct, frozen=True):
     score: Floats  # in standard deviations of a normal distribution
     deviation: Floats  # of a point, in the values' unit
     error: Floats  # standard error of the shift, likewise
@@ -89,12 +83,12 @@ class Weight:
     degrees: Floats  # of freedom
 
 
-N = TypeVar("N", bound="DataclassInstance")
+N = TypeVar("N", bound=msgspec.Struct)
 
 
 def only(numbers: N, which: int | slice | Integers | tuple[Integers | int, int]) -> N:
     """Those of some of the splits, or of the one."""
-    fields = (getattr(numbers, name) for name in numbers.__dataclass_fields__)
+    fields = (getattr(numbers, name) for name in numbers.__struct_fields__)
     return type(numbers)(*[one[which] if isinstance(one, np.ndarray) else only(one, which) for one in fields])
 
 
@@ -103,7 +97,7 @@ def behind(parts: Sequence[N], rows: int = 1) -> N:
     if len(parts) == 1:
         return parts[0]
     made = []
-    for name in parts[0].__dataclass_fields__:
+    for name in parts[0].__struct_fields__:
         each = [getattr(part, name) for part in parts]
         if not isinstance(each[0], np.ndarray):
             made.append(behind(each, rows))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import itertools
 import math
 
+import msgspec
 import numpy as np
 
 from . import evidence, scan
@@ -39,8 +39,7 @@ class Kind(enum.Enum):
 _OF_WORSE = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """A new level of a series; indices are those of the versions that were passed, levels in the KPI's unit."""
 
     first: int  # the first version on the new level: the identity of the change, which later ones never move
@@ -53,8 +52,7 @@ class Change:
     drifts_from: int | None = None  # first of the change that began the drift which it goes on; None for its own step
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict on the newest version of a series; levels and differences are in the KPI's unit.
 
     After a change the verdict is about the last one, for as long as the series stays on its level: a regression that
@@ -130,8 +128,8 @@ def judge_watched(watched: Watched, *, lower_is_better: bool | None = None, mini
         (step,), (versions,) = smallest_steps(series, walk.begin, looks, limit)
         count = len(series.points) - walk.begin - scan.least_history(walk.prior)
         would_show, is_one_block = sight(float(step) * watched.scale, int(versions), count)
-        judgement = dataclasses.replace(judgement, would_show=would_show, is_one_block=is_one_block)
-    return judgement if suspicion is None else dataclasses.replace(judgement, suspicion=suspicion)
+        judgement = msgspec.structs.replace(judgement, would_show=would_show, is_one_block=is_one_block)
+    return judgement if suspicion is None else msgspec.structs.replace(judgement, suspicion=suspicion)
 
 
 def changes_of(
@@ -324,7 +322,7 @@ def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
     more = np.arange(1.0, _MOST_RERUNS + 1.0)[None]
     after = split.after + more
     share = after / split.after
-    longer = dataclasses.replace(
+    longer = msgspec.structs.replace(
         split,
         after=after,
         squares_after=split.squares_after * share,

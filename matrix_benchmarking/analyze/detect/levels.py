@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import numpy as np
 
 from .. import special
@@ -26,8 +25,7 @@ _TAIL_POINTS, _SHAPE = 2.0, 1.25
 _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(msgspec.Struct, frozen=True):
     """Estimates from the first *counts* points, shape (estimates,); those of several series one behind the other.
 
     Points beyond 1.7 interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as
@@ -43,8 +41,7 @@ class Levels:
     second_high: Floats
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True):
     """What else is known of some of the levels, each an array of shape (number of levels,)."""
 
     products: Floats  # sum of products of successive deviations

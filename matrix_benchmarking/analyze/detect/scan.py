@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 
+import msgspec
 import numpy as np
 
 from .cumulative import first_crossing
@@ -34,8 +35,7 @@ _FIRST_SPLITS = 32
 MOST_CARRIED = 20.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NewLevel:
+class NewLevel(msgspec.Struct, frozen=True):
     """A new level: from where it lasts, and at which point it was seen."""
 
     start: int
@@ -45,8 +45,7 @@ class NewLevel:
     correlation: float
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(msgspec.Struct, frozen=True):
     """What was decided along the first *count* points of a series."""
 
     count: int
@@ -255,8 +254,7 @@ def median_of(points: Floats) -> float:
     return float(ordered[half] if len(points) % 2 else (ordered[half - 1] + ordered[half]) / 2.0)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """A series that was gone along so far."""
 
     series: TimeSeries  # up to there

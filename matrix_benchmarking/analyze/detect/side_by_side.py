@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -25,8 +26,7 @@ _AT_ONCE = 7_000_000
 LONGEST_TOGETHER = 1000  # a series of more points has arrays of its own that are long enough
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(msgspec.Struct, frozen=True):
     places: Integers  # of each among all that were asked about
     series: TimeSeries  # one behind the other
     prior: Prior  # that of each, numbers of shape (series, 1)
@@ -120,7 +120,7 @@ def _of_prepared(
     arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
     # None goes on from one series into the next.
     arrays["stretches"] += np.repeat(np.arange(len(several)) * len(several[0].points), len(several[0].points))
-    priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
+    priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__struct_fields__]
     series = TimeSeries(**arrays, prior=several[0].prior, beside=len(several))
     return Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales), np.array(index))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import numpy as np
 
 from . import evidence
@@ -35,8 +36,7 @@ LESS_ON_LOGARITHMS = 0.3
 _MORE_ON_LOGARITHMS = 0.3
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(msgspec.Struct, frozen=True):
     last: Integers  # the last point of each
     split: Split
     weight: Weight
@@ -44,8 +44,7 @@ class Candidates:
     confirmed: Flags  # whether there are points enough for it
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(msgspec.Struct, frozen=True):
     """A level of a series, or of each of several beside each other, from where it begins."""
 
     series: TimeSeries
@@ -316,8 +315,8 @@ def clearer_on_logarithms(of: Plateau, found: Candidates) -> Candidates:
     again = _on_logarithms(of, found, far, logarithmic)
     excess = found.excess.copy()
     excess[far] = np.maximum(excess[far], again.excess - _MORE_ON_LOGARITHMS)
-    weight = dataclasses.replace(found.weight, score=found.weight.score + excess - found.excess)
-    return dataclasses.replace(found, weight=weight, excess=excess)
+    weight = msgspec.structs.replace(found.weight, score=found.weight.score + excess - found.excess)
+    return msgspec.structs.replace(found, weight=weight, excess=excess)
 
 
 def is_doubled(levels: Levels, split: Split, row: Integers | int = 0, beside: int = 1) -> Flags:

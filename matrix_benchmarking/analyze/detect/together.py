@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from . import scan
@@ -117,7 +118,7 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Candidates, which: Integ
     full = _weigh(part, levels, (found.last[which], found.split.after[which].astype(np.int64)))
     found.excess[which] = full.excess
     for there, now in ((found.split, full.split), (found.weight, full.weight)):
-        for name in there.__dataclass_fields__:
+        for name in there.__struct_fields__:
             getattr(there, name)[which] = getattr(now, name)
 
 
@@ -140,7 +141,7 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
                 there = one * length + until[one]
                 if there not in later:
                     look = only(found, np.flatnonzero(is_near & (found.last == there)))
-                    looks[one] = dataclasses.replace(look, last=look.last % length)
+                    looks[one] = msgspec.structs.replace(look, last=look.last % length)
         left = (number >= few) & (until[row] == length)
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
     return until, looks

@@ -9,7 +9,6 @@ stays, as information: else it would seem to be repaired.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import hashlib
 import io
 import json
@@ -17,6 +16,8 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import msgspec
 
 from ...files import atomic_write
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
@@ -63,8 +64,7 @@ def write(path: Path, text: str) -> None:
 AT_MOST = 10
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Failure:
+class _Failure(msgspec.Struct, frozen=True):
     """Something that makes an analysis fail."""
 
     title: str

@@ -7,10 +7,11 @@ been rendered to, so escaping alone doesn't stop them: a zero-width space does, 
 from __future__ import annotations
 
 import collections
-import dataclasses
 import math
 import re
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from ...filters import visible
 from ..check.finding import SAID
@@ -21,8 +22,7 @@ from ..words import is_or_are, percent, plural, probability, series_label
 ACCEPT = "matbench alarms ack {id} --reason …"  # how a change that is meant is accepted, where a history keeps it
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Worse:
+class Worse(msgspec.Struct, frozen=True):
     """A series that makes an analysis fail, by the newest of its alarms that nobody dealt with."""
 
     verdict: SeriesVerdict

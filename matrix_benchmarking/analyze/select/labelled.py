@@ -5,8 +5,9 @@ Nothing here does input or output but loading what a run's payload says, once a 
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from ... import lts
 from ...errors import did_you_mean
@@ -18,8 +19,7 @@ Labels = Mapping[str, object]  # values by name; types count
 LabelsKey = tuple[tuple[str, str, object], ...]
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class LabelledRun:
+class LabelledRun(msgspec.Struct, frozen=True, eq=False):
     """A successful run with what places it in a series, whatever the KPI. Runs of one series share what they can."""
 
     entry: Entry

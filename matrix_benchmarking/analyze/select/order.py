@@ -9,9 +9,10 @@ before another: neither their names nor the order in which they were read.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
 
 from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
@@ -33,8 +34,7 @@ class OrderUnknown(ConfigError):
     """Nothing says which of several versions, or runs, is the newest."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """The values of one comparison key, or the runs, in their order."""
 
     sentence: str  # where the order is from, as ``Versions in the order of their numbers.``; empty where one needs none
@@ -209,7 +209,7 @@ class Order:
                 notes += _against(claims, others, lambda: _texts(versions))
             placed = _placed("Versions", source, kept, notes, len(versions))
             since = _measured_since(list(claims), others, lambda: _texts(versions)) if source.is_of_names else ""
-            return dataclasses.replace(placed, sentence=f"{placed.sentence} {since}".rstrip())
+            return msgspec.structs.replace(placed, sentence=f"{placed.sentence} {since}".rstrip())
         texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")

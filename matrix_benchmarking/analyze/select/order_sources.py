@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from ...errors import ConfigError, WorkloadError, did_you_mean
 from ...filters import exact, show
@@ -25,8 +26,7 @@ _LEADING_NUMBERS = re.compile(r"[0-9]+(?:[-._:][0-9]+)*(?![0-9A-Za-z])")
 _FIRST, _LAST = -math.inf, math.inf
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """An order, as far as it goes."""
 
     name: str  # in words, as ``the times``
@@ -41,8 +41,7 @@ class Source:
         return cls(name, {item: (place := places.get(item, _FIRST), place) for item in versions}, is_of_names=True)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Explicit:
+class Explicit(msgspec.Struct, frozen=True):
     """An order of versions that somebody gave."""
 
     source: str  # in words, as ``the file releases.txt``

@@ -7,9 +7,10 @@ at, the runs of the newest version: configurations are ranked within one, never 
 from __future__ import annotations
 
 import collections
-import dataclasses
 import fnmatch
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
 
 from ... import lts
 from ...errors import did_you_mean
@@ -28,8 +29,7 @@ from .versions import key, same_kind
 NO_VALUE = "no value at"  # how the note on a series begins whose newest version is older than that of the others
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """All that is to be judged."""
 
     workload: str  # its name
@@ -206,13 +206,12 @@ def _with_gaps(found: Sequence[Series], order: Order) -> tuple[str | None, Seque
     newest = next(named, show(order.newest))
     gap = f"{NO_VALUE} {newest}, the newest version: judged up to"
     return newest, [
-        one if has else dataclasses.replace(one, notes=(*one.notes, f"{gap} {one.versions[-1]}"))
+        one if has else msgspec.structs.replace(one, notes=(*one.notes, f"{gap} {one.versions[-1]}"))
         for one, has in zip(found, has_newest, strict=True)
     ]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(msgspec.Struct, frozen=True):
     """Which versions a ranking is of, where there are several."""
 
     key: str  # the comparison key

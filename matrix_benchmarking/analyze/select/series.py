@@ -7,10 +7,11 @@ keys. Repeats at one version are one point.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ...filters import exact, show
 from ...history.records import digest, moment
@@ -33,8 +34,7 @@ ALL_RUNS = "all runs"
 """The name of a series that is the only one of its KPI."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeriesPoint:
+class SeriesPoint(msgspec.Struct, frozen=True):
     """The runs of a series at one version; where no version orders the series, one run, or those of one place."""
 
     versions: Labels  # the values of the comparison keys
@@ -50,8 +50,7 @@ class SeriesPoint:
         return len(self.entries)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """One KPI at the same labels, from the oldest version to the newest."""
 
     id: str  # digest of workload, KPI, unit and labels; types count
@@ -81,8 +80,7 @@ class Series:
         return next(iter([*there, *several, *keys]), [])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotAnalysed:
+class NotAnalysed(msgspec.Struct, frozen=True):
     """Runs of a KPI that take no part."""
 
     kpi: str
@@ -92,8 +90,7 @@ class NotAnalysed:
     runs: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class KPISeries:
+class KPISeries(msgspec.Struct, frozen=True):
     """All series of one KPI."""
 
     kpi: KPIDefinition

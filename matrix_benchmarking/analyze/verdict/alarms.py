@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
 
 from ...history.alarms import Action
 from ...history.records import digest
@@ -25,8 +26,7 @@ ID_LENGTH = 12
 RETURNS = 2  # a level that a history left and returned to so often is one of two that the machine has
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()  # those that count
     alarms: tuple[Alarm, ...] = ()  # of those that are worse, in their order
     worst: int | None = None  # place in *changes* of the last one that is worse and not repaired
@@ -192,13 +192,15 @@ def _alarm(
     for fix in repairs:
         version = series.versions[fix.first]
         if version != disputed:
-            fixed = dataclasses.replace(alarm, status=Status.FIXED, fixed_by=version, is_new=fix.seen == last, note="")
-            return fixed if before is not None else dataclasses.replace(fixed, id="")  # which was never raised
+            fixed = msgspec.structs.replace(
+                alarm, status=Status.FIXED, fixed_by=version, is_new=fix.seen == last, note=""
+            )
+            return fixed if before is not None else msgspec.structs.replace(fixed, id="")  # which was never raised
     return alarm
 
 
 def _with_history(alarm: Alarm, known: Known, series: Series, now: dt.datetime) -> Alarm:
-    event, alarm = known.last, dataclasses.replace(alarm, comment=known.remark)
+    event, alarm = known.last, msgspec.structs.replace(alarm, comment=known.remark)
     if event.action is Action.RAISED:
         return alarm
     at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)
@@ -211,13 +213,12 @@ def _with_history(alarm: Alarm, known: Known, series: Series, now: dt.datetime) 
         note = f"it was fixed by {event.version}, and is not any more"
     else:
         status = known.status
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         alarm, author=event.author, reason=event.reason, until=event.until, at=at, status=status, note=note
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """Alarms that nobody dealt with and that begin with the same version, the largest first."""
 
     id: str  # of the workload and the first bad version: the same everywhere

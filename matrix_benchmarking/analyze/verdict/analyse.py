@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
@@ -49,7 +50,7 @@ def analyse_runs(
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     ignored = workload.regression.ignored_keys
     found = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, ignored=ignored)
-    return dataclasses.replace(found, fails_more=fails_more(entries, order, workload))
+    return msgspec.structs.replace(found, fails_more=fails_more(entries, order, workload))
 
 
 def analyse(
@@ -131,4 +132,4 @@ def _with_blocks(series: Sequence[Series]) -> list[Series]:
         return found
 
     of_runs = {key: measured(one) for key, one in distinct.items()}
-    return [dataclasses.replace(one, blocks=of_runs[key]) for key, one in zip(keys, series, strict=True)]
+    return [msgspec.structs.replace(one, blocks=of_runs[key]) for key, one in zip(keys, series, strict=True)]

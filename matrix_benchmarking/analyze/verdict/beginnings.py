@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import math
 from collections.abc import Collection, Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from ..detect import Change
@@ -19,8 +19,7 @@ _MOST_OF_ONE = 16.0  # so much says one point at most: it may be disturbed
 _AROUND = 40  # points on both sides, by which the noise goes
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Beginning:
+class _Beginning(msgspec.Struct, frozen=True):
     """With which versions a change can have begun, and how much less likely that is than where it was seen to."""
 
     unlikely: dict[str, float]  # by the key of the version, as twice the logarithm of a ratio
@@ -97,14 +96,14 @@ def _moved(one: JudgedSeries, row: int, chosen: dict[tuple[int, int], int]) -> J
         change.first: first for at, change in enumerate(one.changes) if (first := chosen.get((row, at))) is not None
     }
     changes = [
-        dataclasses.replace(change, first=moved[change.first], last_before=moved[change.first] - 1)
+        msgspec.structs.replace(change, first=moved[change.first], last_before=moved[change.first] - 1)
         if change.first in moved
         else change
         for change in one.changes
     ]
     if one.judged is None or one.judged not in moved:
-        return dataclasses.replace(one, changes=tuple(changes))
+        return msgspec.structs.replace(one, changes=tuple(changes))
     judged, counts = moved[one.judged], [point.count for point in one.series.points]
     more = sum(counts[one.judged : judged]) - sum(counts[judged : one.judged])  # runs of the old level
-    judgement = dataclasses.replace(one.judgement, runs_before=one.judgement.runs_before + more)
-    return dataclasses.replace(one, changes=tuple(changes), judged=judged, judgement=judgement)
+    judgement = msgspec.structs.replace(one.judgement, runs_before=one.judgement.runs_before + more)
+    return msgspec.structs.replace(one, changes=tuple(changes), judged=judged, judgement=judgement)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
@@ -55,7 +56,7 @@ def _suspected(
         if _is_sure(trend, one, series[at], q_value) and not _at_known_level(series[at].series, trend):
             is_new = trend.before is None or not _is_sure(trend.before, one, series[at], q_before)
             by_trend = _by_trend(one, trend)
-            verdicts[at] = dataclasses.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
+            verdicts[at] = msgspec.structs.replace(by_trend, p_value=p_value, q_value=q_value, is_new=is_new)
     return verdicts
 
 
@@ -77,7 +78,7 @@ def _by_trend(verdict: SeriesVerdict, trend: Trend) -> SeriesVerdict:
     of_first = Estimate(*[one / trend.first - 1.0 for one in last]) if trend.first > 0.0 and verdict.effect else None
     new = len(runs) - 1 if since is None else since
     is_line = since is None and of_first is not None
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         verdict,
         outcome=Outcome.SUSPECTED,
         effect=of_first,
@@ -109,7 +110,7 @@ def with_newest(told: Sequence[SeriesVerdict], judged: Sequence[JudgedSeries], n
         for at in places:
             one, end = judged[at].series, len(told[at].points) - skipped
             parts = {name: getattr(one, name)[end - NEWEST : end] for name in ("points", "versions", "keys", "blocks")}
-            series.append(dataclasses.replace(one, **parts))
+            series.append(msgspec.structs.replace(one, **parts))
         again = judged_together(series, [judged[at].minimum for at in places])
         return told_of(again, {}, now)
 
@@ -120,14 +121,14 @@ def with_newest(told: Sequence[SeriesVerdict], judged: Sequence[JudgedSeries], n
             verdicts[at] = _told_by_newest(one, told[at])
             worse += [at] if one.outcome in _WORSE else []
     for at, one in zip(worse, by_newest(worse, 1), strict=True):
-        verdicts[at] = dataclasses.replace(verdicts[at], is_new=one.outcome not in _WORSE)
+        verdicts[at] = msgspec.structs.replace(verdicts[at], is_new=one.outcome not in _WORSE)
     return verdicts
 
 
 def _told_by_newest(newest: SeriesVerdict, whole: SeriesVerdict) -> SeriesVerdict:
     """What is said of the *newest* points, of the *whole* series: at most suspected, as those before say nothing."""
     earlier = len(whole.points) - NEWEST
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         newest,
         outcome=Outcome.SUSPECTED if newest.outcome in _WORSE else newest.outcome,
         points=whole.points,

@@ -6,11 +6,11 @@ A regression of a few versions that was repaired would else be the beginning of 
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Sequence
 
+import msgspec
 import numpy as np
 
 from ...workload import MinimumEffect
@@ -44,8 +44,7 @@ _MOST_ALIKE = 0.9
 _BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class JudgedSeries:
+class JudgedSeries(msgspec.Struct, frozen=True):
     series: Series
     judgement: Judgement  # of the series without its episodes
     changes: tuple[Change, ...]  # the oldest first; an episode is two, of which the second takes the first back
@@ -100,10 +99,10 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
     judgement = judge_watched(watched, lower_is_better=kpi.lower_better, minimum=limit)
     suspicion = judgement.suspicion
     if suspicion is not None and suspicion.first_bad is not None and suspicion.last_good is not None:
-        suspicion = dataclasses.replace(
+        suspicion = msgspec.structs.replace(
             suspicion, first_bad=kept[suspicion.first_bad], last_good=kept[suspicion.last_good]
         )
-        judgement = dataclasses.replace(judgement, suspicion=suspicion)
+        judgement = msgspec.structs.replace(judgement, suspicion=suspicion)
     any_size = () if found else changes_of(watched, lower_is_better=kpi.lower_better, minimum=Minimum(0.0))
     return JudgedSeries(
         series,
@@ -138,7 +137,7 @@ def _first_episode(
         is_up = change.is_worse == lower_is_better
         back = early_return(values, begin, change, stop, amount(minimum, change.old_level), is_up=is_up)
         if back is not None and (change.is_worse or back.first - change.first < FEWEST_OLD):
-            return dataclasses.replace(change, new_level=back.old_level), back
+            return msgspec.structs.replace(change, new_level=back.old_level), back
     return None
 
 
@@ -158,7 +157,7 @@ def _placed(change: Change, kept: Sequence[int]) -> Change:
     """*change*, whose indices are those of *kept*, with those of the whole series."""
     first, last_before, seen = (kept[place] for place in (change.first, change.last_before, change.seen))
     takes_back = None if change.takes_back is None else kept[change.takes_back]
-    return dataclasses.replace(change, first=first, last_before=last_before, seen=seen, takes_back=takes_back)
+    return msgspec.structs.replace(change, first=first, last_before=last_before, seen=seen, takes_back=takes_back)
 
 
 def _took_back(change: Change) -> bool:
@@ -174,7 +173,7 @@ def with_levels(
     for change in changes:
         if which(change):
             points, unit = middles(values, change.first, min(start for start in starts if start > change.first))
-            change = dataclasses.replace(change, new_level=level(points) * unit)
+            change = msgspec.structs.replace(change, new_level=level(points) * unit)
         made.append(change)
     return made
 
@@ -188,7 +187,7 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
             began = before.first if before.drifts_from is None else before.drifts_from
             starts = [one.first - began for one in (*made, change) if one.first > began]
             if goes_on(middles(values, began, change.seen + 1)[0], starts):
-                change = dataclasses.replace(change, drifts_from=began)
+                change = msgspec.structs.replace(change, drifts_from=began)
         made.append(change)
     return made
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from ...filters import exact
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
@@ -27,8 +28,7 @@ _STATUS = {
 }
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Known:
+class Known(msgspec.Struct, frozen=True):
     id: str
     subject: AlarmSubject  # as it was first kept
     status: Status  # what the last event made of it
@@ -68,7 +68,7 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
     for event in sorted(events, key=lambda one: (one.at_us, one.action is not Action.RAISED, one.id)):
         before, status = found.get(event.alarm), _STATUS.get(event.action, Status.OPEN)
         if before is not None and event.action is Action.COMMENTED:
-            found[event.alarm] = dataclasses.replace(before, comment=event, events=before.events + 1)
+            found[event.alarm] = msgspec.structs.replace(before, comment=event, events=before.events + 1)
         elif before is None:
             found[event.alarm] = Known(event.alarm, event.subject, status, event.at_us, event, 1)
         elif event.action is not Action.RAISED:
@@ -77,7 +77,7 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
                 disputed = None
             elif event.action is Action.REOPENED and before.status is Status.FIXED:
                 disputed = before.last.version
-            found[event.alarm] = dataclasses.replace(
+            found[event.alarm] = msgspec.structs.replace(
                 before, status=status, last=event, events=before.events + 1, disputed=disputed
             )
     return found

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import datetime as dt
 import enum
 from collections.abc import Sequence
+
+import msgspec
 
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
@@ -39,8 +40,7 @@ class Status(enum.Enum):
     FIXED = "fixed"  # a later version is back on the old level, or better
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(msgspec.Struct, frozen=True):
     """A change for the worse, and what people said of it; levels are as they were when it was raised, or are today."""
 
     id: str  # of series and first bad version, the same everywhere; empty for what no history knows, nor will
@@ -71,8 +71,7 @@ class Alarm:
         return self.status is Status.OPEN
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeriesVerdict:
+class SeriesVerdict(msgspec.Struct, frozen=True):
     """The verdict on the newest version of one series; levels are in the KPI's unit, and what isn't known is None."""
 
     id: str  # of the series: workload, KPI, labels; never of a value
@@ -146,8 +145,7 @@ class SeriesVerdict:
         return None if self.last_good is None else self.versions[self.last_good]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True):
     """What makes the numbers of compared runs doubtful, and how many of how many runs of each side have it."""
 
     said: str
@@ -160,8 +158,7 @@ class Doubt:
         return abs(self.new[0] / self.new[1] - self.old[0] / self.old[1])
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OverAll:
+class OverAll(msgspec.Struct, frozen=True):
     """What a KPI does over so many *series* together, between two sides or along a history."""
 
     kpi: KPIDefinition
@@ -174,8 +171,7 @@ class OverAll:
     is_new: bool = True  # it could not be told before the newest version
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(msgspec.Struct, frozen=True):
     workload: str
     data: str  # where the runs came from, in words
     question: str  # in words: ``1.3.0 against its history`` or ``b against a``

@@ -6,13 +6,13 @@ Along a history that is a change that is too small to show in any of them by its
 from __future__ import annotations
 
 import collections
-import dataclasses
 import datetime as dt
 import graphlib
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from ...kpi import KPIDefinition
@@ -59,8 +59,7 @@ def told_over_all(
             )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Common(Series):
+class Common(Series, frozen=True):
     """Several series as one, whose level is 1: at each version the mean of what they are of their usual values."""
 
     ratios: tuple[float, ...] = ()
@@ -118,7 +117,7 @@ def _common(series: Sequence[Series]) -> Common | None:
         labels={},
         name="",
         points=tuple(
-            dataclasses.replace(one.points[at], mean=ratio, minimum=ratio, maximum=ratio)
+            msgspec.structs.replace(one.points[at], mean=ratio, minimum=ratio, maximum=ratio)
             for (one, at), ratio in zip(kept, ratios, strict=True)
         ),
         versions=tuple([one.versions[at] for one, at in kept]),
@@ -140,8 +139,7 @@ def _in_order(series: Sequence[Series]) -> list[str]:
     return list(known.static_order())
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """What a KPI does over all pairs of points that differ in the setting only."""
 
     kpi: KPIDefinition

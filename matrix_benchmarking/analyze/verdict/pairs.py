@@ -7,6 +7,8 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
+
 from ...errors import ConfigError
 from ...filters import Scalar, show
 from ...matrix import NOT_SET, TREE, Entry, id_beside, typed
@@ -31,8 +33,7 @@ from .sides import Pair, Question, by_series, verdicts_of
 BUILD = "build"  # the key by which the runs of two builds are told apart
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Build:
+class Build(msgspec.Struct, frozen=True):
     name: str
     entries: Sequence[Entry]
 
@@ -81,7 +82,7 @@ def compare_builds(
     for series in selection.series:
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
         if len(points) == 2:
-            named_sides = dataclasses.replace(series, versions=(old.name, new.name))
+            named_sides = msgspec.structs.replace(series, versions=(old.name, new.name))
             pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
             there, other = (old, new) if OLD in points else (new, old)
@@ -94,10 +95,10 @@ def compare_builds(
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
     fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
-    cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
+    cleaned = msgspec.structs.replace(selection, series=(), notes=notes, newest=new.name, order="")
     asked = dataclasses.replace(question, ignored=ignored)
     analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
-    return dataclasses.replace(analysis, fails_more=fails)
+    return msgspec.structs.replace(analysis, fails_more=fails)
 
 
 def compare_versions(
@@ -145,7 +146,7 @@ def _places(series: Series, version: str, axis: str | None) -> tuple[int, ...]:
 
 
 def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
-    return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
+    return [msgspec.structs.replace(run, versions={BUILD: side}) for run in runs]
 
 
 def _failed_with(settings: Sequence[Mapping[str, Scalar]]) -> Callable[[Labels], bool]:
@@ -173,7 +174,7 @@ def _explained(alone: list[NotAnalysed], sides: Sequence[Sequence[Labels]], way:
         return alone
     said = " and ".join(f"{name} ({values})" for name, values in found.items())
     way = way.replace("{names}", ",".join(found)).replace("{them}", "it" if len(found) == 1 else "them")
-    return [dataclasses.replace(one, reason=f"they differ in {said}; {way}") for one in alone]
+    return [msgspec.structs.replace(one, reason=f"they differ in {said}; {way}") for one in alone]
 
 
 def _told_apart(sides: Sequence[Sequence[object]]) -> list[list[str]]:

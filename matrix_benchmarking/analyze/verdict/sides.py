@@ -8,6 +8,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from ...matrix import Entry
@@ -35,8 +36,7 @@ BEYOND_MOODS = math.log(1.5)
 Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """A series, and which of its points are the old side and the new one; the others tell how campaigns differ."""
 
     series: Series
@@ -81,8 +81,7 @@ class Question:
     now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     runs: Runs
     evidence: Evidence  # with what the KPI's other series lend it
     told: Told | None  # None where it can't be told
@@ -194,8 +193,7 @@ class Judged:
         return Outcome.REGRESSION if (new > old) == lower_is_better else Outcome.IMPROVEMENT
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True):
     outcome: Outcome
     judged: Judged
 
@@ -311,7 +309,7 @@ def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | Non
     outcome = found.outcome(minimum, series.kpi.lower_better, q_value)
     old, new = found.levels
     counts = [sum(series.points[place].count for place in places) for places in (one.old, one.new)]
-    base = dataclasses.replace(
+    base = msgspec.structs.replace(
         SeriesVerdict.of(series, minimum),
         outcome=outcome,
         effect=found.effect,
@@ -328,12 +326,12 @@ def _verdict(one: Pair, found: Judged, q_value: float | None, known: Known | Non
     )
     if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED):
         return base
-    base = dataclasses.replace(base, first_bad=one.new[-1], last_good=one.old[-1], is_new=known is None)
+    base = msgspec.structs.replace(base, first_bad=one.new[-1], last_good=one.old[-1], is_new=known is None)
     if outcome is Outcome.SUSPECTED:
         return base
     change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, outcome is Outcome.REGRESSION)
     alarms = (_alarm(series, change, known, question.now),) if change.is_worse else ()
-    return dataclasses.replace(base, changes=(change,), alarms=alarms)
+    return msgspec.structs.replace(base, changes=(change,), alarms=alarms)
 
 
 def _alarm(series: Series, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
@@ -343,7 +341,7 @@ def _alarm(series: Series, change: Change, known: Known | None, now: dt.datetime
         return alarm
     last, subject = known.last, known.subject
     is_over = known.is_over(now, series.labels_for(last.until))
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         alarm,
         id=known.id,
         first_bad=subject.first_bad,

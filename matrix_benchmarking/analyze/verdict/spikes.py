@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from .. import special
@@ -53,7 +53,7 @@ def spiked(series: Series) -> Trend | None:
     middles = np.log(middles)
     found = _trend(runs, counts, middles, starts, way)
     last = -counts[-1]
-    return found and dataclasses.replace(found, before=_trend(runs[:last], counts[:-1], middles[:-1], starts, way))
+    return found and msgspec.structs.replace(found, before=_trend(runs[:last], counts[:-1], middles[:-1], starts, way))
 
 
 def _trend(runs: Floats, counts: Integers, middles: Floats, starts: Sequence[int], way: float) -> Trend | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from ...filters import Scalar, show
 from ...kpi import KPIDefinition
@@ -22,8 +23,7 @@ from .pairs import analysis_of, version_pairs
 from .sides import Pair, Question
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(msgspec.Struct, frozen=True):
     setting: str
     old: Scalar
     new: Scalar

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from ..detect import Change, Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import is_drift, slope
@@ -72,14 +73,14 @@ def _as_coarse(verdict: SeriesVerdict, values: Sequence[Sequence[float]]) -> Ser
     scale = scale_of([*old, *new])
     off = hidden_between(old, new, scale)
     if off is None:
-        return dataclasses.replace(verdict, effect=effect and effect.exact, difference=difference.exact)
+        return msgspec.structs.replace(verdict, effect=effect and effect.exact, difference=difference.exact)
     if not off:
         return verdict
     if scale is Scale.DIFFERENCE:
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             verdict, effect=effect and effect.off_by(off / level), difference=difference.off_by(off)
         )
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         verdict,
         effect=effect and effect.to(_logarithm).off_by(off).to(ratio),
         difference=difference.to(lambda end: _logarithm(end / level)).off_by(off).to(lambda end: ratio(end) * level),
@@ -96,7 +97,7 @@ def _of_levels(
 ) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
     series, judgement = one.series, one.judgement
-    base = dataclasses.replace(
+    base = msgspec.structs.replace(
         SeriesVerdict.of(series, one.minimum),
         p_value=judgement.p_value,
         q_value=q_value,
@@ -105,7 +106,7 @@ def _of_levels(
         notes=(*series.notes, *raised.notes),
     )
     if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             base,
             outcome=Outcome.CANT_TELL,
             old_level=judgement.old_level,
@@ -117,19 +118,21 @@ def _of_levels(
         return _about(base, one, values, raised.worst, Outcome.REGRESSION)
     seen = judgement.suspicion
     if seen is not None and _is_suspected(seen, values):
-        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, values)
-        return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
+        base = _measured(msgspec.structs.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, values)
+        return msgspec.structs.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, values, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # on an old level
         base = _about(base, one, values, len(raised.changes) - 1, Outcome.NO_CHANGE)
         is_at_known_level = raised.changes[-1].is_worse
         return (
-            dataclasses.replace(base, is_at_known_level=True) if is_at_known_level else _sized(base, judgement, values)
+            msgspec.structs.replace(base, is_at_known_level=True)
+            if is_at_known_level
+            else _sized(base, judgement, values)
         )
-    base = dataclasses.replace(_measured(base, judgement, values), too_small=one.too_small)
+    base = msgspec.structs.replace(_measured(base, judgement, values), too_small=one.too_small)
     if judgement.is_one_block:
-        return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
+        return msgspec.structs.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(base, judgement, values)
 
 
@@ -146,7 +149,7 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequen
     scale = scale_of(known)
     hidden = hidden_in(known, scale)
     if hidden is None:
-        return dataclasses.replace(verdict, why=verdict.why or ALIKE)
+        return msgspec.structs.replace(verdict, why=verdict.why or ALIKE)
     step, versions = judgement.would_show
     level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
     hidden = abs(level) * math.expm1(hidden) if scale is Scale.RATIO else hidden
@@ -155,10 +158,10 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement, values: Sequence[Sequen
     if verdict.effect is not None and size is not None:
         no_fall = size >= 1.0 and not verdict.kpi.lower_better  # not even one to nothing
         if (no_fall or size > BLIND) and not verdict.reruns and not verdict.changes:
-            return dataclasses.replace(verdict, outcome=Outcome.CANT_TELL, why=why)
+            return msgspec.structs.replace(verdict, outcome=Outcome.CANT_TELL, why=why)
         if no_fall:
             return verdict
-    return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
+    return msgspec.structs.replace(verdict, would_show=size, would_show_in=versions)
 
 
 def _is_suspected(seen: Judgement, values: Sequence[Sequence[float]]) -> bool:
@@ -175,7 +178,7 @@ def _of_clear(effect: Estimate | None, level: float | None, old: Sequence[Sequen
 
 
 def _measured(base: SeriesVerdict, of: Judgement, values: Sequence[Sequence[float]]) -> SeriesVerdict:
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         base,
         effect=_of_clear(of.effect, of.old_level, values[: of.first_bad]),
         difference=of.difference,
@@ -205,7 +208,7 @@ def _about(
     drift = _drift(change, changes, values)
     is_step = outcome is not Outcome.NO_CHANGE and change is last and drift is None
     may_drift = is_step and is_drift(middles(values, begin, len(values))[0], [change.first - begin])
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         base,
         outcome=outcome,
         effect=_of_clear(effect, change.old_level, values[slice(*old)]),

@@ -5,10 +5,10 @@ A jump is a version far beyond those just before it, as no other was: where leve
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from ...kpi import KPIDefinition
@@ -47,8 +47,7 @@ RATIO = 2.0  # times as far as any of those before
 TAIL = 3.0  # the chance of a value so many times as far falls by this power, as that of Student's t of 3 degrees does
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     """How a series moves, how surely it has to be so, and why it is suspected, no more, of what moves so."""
 
     least: float  # standard deviations of a normal distribution
@@ -61,8 +60,7 @@ STEP = Shape(LEAST_OF_A_STEP, 4.0, OF_FEW)
 JUMP = Shape(2.4, 1.0, FARTHEST)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(msgspec.Struct, frozen=True):
     """A line, a step, a jump, or spikes of a series, in the KPI's unit; of logarithms where all values are above 0."""
 
     shape: Shape
@@ -110,7 +108,7 @@ def trends(series: Sequence[Series]) -> list[Trend | None]:
             worse = (1.0 if series[place].kpi.lower_better else -1.0) if jumps[row] else None
             one = _trend(points, starts, *now[row], jumps_to=worse)
             if one is not None:
-                one = dataclasses.replace(one, before=_trend(points[:-1], starts, *before[row], jumps_to=worse))
+                one = msgspec.structs.replace(one, before=_trend(points[:-1], starts, *before[row], jumps_to=worse))
             found[place] = one
     return found
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry
@@ -33,8 +35,7 @@ MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What is best and what stands behind it, in one sentence; then what is next to it.
 
     Attributes:

@@ -13,6 +13,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
 
+import msgspec
+
 from ... import filters as filter_language
 from ...analyze.check import AnswerKind
 from ...analyze.verdict.lifecycle import new_events
@@ -113,7 +115,7 @@ class Pages:
             if snapshot.problem:
                 said = [problem_box(snapshot.problem), said]
         except MatbenchError:  # the page says what is wrong
-            selected = dataclasses.replace(current, filters={})
+            selected = msgspec.structs.replace(current, filters={})
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
             said = failure_box("The verdict", error)
         number = html.Span(hidden=True, **{"data-version": str(snapshot.number)})
@@ -243,16 +245,16 @@ class Pages:
                 snapshot = self.data.snapshot
                 return current.with_run(snapshot.short_ids.get(run, run) if snapshot else run)
             case {"do": "order", "names": list(names)}:
-                return dataclasses.replace(current, order=tuple(str(name) for name in names))
+                return msgspec.structs.replace(current, order=tuple(str(name) for name in names))
             case {"do": "fields", "values": dict(values)}:
                 for name, value in values.items():
                     text = "" if value is None else str(value).strip()
                     if name == "filters":
-                        current = dataclasses.replace(current, filters=_filters(text, current.filters))
+                        current = msgspec.structs.replace(current, filters=_filters(text, current.filters))
                     elif name != "beside":
                         current = current.with_cfg(name.removeprefix(view.CFG), text or None)
                     elif text:
-                        current = dataclasses.replace(current, beside=self._run(text))
+                        current = msgspec.structs.replace(current, beside=self._run(text))
                 return current
         raise ConfigError("the page asked for something unknown")
 
@@ -284,8 +286,7 @@ class Pages:
         return [said, problem_box(*written.failures)] if written.failures else said
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     title: str
     elements: Node
     deferred: Deferred
@@ -300,7 +301,7 @@ def _catalogue(snapshot: Snapshot, current: View) -> Catalogue:
         if name not in slugs:
             return None
         page = current.on_page(slugs[name])
-        return view.write(dataclasses.replace(page, cfg={**page.cfg, **chosen}))
+        return view.write(msgspec.structs.replace(page, cfg={**page.cfg, **chosen}))
 
     return dataclasses.replace(snapshot.catalogue(current.filters, current.order), address_of=address_of)
 

@@ -15,6 +15,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from ... import filters as filter_language
 from ...analyze import limits
 from ...analyze.study import Given, Study
@@ -132,8 +134,7 @@ class Snapshot:
         return catalogue_of(study)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Progressing:
+class Progressing(msgspec.Struct, frozen=True):
     """How far the reading is, in tests; *problem* is why the last one failed."""
 
     done: int = 0
@@ -257,8 +258,8 @@ class Data:
             problem = f"Shown are the results alone: {error}."
         source = self.source
         given = Given(place=source.place) if source.given is None else source.given
-        given = given if source.views is None else dataclasses.replace(given, views=source.views())
-        given = dataclasses.replace(given, events=functools.cache(given.events))  # the history may be away by then
+        given = given if source.views is None else msgspec.structs.replace(given, views=source.views())
+        given = msgspec.structs.replace(given, events=functools.cache(given.events))  # the history may be away by then
         study = Study.of(read, source.workload, filters=source.filters, past=past, given=given)
         if not is_asked and current is not None and current.problem == problem and _same(current.study, study):
             current.read_at = dt.datetime.now().astimezone()

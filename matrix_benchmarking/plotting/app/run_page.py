@@ -6,7 +6,6 @@ The files of a test directory are listed, shown and served only from inside the 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import itertools
 import os
 import stat
@@ -155,7 +154,7 @@ def _beside(
     named += [(other, text) for other, text in best if other.name != entry.name]
     ids = snapshot.short_ids
     links: list[Node] = [
-        html.Li(html.A(text, href=view.write(dataclasses.replace(current, beside=ids[other.test_uuid]))))
+        html.Li(html.A(text, href=view.write(msgspec.structs.replace(current, beside=ids[other.test_uuid]))))
         for other, text in named
         if other.test_uuid is not None and other.test_uuid in ids
     ]
@@ -168,7 +167,7 @@ def _artifacts(current: View, entry: Entry, roots: Sequence[Path]) -> Node:
     found, is_all = listing(entry, roots)
     rows: list[Row] = []
     for name, size in found:
-        link: Node = html.A(name, href=view.write(dataclasses.replace(current, artifact=name)))
+        link: Node = html.A(name, href=view.write(msgspec.structs.replace(current, artifact=name)))
         file: Node = html.A("download", href=_file_address(entry, name), download=name.rpartition("/")[2])
         if not name.isprintable():
             link, file = ascii(name)[1:-1], ""

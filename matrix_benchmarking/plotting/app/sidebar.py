@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy
 from numpy.typing import NDArray
 
@@ -26,16 +26,14 @@ LONG_LABEL = 60
 Mask = NDArray[numpy.bool_]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     value: Value
     label: str
     count: int  # the entries that have it among those that all other filters leave
     is_chosen: bool  # if the filters name it
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(msgspec.Struct, frozen=True):
     """A selector: a setting with its values; where none is chosen all take part."""
 
     name: str
@@ -155,7 +153,7 @@ def selectors(facets: Facets, current: View, asked: View) -> list[Node]:
 def _filter_field(current: View) -> Node:
     text = filter_language.written(current.filters)
     field = typed_field("filters", text, placeholder="setting=value:value", spellCheck=False)
-    clear = html.A("Clear", href=view.write(dataclasses.replace(current, filters={})), className="clear")
+    clear = html.A("Clear", href=view.write(msgspec.structs.replace(current, filters={})), className="clear")
     label = html.Label([html.Span("Filter", className="facet-name"), field])
     return html.Div([label, *([clear] if text else [])], className="filter")
 
@@ -225,7 +223,7 @@ def _movers(current: View, names: Sequence[str], place: int) -> Node:
             continue
         order = list(names)
         order[place], order[target] = order[target], order[place]
-        address = view.write(dataclasses.replace(current, order=tuple(order)))
+        address = view.write(msgspec.structs.replace(current, order=tuple(order)))
         moves.append(html.A(sign, href=address, className="move", **{"aria-label": f"Move {names[place]} {word}"}))
     return html.Span(moves, className="movers")
 

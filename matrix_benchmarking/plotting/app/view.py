@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import urllib.parse
 from collections.abc import Mapping
+
+import msgspec
 
 from ... import filters as filter_language
 from ...errors import ConfigError, did_you_mean
@@ -16,31 +17,30 @@ _PLAIN = "/:,=\"'@!*()"
 _FIELDS = ("show", "filters", "order", "artifact", "beside", "run")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     show: str = ""  # the slug of a report or plot; empty for the first report
-    filters: Filters = dataclasses.field(default_factory=dict)
+    filters: Filters = msgspec.field(default_factory=dict)
     order: tuple[str, ...] = ()  # the variables that come first
-    cfg: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    cfg: Mapping[str, str] = msgspec.field(default_factory=dict)
     run: str = ""  # the id of the run that is open, or its first digits; the same of the run beside it
     beside: str = ""
     artifact: str = ""  # the file of the run that is shown
 
     def on_page(self, show: str) -> View:
-        return dataclasses.replace(self.with_run(""), show=show)
+        return msgspec.structs.replace(self.with_run(""), show=show)
 
     def with_run(self, run: str) -> View:
         """The same page with *run* open; an empty one closes what is open."""
-        return dataclasses.replace(self, run=run, beside="", artifact="")
+        return msgspec.structs.replace(self, run=run, beside="", artifact="")
 
     def with_cfg(self, name: str, value: str | None) -> View:
         """Another value of the configuration; None for its default."""
         cfg = {known: text for known, text in self.cfg.items() if known != name}
-        return dataclasses.replace(self, cfg=cfg if value is None else {**cfg, name: value})
+        return msgspec.structs.replace(self, cfg=cfg if value is None else {**cfg, name: value})
 
     def with_filter(self, name: str, values: tuple[Value, ...]) -> View:
         others = {known: wanted for known, wanted in self.filters.items() if known != name}
-        return dataclasses.replace(self, filters={**others, name: values} if values else others)
+        return msgspec.structs.replace(self, filters={**others, name: values} if values else others)
 
 
 def write(view: View) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import toy_runs
 
 from matrix_benchmarking import store
@@ -185,7 +186,7 @@ def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
 def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
     runs = entries({"version": "1"}, {"version": "1"}, {"version": "2"})
     for run, version in zip(runs, ("1.0", "1.0", "1.1"), strict=True):
-        run.facts = dataclasses.replace(run.facts or Facts(None), schema_version=version)
+        run.facts = msgspec.structs.replace(run.facts or Facts(None), schema_version=version)
     (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "schemas"]
     assert found.sentence.startswith(
         "KPIs were computed by several versions of the payload's schema (1.0: 2 runs | 1.1:"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import xml.etree.ElementTree as ET
 
+import msgspec
 import pytest
 from report_support import analyses
 
@@ -23,7 +23,7 @@ DIFFERENCE = Estimate(-10.0, -12.0, -8.0)
 def suspicious() -> Analysis:
     """One series that may be worse, one that may be better, and a KPI that is worse over all its series."""
     worse, better = (
-        dataclasses.replace(
+        msgspec.structs.replace(
             analyses.verdict(Outcome.REGRESSION, labels={"batch_size": size}, difference=difference),
             outcome=Outcome.SUSPECTED,
         )
@@ -35,7 +35,7 @@ def suspicious() -> Analysis:
 
 @pytest.mark.parametrize("is_enough", [False, True])
 def test_all_reports_say_the_same_of_what_may_be_worse(suspicious: Analysis, *, is_enough: bool) -> None:
-    analysis = dataclasses.replace(suspicious, fails_on_suspected=is_enough)
+    analysis = msgspec.structs.replace(suspicious, fails_on_suspected=is_enough)
     document, suite = as_json(analysis), ET.fromstring(junit(analysis).encode())
     assert (analysis.failed, document["failed"]) == (is_enough, is_enough)
     assert [one["fails"] for one in document["series"]] == [is_enough, False]
@@ -50,7 +50,7 @@ def test_all_reports_say_the_same_of_what_may_be_worse(suspicious: Analysis, *, 
 
 
 def test_all_reports_say_that_a_version_was_not_judged(suspicious: Analysis) -> None:
-    analysis = dataclasses.replace(suspicious, without_a_good_run=("version 1.6.0",))
+    analysis = msgspec.structs.replace(suspicious, without_a_good_run=("version 1.6.0",))
     document, suite = as_json(analysis), ET.fromstring(junit(analysis).encode())
     said = "version 1.6.0 has no good run: it was not judged."
     assert (analysis.failed, document["failed"], analysis.failures) == (True, True, 1)
@@ -70,7 +70,7 @@ def test_all_reports_say_that_a_version_was_not_judged(suspicious: Analysis) -> 
 
 def test_all_reports_say_that_runs_fail_more_often(suspicious: Analysis) -> None:
     said = "Runs fail more often since 1.5.0: 9 of 10, and 0 of 50 before."
-    analysis = dataclasses.replace(suspicious, fails_more=(said,))
+    analysis = msgspec.structs.replace(suspicious, fails_more=(said,))
     document, suite = as_json(analysis), ET.fromstring(junit(analysis).encode())
     assert (analysis.failed, document["failed"], document["fails_more"]) == (True, True, [said])
     assert document["verdict"][0] == said

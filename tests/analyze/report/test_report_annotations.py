@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from report_support import analyses
@@ -56,7 +56,7 @@ def test_ten_series_are_ten_lines() -> None:
 def test_of_more_than_ten_the_last_line_says_how_many() -> None:
     lines = error_lines(analyses.many(5_000))
     assert len(lines) == 10
-    eleven = error_lines(dataclasses.replace(analyses.many(11), workload="w" * 200))
+    eleven = error_lines(msgspec.structs.replace(analyses.many(11), workload="w" * 200))
     assert [read_back(line)[0] for line in eleven[8:]] == [
         f"{'w' * 59}…: throughput is worse",
         f"{'w' * 59}…: 2 more series",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from report_support import analyses
 
@@ -101,5 +101,5 @@ def test_what_was_acknowledged_stays_as_information() -> None:
     (found,) = findings(analyses.analysis(accepted))
     assert found["severity"] == "info"
     assert found["description"].endswith("Acknowledged: more exact.")
-    (open_one,) = findings(analyses.analysis(dataclasses.replace(accepted, alarms=analyses.regression().alarms)))
+    (open_one,) = findings(analyses.analysis(msgspec.structs.replace(accepted, alarms=analyses.regression().alarms)))
     assert open_one["fingerprint"] == found["fingerprint"]

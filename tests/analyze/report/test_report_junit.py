@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import xml.etree.ElementTree as ET
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from report_support import analyses
@@ -105,11 +105,11 @@ def test_it_is_one_indented_document_with_its_counts() -> None:
 
 def test_a_series_has_an_output_where_there_is_something_to_say() -> None:
     said = analyses.verdict(Outcome.NO_CHANGE, labels={"n": 1}, reruns=2)
-    alarmed = dataclasses.replace(analyses.regression(Status.FIXED, labels={"n": 2}), outcome=Outcome.NO_CHANGE)
+    alarmed = msgspec.structs.replace(analyses.regression(Status.FIXED, labels={"n": 2}), outcome=Outcome.NO_CHANGE)
     better = analyses.verdict(Outcome.IMPROVEMENT, labels={"n": 3})
     untold = analyses.verdict(Outcome.CANT_TELL, labels={"n": 4}, why="it is one block")
     noted = analyses.verdict(Outcome.NO_CHANGE, labels={"n": 5}, notes=("a note",))
-    unraised = dataclasses.replace(
+    unraised = msgspec.structs.replace(
         analyses.regression(Status.FIXED, {"id": ""}, labels={"n": 6}), outcome=alarmed.outcome
     )
     (other,) = cases(analyses.analysis(unraised))
@@ -123,7 +123,7 @@ def test_a_series_has_an_output_where_there_is_something_to_say() -> None:
 
 
 def test_a_series_of_too_little_history_whose_alarm_is_open_fails() -> None:
-    short = dataclasses.replace(analyses.regression(), outcome=analyses.Outcome.CANT_TELL)
+    short = msgspec.structs.replace(analyses.regression(), outcome=analyses.Outcome.CANT_TELL)
     root = ET.fromstring(junit(analyses.analysis(short)).encode())
     assert (root.get("failures"), root.get("skipped")) == ("1", "0")
 

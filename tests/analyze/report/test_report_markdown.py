@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -136,7 +136,7 @@ def test_a_text_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
 @pytest.mark.parametrize("text", ["x" * 10_000, "|`@<" * 2_500])
 def test_lists_of_any_length_stay_within_the_limit(text: str) -> None:
     worst = analyses.hostile(text)
-    grown = dataclasses.replace(
+    grown = msgspec.structs.replace(
         worst,
         verdicts=tuple(worst.verdicts) * 100,
         not_analysed=tuple(worst.not_analysed) * 100,
@@ -223,7 +223,7 @@ def test_the_last_line_says_what_it_is_about() -> None:
 
 def test_an_alarm_has_what_is_known_of_it() -> None:
     two = analyses.verdict(Outcome.REGRESSION)
-    two = dataclasses.replace(two, alarms=(analyses.alarm(two, id="a"), analyses.alarm(two, id="b")))
+    two = msgspec.structs.replace(two, alarms=(analyses.alarm(two, id="a"), analyses.alarm(two, id="b")))
     assert markdown(analyses.analysis(two)).splitlines()[6].endswith(" | 0.002 | `b` and 1 more |")
     unkept = analyses.regression(Status.OPEN, {"id": ""})
     text = markdown(analyses.analysis(unkept))
@@ -232,7 +232,7 @@ def test_an_alarm_has_what_is_known_of_it() -> None:
     said = analyses.regression(Status.RESOLVED, {"note": "it ran out", "author": "Ada"})
     assert "0 → 89.7 1/s: no reason given (Ada); it ran out\n" in markdown(analyses.analysis(said))
     for identity, known in (("c", " (alarm `c`)"), ("", "")):  # and one that was never raised
-        fixed = dataclasses.replace(
+        fixed = msgspec.structs.replace(
             analyses.regression(Status.FIXED, {"is_new": True, "id": identity}), outcome=Outcome.NO_CHANGE
         )
         said = f"* `throughput` of `batch_size 8, image onnx-int8`: worse since `1.3.1`{known}\n"
@@ -250,9 +250,9 @@ def test_what_is_suspected_says_how_it_looks() -> None:
     assert line.startswith("* `throughput` of `batch_size 8, image onnx-int8`: ")
     assert line.endswith("10.0 → 9.0 1/s")
     assert markdown(analyses.analysis(suspected)).startswith("## ⚠️")
-    better = dataclasses.replace(suspected, difference=analyses.Estimate(1, 0, 2), new_level=11.0)
+    better = msgspec.structs.replace(suspected, difference=analyses.Estimate(1, 0, 2), new_level=11.0)
     assert markdown(analyses.analysis(better)).startswith("## ✅")
-    doubtful = dataclasses.replace(analyses.analysis(better), odd=("4 runs can't be placed and take no part.",))
+    doubtful = msgspec.structs.replace(analyses.analysis(better), odd=("4 runs can't be placed and take no part.",))
     assert markdown(doubtful).startswith("## ⚠️")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from report_support import analyses
@@ -52,7 +52,9 @@ def test_series_are_counted_by_verdict() -> None:
 
 
 def test_the_level_of_two_sides_is_the_new_one_whatever_the_verdict() -> None:
-    same = dataclasses.replace(analyses.verdict(of=analyses.LATENCY), stands_on="in 3 common rounds", new_level=17.25)
+    same = msgspec.structs.replace(
+        analyses.verdict(of=analyses.LATENCY), stands_on="in 3 common rounds", new_level=17.25
+    )
     (sample,) = samples(analyses.analysis(same))["matbench_kpi"]
     assert (same.first_bad, sample.value) == (None, 17.25)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import yaml
 from report_support import analyses
 
@@ -79,5 +78,5 @@ def test_labels_of_different_types_are_different_entries() -> None:
     made = analyses.analysis(*(analyses.verdict(labels=each) for each in labels))
     assert summary(made)["entries_count"] == 7
     left_out = analyses.NotAnalysed("cost", "", {"a": 2}, "why", 1)
-    whole = dataclasses.replace(left_out, labels={})
-    assert summary(dataclasses.replace(made, not_analysed=(left_out, whole, left_out)))["entries_count"] == 8
+    whole = msgspec.structs.replace(left_out, labels={})
+    assert summary(msgspec.structs.replace(made, not_analysed=(left_out, whole, left_out)))["entries_count"] == 8

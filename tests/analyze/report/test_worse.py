@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import pytest
 from report_support import analyses
 
@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome, Status
 def found(*alarms: dict[str, Any], **others: Any) -> Worse:
     """Of a series with these alarms, the last of them the newest."""
     made = analyses.verdict(Outcome.REGRESSION, name="all runs", **others)
-    made = dataclasses.replace(made, alarms=tuple(analyses.alarm(made, **{"id": "a", **said}) for said in alarms))
+    made = msgspec.structs.replace(made, alarms=tuple(analyses.alarm(made, **{"id": "a", **said}) for said in alarms))
     (one,) = worse(analyses.analysis(analyses.verdict(), made))
     return one
 
@@ -67,7 +67,7 @@ def test_an_earlier_alarm_has_the_size_that_it_was_raised_with(
 
 
 def test_what_is_no_regression_any_more_has_the_size_of_its_alarm() -> None:
-    made = dataclasses.replace(analyses.regression(said={"id": ""}), outcome=Outcome.NO_CHANGE)
+    made = msgspec.structs.replace(analyses.regression(said={"id": ""}), outcome=Outcome.NO_CHANGE)
     (one,) = worse(analyses.analysis(made))
     assert (one.size, one.accept) == ("−10.3 %", "")
     assert one.sentence.endswith("(last good 1.3.0): −10.3 %, 100.0 → 89.7 1/s.")

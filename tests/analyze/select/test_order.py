@@ -6,6 +6,7 @@ import dataclasses
 import random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -406,7 +407,7 @@ def placed(*runs: dict[str, Any], keys: list[str]) -> tuple[Order, list[Labelled
 def test_a_run_has_its_place_among_the_versions_or_among_the_runs() -> None:
     found, runs = placed({"version": "2", "day": 0}, {"version": "1", "day": 1}, keys=["version"])
     assert found.steps(runs, "version") == [(1,), (0,)]
-    unknown = dataclasses.replace(runs[0], entry=dataclasses.replace(runs[0].entry, test_uuid="another"))
+    unknown = msgspec.structs.replace(runs[0], entry=dataclasses.replace(runs[0].entry, test_uuid="another"))
     assert found.steps([*runs, unknown], None) == [(0,), (1,), None]
     assert found.steps([], "version") == []
 

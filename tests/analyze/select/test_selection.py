@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import given
@@ -95,8 +95,8 @@ def test_the_labels_of_a_series_are_those_of_the_key_that_has_the_version_or_of_
     (series,) = selected(runs, comparison_keys=["version", "driver"]).series
     for version, labels in (("8", ["7", "8"]), ("1", ["1", "1"]), ("2", ["7", "8"]), (None, ["7", "8"])):
         assert series.labels_for(version) == labels
-    assert dataclasses.replace(series, points=series.points[:1]).labels_for("2") == ["1"]
-    assert dataclasses.replace(series, points=()).labels_for("2") == []
+    assert msgspec.structs.replace(series, points=series.points[:1]).labels_for("2") == ["1"]
+    assert msgspec.structs.replace(series, points=()).labels_for("2") == []
 
 
 @pytest.mark.parametrize(("versions", "notes"), [(("1.0", "1.1"), 1), (("9f3c1ab", "0b7d2e4"), 0)])

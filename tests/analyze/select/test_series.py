@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import types
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -155,7 +155,7 @@ def test_a_run_with_values_that_cannot_be_takes_no_part_and_is_counted() -> None
 def test_a_value_in_another_unit_is_left_out_and_said() -> None:
     old = run("1", 1000.0)
     assert old.facts is not None
-    old.facts = dataclasses.replace(old.facts, other_units={"cost": "in EUR, and the workload says USD"})
+    old.facts = msgspec.structs.replace(old.facts, other_units={"cost": "in EUR, and the workload says USD"})
     assert found(old, run("2", 1.0)).left_out == {"cost is in EUR, and the workload says USD": 1}
 
 
@@ -163,7 +163,7 @@ def test_values_that_were_better_the_other_way_round_are_left_out_and_counted() 
     turned = [run("1", 1000.0, number=number) for number in range(2)]
     for one in turned:
         assert one.facts is not None
-        one.facts = dataclasses.replace(one.facts, other_directions=frozenset({"cost"}))
+        one.facts = msgspec.structs.replace(one.facts, other_directions=frozenset({"cost"}))
     (said,) = found(*turned, run("2", 1.0)).left_out.items()
     assert said == (f"cost was better the other way round, and {workload().kpis['cost'].direction} today", 2)
 

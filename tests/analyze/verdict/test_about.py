@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from report_support.analyses import LATENCY, THROUGHPUT, verdict
@@ -41,7 +42,7 @@ def stepped() -> JudgedSeries:
 
 
 def with_p(one: JudgedSeries, value: float | None) -> JudgedSeries:
-    return dataclasses.replace(one, judgement=dataclasses.replace(one.judgement, p_value=value))
+    return msgspec.structs.replace(one, judgement=msgspec.structs.replace(one.judgement, p_value=value))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_the_largest_p_value_that_passes_is_that_of_the_rate_or_of_bonferroni(
 ) -> None:
     found = of._largest_accepted([with_p(stepped, one) for one in p], q)
     assert found == pytest.approx(largest, rel=1e-12)
-    assert of._accepted(dataclasses.replace(stepped, p_values=(0.02, 0.03)), 0.02) == [True, False]
+    assert of._accepted(msgspec.structs.replace(stepped, p_values=(0.02, 0.03)), 0.02) == [True, False]
 
 
 def about(one: JudgedSeries, place: int, changes: tuple[Change, ...] | None = None) -> Any:
@@ -76,13 +77,13 @@ def test_a_verdict_compares_the_level_before_a_change_with_the_newest(stepped: J
     assert (first.effect, first.difference) == compare_levels(values, (0, 20), (35, 45))
     assert (first.runs_before, first.runs_after, first.is_new) == (20, 10, False)
     assert (first.old_level, first.new_level) == (stepped.changes[0].old_level, stepped.changes[1].new_level)
-    other = about(dataclasses.replace(stepped, judged=20), 1)
+    other = about(msgspec.structs.replace(stepped, judged=20), 1)
     assert (other.effect, other.runs_before) == (compare_levels(values, (20, 35), (35, 45))[0], 15)
-    back = dataclasses.replace(stepped.changes[1], takes_back=22)
+    back = msgspec.structs.replace(stepped.changes[1], takes_back=22)
     taken = about(stepped, 1, (stepped.changes[0], back))
     assert (taken.effect, taken.runs_before) == (compare_levels(values, (22, 35), (35, 45))[0], 13)
     for seen, is_new in ((43, False), (44, True)):
-        assert about(stepped, 0, (dataclasses.replace(stepped.changes[0], seen=seen),)).is_new is is_new
+        assert about(stepped, 0, (msgspec.structs.replace(stepped.changes[0], seen=seen),)).is_new is is_new
 
 
 def test_a_drift_has_its_slope_from_the_last_good_point_on() -> None:
@@ -92,13 +93,13 @@ def test_a_drift_has_its_slope_from_the_last_good_point_on() -> None:
     assert of._drift(change, [change, goes_on], values) == pytest.approx(0.01)
     assert of._drift(change, [change], values) is None
     assert of._drift(goes_on, [change, goes_on], values) is None
-    tiny = dataclasses.replace(change, old_level=0.005)
+    tiny = msgspec.structs.replace(change, old_level=0.005)
     assert of._drift(tiny, [tiny, goes_on], values) == pytest.approx(0.01)
     for level in (0.0, -1.0):
-        below = dataclasses.replace(change, old_level=level)
+        below = msgspec.structs.replace(change, old_level=level)
         assert of._drift(below, [below, goes_on], values) is None
-    first = dataclasses.replace(change, first=0, last_before=-1)
-    from_first = dataclasses.replace(goes_on, drifts_from=0)
+    first = msgspec.structs.replace(change, first=0, last_before=-1)
+    from_first = msgspec.structs.replace(goes_on, drifts_from=0)
     rising = [[float(100 + n)] for n in range(30)]
     assert of._drift(first, [first, from_first], rising) == pytest.approx(0.01)
     zero = [[0.0] if n == 9 else one for n, one in enumerate(values)]
@@ -111,7 +112,7 @@ def test_a_drift_has_its_slope_from_the_last_good_point_on() -> None:
 
 def sized(kpi: Any, would_show: tuple[float, int] | None, **more: Any) -> tuple[float | None, int]:
     quiet = judge([100.0 + (n % 3) for n in range(12)])
-    found = of._sized(verdict(of=kpi, **more), dataclasses.replace(quiet, would_show=would_show), [[99.0, 101.0]])
+    found = of._sized(verdict(of=kpi, **more), msgspec.structs.replace(quiet, would_show=would_show), [[99.0, 101.0]])
     return found.would_show, found.would_show_in
 
 
@@ -198,8 +199,8 @@ def test_of_a_history_that_is_too_short_it_is_said_what_is_to_be_measured(
 ) -> None:
     series = selected([100.0] * points)
     if of_one_version:
-        alike = tuple(dataclasses.replace(one, versions=series.points[0].versions) for one in series.points)
-        series = dataclasses.replace(series, points=alike)
+        alike = tuple(msgspec.structs.replace(one, versions=series.points[0].versions) for one in series.points)
+        series = msgspec.structs.replace(series, points=alike)
     assert of._too_short(series, missing) == f"the history is too short; {said}"
 
 

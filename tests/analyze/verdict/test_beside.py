@@ -91,8 +91,8 @@ def test_what_two_sides_show_the_other_way_round_is_not_denied() -> None:
         (Outcome.NO_CHANGE, 12, "the two sides alone don't show it"),
         (Outcome.IMPROVEMENT, 11, "the two sides alone don't show it"),
     ):
-        alarms = tuple(dataclasses.replace(each, id="") for each in shown.alarms)  # what a pair raises has none
-        verdict = dataclasses.replace(shown, outcome=outcome, alarms=alarms)
+        alarms = tuple(msgspec.structs.replace(each, id="") for each in shown.alarms)  # what a pair raises has none
+        verdict = msgspec.structs.replace(shown, outcome=outcome, alarms=alarms)
         assert of_history([Pair(series, (old,), (23 - old,))], [verdict], question.raised) == f"{said}{words}."
 
 
@@ -102,7 +102,7 @@ def test_of_the_versions_since_which_something_is_worse_three_are_named(count: i
     (series,) = select(runs, workload(), kpi_filter=["cost"], now_us=0).series
     (raised,) = known_alarms(new_events(analysed(runs), {})).values()
     known = {
-        str(place): dataclasses.replace(
+        str(place): msgspec.structs.replace(
             raised, id=str(place), subject=msgspec.structs.replace(raised.subject, first_bad=f"1.{place}")
         )
         for place in range(1, count + 1)

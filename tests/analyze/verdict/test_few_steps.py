@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import numpy as np
 import pytest
 from toy_runs import history, workload
@@ -72,4 +73,4 @@ def test_an_interval_has_what_hides_within_few_steps(
     runs = pair.runs_of([*old, *new], placed, np.arange(8), none)
     effect = judged(runs, pair.evidence(runs)).effect
     assert effect is not None
-    assert dataclasses.astuple(effect) == pytest.approx(size, abs=0.02)
+    assert msgspec.structs.astuple(effect) == pytest.approx(size, abs=0.02)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import re
 
+import msgspec
 import pytest
 from history_support.alarms import AT_US, event, subject
 
@@ -266,11 +266,11 @@ def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> N
     found = [run("1.2"), run("1.3"), run("1.3", seed=9), run(1.4), run("9.9", kpi="other"), run(None)]
     assert handling.versions_of(alarm, found) == ["1.2", "1.3", 1.4]
     assert handling.versions_of(alarm, [run("2.0")]) == handling.versions_of(alarm, []) == []
-    commit = dataclasses.replace(
+    commit = msgspec.structs.replace(
         alarm, subject=subject(kpi="throughput", workload="encoder_bench", labels={}, first_bad="3f2a9bc0de")
     )
     assert handling.versions_of(commit, [run("3f2a9bc0de" + "1" * 30)]) == ["3f2a9bc0de" + "1" * 30]
-    two = dataclasses.replace(
+    two = msgspec.structs.replace(
         alarm,
         subject=subject(
             kpi="throughput", workload="encoder_bench", labels={}, first_bad="1.3 · 0.9", last_good='"1.2" · 0.9'

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 import random
 from typing import Any
 
+import msgspec
 import toy_runs
 
 from matrix_benchmarking.analyze.select.selection import select
@@ -79,8 +79,8 @@ def test_what_one_series_does_by_itself_is_not_what_all_do() -> None:
 def test_it_fails_once_and_only_where_suspicion_is_enough() -> None:
     newly = next(found for until in range(AT + 1, VERSIONS) if (found := analysed(until=until)).over_all)
     assert newly.failures == len(newly.failing)
-    assert dataclasses.replace(newly, fails_on_suspected=True).failures > newly.failures
-    assert not dataclasses.replace(analysed(), fails_on_suspected=True).failing_together
+    assert msgspec.structs.replace(newly, fails_on_suspected=True).failures > newly.failures
+    assert not msgspec.structs.replace(analysed(), fails_on_suspected=True).failing_together
 
 
 def test_most_series_have_to_be_there_and_an_order_of_versions() -> None:
@@ -92,7 +92,7 @@ def test_most_series_have_to_be_there_and_an_order_of_versions() -> None:
 
 def test_runs_that_no_version_orders_have_nothing_in_common_and_take_no_room() -> None:
     series = [
-        dataclasses.replace(one, keys=tuple(f"{one.name} {key}" for key in one.keys))
+        msgspec.structs.replace(one, keys=tuple(f"{one.name} {key}" for key in one.keys))
         for one in select([toy_runs.entry({"version": f"1.{at}", "size": size, "cost": 1.0}, at * 8 + size)
                            for at in range(9) for size in range(8)], toy_runs.workload(), kpi_filter=["cost"]).series
     ]  # fmt: skip

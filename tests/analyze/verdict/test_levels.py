@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from toy_runs import entry, workload
@@ -142,9 +142,9 @@ def test_a_change_that_goes_on_a_drift_says_which_one_began_it() -> None:
     values = drifting(1.0)
     steps = [change(first, 100.0 + first - 20, 100.0 + first - 14, seen=first + 3) for first in (20, 30, 40, 50)]
     assert [one.drifts_from for one in of._with_drifts(steps, values)] == [None, 20, 20, 20]
-    better = [dataclasses.replace(one, is_worse=one.first != 40) for one in steps]
+    better = [msgspec.structs.replace(one, is_worse=one.first != 40) for one in steps]
     assert [one.drifts_from for one in of._with_drifts(better, values)] == [None, 20, None, None]
-    back = [*steps[:2], dataclasses.replace(steps[2], takes_back=30), steps[3]]
+    back = [*steps[:2], msgspec.structs.replace(steps[2], takes_back=30), steps[3]]
     assert [one.drifts_from for one in of._with_drifts(back, values)] == [None, 20, None, None]
     assert of._with_drifts([], values) == []
 
@@ -224,7 +224,7 @@ def test_a_history_is_judged_alike_however_many_points_are_gone_along_at_once(
 
 def test_evidence_that_was_none_when_an_episode_ended_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def without(*given: Any, **options: Any) -> Any:
-        return dataclasses.replace(judge_watched(*given, **options), p_value=None)
+        return msgspec.structs.replace(judge_watched(*given, **options), p_value=None)
 
     monkeypatch.setattr(of, "judge_watched", without)
     assert judged((100.0, 20), (110.0, 4), (100.0, 10))[0].p_values == (1.0, 1.0)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import pytest
 from report_support.analyses import ERROR_RATE, LATENCY, THROUGHPUT, alarm, analysis, mixed, regression, verdict
 
@@ -22,7 +21,7 @@ def test_only_an_open_alarm_fails(status: Status) -> None:
 
 def test_one_open_alarm_of_several_fails() -> None:
     made = verdict(Outcome.REGRESSION)
-    both = dataclasses.replace(made, alarms=(alarm(made, Status.FIXED), alarm(made)))
+    both = msgspec.structs.replace(made, alarms=(alarm(made, Status.FIXED), alarm(made)))
     assert both.fails
     assert analysis(both).alarms(Status.FIXED) == [(both, both.alarms[0])]
 
@@ -66,7 +65,7 @@ def test_what_is_not_said_of_a_verdict_or_an_alarm_is_nothing() -> None:
     made = verdict()
     assert (made.runs_before, made.runs_after, made.minimum_effect, made.minimum_effect_absolute) == (0, 0, 0.0, 0.0)
     assert not made.is_new
-    assert not dataclasses.replace(alarm(made)).is_new
+    assert not msgspec.structs.replace(alarm(made)).is_new
 
 
 @pytest.mark.parametrize(("value", "of_latency"), [(0.05, True), (-0.05, False)])

@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+import msgspec
 import toy_runs
 
 from matrix_benchmarking.analyze.report.json_report import json_report
@@ -44,7 +45,7 @@ def test_what_no_series_shows_by_itself_is_said_over_all_of_them() -> None:
     )
     assert json.loads(json_report(analysis))["verdict"].count(said) == 1
     assert not analysis.failed
-    assert dataclasses.replace(analysis, fails_on_suspected=True).failed
+    assert msgspec.structs.replace(analysis, fails_on_suspected=True).failed
 
 
 def test_where_series_show_it_or_nothing_changed_no_more_is_said() -> None:

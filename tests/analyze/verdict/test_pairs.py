@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from toy_runs import entry, workload
@@ -125,9 +126,9 @@ def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
 
 def test_runs_that_are_on_both_sides_are_said() -> None:
     old, new = build("before", {"a": 100, "b": 300}), build("after", {"a": 100, "b": 300}, seed=2)
-    copy = dataclasses.replace(old, name="copy")
+    copy = msgspec.structs.replace(old, name="copy")
     assert compare(old, copy).beside.startswith("Both sides are the same runs, or copies of them: ")
-    some = dataclasses.replace(new, entries=[*new.entries, *old.entries[:5]])
+    some = msgspec.structs.replace(new, entries=[*new.entries, *old.entries[:5]])
     assert compare(old, some).beside.startswith("5 of 15 new runs are among the old ones, too.")
     assert "runs" not in compare(old, new).beside
 
@@ -135,7 +136,7 @@ def test_runs_that_are_on_both_sides_are_said() -> None:
 def test_unequal_shares_of_what_may_differ_are_said() -> None:
     old, new = build("before", {"a": 100, "b": 300}), build("after", {"a": 100, "b": 300}, seed=2)
     assert compare(old, new, ignored=["image"]).beside == ""
-    fewer = dataclasses.replace(old, entries=old.entries[:-1])
+    fewer = msgspec.structs.replace(old, entries=old.entries[:-1])
     said = (
         "The runs of image have other shares on the one side than on the other (a: 5, b: 4 | a: 5, b: 5): what differs "
         "may be these."
@@ -195,7 +196,7 @@ def _with_setting(run: Entry, **more: Any) -> Entry:
     labels = {**(run.facts.labels or {}), **more} if run.facts is not None else more
     assert run.facts is not None
     return dataclasses.replace(
-        run, settings={**run.settings, **more}, facts=dataclasses.replace(run.facts, labels=labels)
+        run, settings={**run.settings, **more}, facts=msgspec.structs.replace(run.facts, labels=labels)
     )
 
 
@@ -523,10 +524,14 @@ def test_builds_without_a_version_are_compared() -> None:
     for side in sides:
         for run in side.entries:
             del run.settings["version"]
-    analysis = compare(*[dataclasses.replace(side, entries=list(map(without_facts, side.entries))) for side in sides])
+    analysis = compare(
+        *[msgspec.structs.replace(side, entries=list(map(without_facts, side.entries))) for side in sides]
+    )
     assert [one.outcome for one in analysis.verdicts] == [Outcome.REGRESSION]
 
 
 def without_facts(run: Entry) -> Entry:
     labels = {name: value for name, value in (run.facts.labels or {}).items() if name != "version"} if run.facts else {}
-    return dataclasses.replace(run, facts=None if run.facts is None else dataclasses.replace(run.facts, labels=labels))
+    return dataclasses.replace(
+        run, facts=None if run.facts is None else msgspec.structs.replace(run.facts, labels=labels)
+    )

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from report_support.analyses import LATENCY
@@ -51,7 +52,7 @@ def judged(
 
 def parts(estimate: Estimate | None) -> tuple[float, ...]:
     assert estimate is not None
-    return dataclasses.astuple(estimate)
+    return msgspec.structs.astuple(estimate)
 
 
 def test_ratios_have_an_effect_and_the_difference_that_goes_with_it() -> None:
@@ -81,7 +82,7 @@ def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_
         assert parts(without.measure) == (2.0, 1.0, 3.0)
         assert without.would_show(NOTHING) == 2.0
         assert without.would_show(MinimumEffect(relative=0.0, absolute=3.0)) == pytest.approx(3.0 + 0.8416 / 1.96)
-    unseen = dataclasses.replace(found, told=Told(np.array(1.0), np.array(0.0), np.array(0.0)))
+    unseen = msgspec.structs.replace(found, told=Told(np.array(1.0), np.array(0.0), np.array(0.0)))
     assert unseen.would_show(NOTHING) is None
 
 
@@ -137,7 +138,7 @@ def test_what_a_verdict_stands_on_is_said(ground: Ground, placed: Placed | None,
     assert found.stands_on == said
     assert found.is_one_round is (placed is None or (placed[0] == (OLD, 5) and placed[1] == (NEW, 5)))
     for count, which in ((1, "one"), (2, "2")):
-        held = dataclasses.replace(found, evidence=dataclasses.replace(found.evidence, held=count))
+        held = msgspec.structs.replace(found, evidence=msgspec.structs.replace(found.evidence, held=count))
         assert held.stands_on == f"{said}, {which} of them far off and held back"
 
 

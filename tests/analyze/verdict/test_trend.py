@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 import toy_runs
@@ -86,7 +87,7 @@ def test_neither_what_gets_better_nor_little_nor_a_short_history_nor_one_campaig
 
 
 def test_it_fails_once_where_suspicion_is_enough() -> None:
-    found = [dataclasses.replace(analysed(rising(count)), fails_on_suspected=True) for count in range(22, 41)]
+    found = [msgspec.structs.replace(analysed(rising(count)), fails_on_suspected=True) for count in range(22, 41)]
     rises = [the(one).rises_all_along for one in found]
     assert any(rises)
     failed = [one.failed for one, is_suspected in zip(found, rises, strict=True) if is_suspected]
@@ -162,7 +163,7 @@ def test_what_is_said_of_a_step_that_is_suspected() -> None:
 
 def test_a_step_of_few_versions_fails_once_where_suspicion_is_enough() -> None:
     values = stepped(12, 16, 8.0, 0)
-    found = [dataclasses.replace(analysed(values[:count]), fails_on_suspected=True) for count in range(13, 29)]
+    found = [msgspec.structs.replace(analysed(values[:count]), fails_on_suspected=True) for count in range(13, 29)]
     of_few = [one.failed for one in found if the(one).why == OF_FEW]
     assert len(of_few) > 2
     assert of_few[0]
@@ -199,7 +200,7 @@ def test_a_series_that_ended_does_not_fail_for_ever() -> None:
         analysis = analyse_runs(made, toy_runs.workload(), data="a test", now=NOW, kpi_filter=["cost"])
         (one,) = (verdict for verdict in analysis.verdicts if verdict.labels["size"] == 0)
         assert one.outcome is Outcome.SUSPECTED
-        asked = dataclasses.replace(analysis, fails_on_suspected=True)
+        asked = msgspec.structs.replace(analysis, fails_on_suspected=True)
         assert (asked.also_failing, asked.failed) == ([one] if fails else [], fails)
 
 
@@ -215,7 +216,7 @@ def test_what_is_suspected_to_be_worse_looks_worse() -> None:
     falls = Trend(STEP, 100.0, 97.0, 4.0, 96.0, 98.0, 37)  # its ranks rise
     cost = the(analysed(stepped(12, 8, 10.0))).kpi
     assert not falls.counts(cost, MinimumEffect(0.01))
-    assert dataclasses.replace(falls, last=103.0).counts(cost, MinimumEffect(0.01))
+    assert msgspec.structs.replace(falls, last=103.0).counts(cost, MinimumEffect(0.01))
 
 
 def test_few_versions_of_a_machine_with_two_levels_or_of_better_values_are_not_suspected() -> None:
@@ -253,7 +254,7 @@ def test_a_clear_change_that_is_too_small_to_count_is_said() -> None:
     (one,) = as_json(analysis)["series"]
     assert (one["too_small"]["first"], one["too_small"]["is_worse"]) == (30, True)
     found = KPISeries(verdict.kpi, "version", (), {}, (), {})
-    with_series = dataclasses.replace(found, series=(Series(verdict.id, verdict.kpi, {}, "", (), (), ()),))
+    with_series = msgspec.structs.replace(found, series=(Series(verdict.id, verdict.kpi, {}, "", (), (), ()),))
     (counted, *_) = verdicts.conclusions(with_series, verdicts.judged_series(with_series, analysis))
     assert counted == "rate: 1 of 1 series shows no difference (1 changed by less than the minimum effect)."
     assert the(analysed(values[:30], kpi="rate")).too_small is None

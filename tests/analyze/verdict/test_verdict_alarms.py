@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from typing import Any
 
+import msgspec
 import pytest
 from toy_runs import entry, workload
 
@@ -48,7 +48,7 @@ def test_a_quarter_of_a_step_may_be_left_for_it_to_be_repaired_or_the_minimum(
     better = change(20, 100.0 + sign * 8.0, 100.0 + sign * left, worse=False)
     assert of._repairs([worse, better], 0, minimum) == ([1] if is_repaired else [])
     if minimum is NOTHING:
-        small = [dataclasses.replace(one, old_level=one.old_level / 1024, new_level=one.new_level / 1024)
+        small = [msgspec.structs.replace(one, old_level=one.old_level / 1024, new_level=one.new_level / 1024)
                  for one in (worse, better)]  # fmt: skip
         assert of._repairs(small, 0, minimum) == ([1] if is_repaired else [])
 
@@ -162,7 +162,7 @@ def test_changes_that_are_set_aside_are_counted_in_one_and_many() -> None:
     why = "left out: so many series show as much by chance"
     assert raised([UP, DOWN]).notes == ()
     one, both = raised([UP, END], passes=[True, False]), raised([UP, END], passes=[False, False])
-    as_measured = dataclasses.replace(UP, new_level=100.0)  # with what is left out: up to the end
+    as_measured = msgspec.structs.replace(UP, new_level=100.0)  # with what is left out: up to the end
     assert (one.changes, one.notes, one.worst) == ((as_measured,), (f"1 change is {why}",), 0)
     assert (both.changes, both.notes, both.worst, both.is_back) == ((), (f"2 changes are {why}",), None, False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import pytest
 from report_support.analyses import LATENCY, alarm, analysis, regression, verdict
 
@@ -102,7 +103,7 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
         f"1 without a value at 1.3.2 (throughput of batch_size 8, image onnx-int8): judged up to {judged.versions[-1]}."
         in said
     )
-    older = dataclasses.replace(judged, versions=["1.1.0"])
+    older = msgspec.structs.replace(judged, versions=["1.1.0"])
     (several,) = (one for one in analyses.lead(analysis(judged, older)) if "without a value" in one)
     assert several.startswith("2 without a value at 1.3.2 (throughput of")
     assert several.endswith(" and others): judged up to 2 older versions.")
@@ -111,12 +112,12 @@ def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are
 
 def test_what_may_drift_is_counted_beside_what_is_worse() -> None:
     worse = verdict(Outcome.REGRESSION, may_drift=True)
-    worse = dataclasses.replace(worse, alarms=(alarm(worse),))
+    worse = msgspec.structs.replace(worse, alarms=(alarm(worse),))
     said = analyses.lead(analysis(worse, verdict(labels={"n": 1}, may_drift=True)))
     assert "1 may drift: a line fits about as well as a step, and since when is a guess." in said
     assert verdicts.sentence(worse).endswith("so that it may drift, and since when is a guess.")
-    assert "drift" not in verdicts.sentence(dataclasses.replace(worse, may_drift=False))
-    assert not any("drift" in one for one in analyses.lead(analysis(dataclasses.replace(worse, may_drift=False))))
+    assert "drift" not in verdicts.sentence(msgspec.structs.replace(worse, may_drift=False))
+    assert not any("drift" in one for one in analyses.lead(analysis(msgspec.structs.replace(worse, may_drift=False))))
 
 
 def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
@@ -127,7 +128,7 @@ def test_series_that_ended_say_nothing_of_the_newest_version() -> None:
     assert said[0] == "Whether 2 series of 1 KPI are worse can't be told: 1.3.2 against its history."
     assert analyses.lead(analysis(ended, verdict(labels={"n": 2})))[0].startswith("Nothing is worse")
     assert analyses.is_untold(analysis(ended, young))
-    assert not analyses.is_untold(analysis(dataclasses.replace(regression(), notes=ended.notes), young))
+    assert not analyses.is_untold(analysis(msgspec.structs.replace(regression(), notes=ended.notes), young))
 
 
 def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:
@@ -177,6 +178,6 @@ def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
     of = verdict()
     alarms = tuple(alarm(of, status, id=f"{status}{new}", is_new=new, fixed_by="1.3.1")
                    for status in (Status.FIXED, Status.OPEN) for new in (True, False))  # fmt: skip
-    found = analysis(dataclasses.replace(of, alarms=alarms))
+    found = analysis(msgspec.structs.replace(of, alarms=alarms))
     assert [one.id for _, one in analyses.newly_fixed(found)] == ["Status.FIXEDTrue"]
     assert "1 alarm fixed by 1.3.1." in analyses.lead(found)  # which that of the list is, and was seen later

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+import msgspec
 import pytest
 from report_support.analyses import LATENCY, analysis, point, verdict
 
@@ -17,7 +16,7 @@ EMPTY = Series("id", LATENCY, {}, "all runs", (), (), ())
 
 def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:
     points = (point("1.0", 1.0, 2.0), point("1.1", 3.0))
-    made = tuple(dataclasses.replace(EMPTY, id=f"id {n}", labels={"n": n}, points=points) for n in range(count))
+    made = tuple(msgspec.structs.replace(EMPTY, id=f"id {n}", labels={"n": n}, points=points) for n in range(count))
     return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), {}, made, left_out or {})
 
 
@@ -64,7 +63,7 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
 def test_series_are_in_the_order_of_their_verdicts_and_last_those_without() -> None:
     found = series_of(4)
     verdicts = [
-        dataclasses.replace(verdict(outcome, of=LATENCY), id=f"id {place}")
+        msgspec.structs.replace(verdict(outcome, of=LATENCY), id=f"id {place}")
         for place, outcome in ((3, Outcome.REGRESSION), (1, Outcome.NO_CHANGE))
     ]
     judged = wording.judged_series(found, analysis(*verdicts))

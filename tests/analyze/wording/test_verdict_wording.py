@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
+import msgspec
 import pytest
 from report_support.analyses import LATENCY, alarm, point, regression, verdict
 
@@ -90,7 +90,7 @@ def test_a_verdict_is_one_of_five_words() -> None:
     judged = [one for one in Outcome if one is not Outcome.NOT_ANALYSED]
     assert {verdicts.verdict_text(verdict(one)) for one in judged} == set(words)
     assert {one.value for one in judged} == {word.partition(":")[0] for word in words}
-    back = dataclasses.replace(verdict(), changes=regression().changes)
+    back = msgspec.structs.replace(verdict(), changes=regression().changes)
     assert verdicts.verdict_text(back) == "no difference shown; back on an old level"
 
 
@@ -141,7 +141,7 @@ def test_a_regression_is_a_sentence_with_its_levels_and_drift() -> None:
 
 
 def test_an_interval_that_holds_0_is_said_of_what_changed() -> None:
-    unsure = dataclasses.replace(regression(labels={}), effect=Estimate(-0.103, -0.21, 0.01))
+    unsure = msgspec.structs.replace(regression(labels={}), effect=Estimate(-0.103, -0.21, 0.01))
     assert verdicts.sentence(unsure).endswith(
         "20 and 10 runs; that interval holds 0, since what came later is less sure: measuring once more would tell."
     )
@@ -153,10 +153,10 @@ def test_each_outcome_has_its_sentence() -> None:
         "p95_latency of all runs is better since 1.3.1 (last before 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs."
     )
-    assert verdicts.sentence(dataclasses.replace(better, first_bad=None, last_good=None)).startswith(
+    assert verdicts.sentence(msgspec.structs.replace(better, first_bad=None, last_good=None)).startswith(
         "p95_latency of all runs is better: −10.3 %"
     )
-    assert verdicts.sentence(dataclasses.replace(better, outcome=Outcome.SUSPECTED)) == (
+    assert verdicts.sentence(msgspec.structs.replace(better, outcome=Outcome.SUSPECTED)) == (
         "p95_latency of all runs is suspected to be worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs; one or two blocks of runs alone say so."
     )
@@ -171,11 +171,11 @@ def test_each_outcome_has_its_sentence() -> None:
     [
         (regression(), "worse"),
         (regression(is_new=True), "worse, new"),
-        (dataclasses.replace(regression(is_new=True), stands_on="in 3 common rounds"), "worse"),
+        (msgspec.structs.replace(regression(is_new=True), stands_on="in 3 common rounds"), "worse"),
         (regression(Status.ACKNOWLEDGED), "worse, acknowledged"),
         (verdict(Outcome.REGRESSION), "worse"),
-        (dataclasses.replace(regression(), outcome=Outcome.IMPROVEMENT), "better, with an open alarm"),
-        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.IMPROVEMENT), "better"),
+        (msgspec.structs.replace(regression(), outcome=Outcome.IMPROVEMENT), "better, with an open alarm"),
+        (msgspec.structs.replace(regression(Status.FIXED), outcome=Outcome.IMPROVEMENT), "better"),
         (verdict(Outcome.IMPROVEMENT, is_new=True), "better, new"),
         (verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: worse"),
         (verdict(Outcome.SUSPECTED, of=LATENCY, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: better"),
@@ -183,11 +183,11 @@ def test_each_outcome_has_its_sentence() -> None:
         (verdict(reruns=2), "no difference shown yet: 2 more versions like it would tell"),
         (verdict(), "no difference shown"),
         (
-            dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
+            msgspec.structs.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
             "no difference shown; back on an old level",
         ),
         (
-            dataclasses.replace(verdict(Outcome.REGRESSION, is_new=True), outcome=Outcome.NO_CHANGE),
+            msgspec.structs.replace(verdict(Outcome.REGRESSION, is_new=True), outcome=Outcome.NO_CHANGE),
             "no difference shown; back on an old level, new",
         ),
         (verdict(Outcome.CANT_TELL), "can't be told"),
@@ -201,7 +201,7 @@ def test_a_verdict_has_its_words_for_a_table(of: SeriesVerdict, text: str) -> No
 def test_of_several_alarms_the_newest_says_its_state() -> None:
     of = verdict(Outcome.REGRESSION)
     states = Status.FIXED, Status.RESOLVED, Status.ACKNOWLEDGED
-    both = dataclasses.replace(of, alarms=tuple(alarm(of, state) for state in states))
+    both = msgspec.structs.replace(of, alarms=tuple(alarm(of, state) for state in states))
     assert verdicts.verdict_text(both) == "worse, acknowledged"
 
 
@@ -210,8 +210,8 @@ def test_of_several_alarms_the_newest_says_its_state() -> None:
     [
         (regression(), True),
         (regression(Status.ACKNOWLEDGED), True),
-        (dataclasses.replace(regression(), outcome=Outcome.NO_CHANGE), True),
-        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.NO_CHANGE), False),
+        (msgspec.structs.replace(regression(), outcome=Outcome.NO_CHANGE), True),
+        (msgspec.structs.replace(regression(Status.FIXED), outcome=Outcome.NO_CHANGE), False),
         (verdict(Outcome.SUSPECTED), True),
         (verdict(Outcome.IMPROVEMENT), True),
         (verdict(reruns=1), True),
