@@ -60,10 +60,8 @@ def command(
     from ..runs.judging import compare
     from . import publishing
 
-    ignored, selection = (
-        selection.ignored_keys,
-        msgspec.structs.replace(selection, ignored_keys=()),
-    )  # both sides', later
+    ignored = selection.ignored_keys  # both sides', later
+    selection = msgspec.structs.replace(selection, ignored_keys=())
     is_directory = [Path(name).is_dir() for name in (old, new)]
     is_tolerant = not is_typed("ignored_keys")
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
