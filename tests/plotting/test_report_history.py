@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import plotly.graph_objects as go
 import pytest
 from plotting_support.analyses import series, toy_workload, versions
@@ -168,7 +167,7 @@ def test_the_chosen_kpi_is_that_of_the_whole_page(toy: Workload) -> None:
     of = catalogue(
         toy, [dataclasses.replace(one, kpis={"cost": 1.0, "speed": 2.0}) for one in runs(["1", "2"], {"a": 1})]
     )
-    report = msgspec.structs.replace(of, texts={"kpi": "speed"}).report("KPI history")
+    report = dataclasses.replace(of, texts={"kpi": "speed"}).report("KPI history")
     shown = StaticHTML().render(report.do_plot(*configured(report, of.arguments(), report.catalogue.texts)))
     assert "speed: 1 of 1 series" in shown
     assert "All series of speed" in shown

@@ -213,7 +213,7 @@ def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
 
 def test_the_analysis_is_made_once_and_shared_by_the_copies_of_a_catalogue() -> None:
     of = catalogue(mixed())
-    copied = msgspec.structs.replace(of)
+    copied = dataclasses.replace(of)
     made = copied.study.analysis
     assert made is not None
     assert of.study.analysis is made
@@ -248,18 +248,18 @@ def test_where_to_look_next_is_a_link_where_there_is_a_page_and_else_a_command()
     of = catalogue(mixed())
     assert "<code>matbench compare 1.16 1.19</code> says in what else they differ" in page(of)
     said = "Compare</a> says in what else the newest version differs from the last good"
-    written = msgspec.structs.replace(of, address_of=lambda name, chosen: None if chosen else "compare.html")
+    written = dataclasses.replace(of, address_of=lambda name, chosen: None if chosen else "compare.html")
     assert f'<a href="compare.html">{said}' in page(written)
-    live = msgspec.structs.replace(of, address_of=lambda name, chosen: f"?{name} {chosen['old']} {chosen['new']}")
+    live = dataclasses.replace(of, address_of=lambda name, chosen: f"?{name} {chosen['old']} {chosen['new']}")
     assert f'<a href="?report: Compare 1.16 1.19">{said}' in page(live)
     # Results of an older version beside the history: what the page of Compare shows by itself is about them.
     entries = mixed()
     own = Matrix([run for run in entries if run.settings["version"] == VERSIONS[5]])
     beside = catalogue_of(Study(own, toy_workload(), past=Matrix(entries)))
     assert "<code>matbench compare 1.16 1.19</code> says" in page(
-        msgspec.structs.replace(beside, address_of=written.address_of)
+        dataclasses.replace(beside, address_of=written.address_of)
     )
-    assert f'1.16 1.19">{said}' in page(msgspec.structs.replace(beside, address_of=live.address_of))
+    assert f'1.16 1.19">{said}' in page(dataclasses.replace(beside, address_of=live.address_of))
     assert "Compare" not in page(catalogue(series("same", VERSIONS)))
 
 
