@@ -280,9 +280,8 @@ class CompareReport(Report):
             fails = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
             newer = self.study.order.newer_said(setting, (old, new))
             found = switch_versions(msgspec.structs.replace(selected, order=newer), setting, old, new, question)
-            return found and msgspec.structs.replace(
-                found, analysis=msgspec.structs.replace(found.analysis, fails_more=fails)
-            )
+            told = found and msgspec.structs.replace(found.analysis, fails_more=fails)
+            return found and msgspec.structs.replace(found, analysis=told)
         return switch(entries, self.workload, setting, old, new, question)
 
     def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
