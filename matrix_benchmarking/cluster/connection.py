@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ClusterError, needing
 from ..named_cluster import NamedCluster, Slurm
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ANSWER_S = 10.0
 """How long a scheduler may take to answer."""
+ASIDE_S = 60.0
+"""How long a worker may take to answer beside its task."""
 POLL_S, CLOSE_S = 0.5, 2.0
 TOGETHER_S = 20.0
 """How long the first worker waits for those that were started with it."""
@@ -32,6 +34,7 @@ _OPEN = (
     "whoever reaches the scheduler's port on this machine, or a worker's, can run code as you: Dask's configuration "
     "names no certificates (distributed.comm.tls), and by ssh none are made"
 )
+T = TypeVar("T")
 _NO_PAGES: Mapping[str, Any] = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 
 
@@ -62,6 +65,14 @@ class Cluster:
     def ask(self, address: str, function: Callable[..., Any], *arguments: Any, **how: Any) -> Future[Any]:
         """Have the worker at *address* call *function*."""
         return self.client.submit(function, *arguments, workers=[address], pure=False, retries=0, **how)
+
+    def ask_aside(self, address: str, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
+        """What *function* gives on the worker at *address*, beside the task that it is at. ClusterError: it doesn't."""
+        try:
+            found: dict[str, T] = self.client.run(function, *arguments, workers=[address], callback_timeout=ASIDE_S)
+            return found[address]
+        except Exception as error:  # whatever is raised there, or on the way
+            raise ClusterError(_said(error)) from error
 
     def gone(self) -> ClusterError:
         return ClusterError(f"the scheduler {self.address} is gone")

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 import json
 import os
 import shutil
 import socket
 import sys
-import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +27,24 @@ from ... import bucket
 from ... import workload as workloads
 from ...bucket import BucketPath
 from ...cluster.workers import host_name
-from ...errors import MatbenchError, OutputError, SettingsError, WorkloadError, failing, os_reason
-from ...files import read_regular
-from ...settings import SETTINGS_FILE, check_settings, read_settings_file
+from ...errors import ConfigError, MatbenchError, OutputError, WorkloadError, os_reason
+from ...named_cluster import NamedCluster
 from ...workload_file import source_digest
 from .. import environment, processes, run_directory
 from .. import file as files
 from ..campaign import TARGETS_DIRECTORY, Campaign, Listener
 from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
-from ..run_directory import OWN_DIRECTORY, FoundRun, Outcome, Point, write_text
+from ..run_directory import FoundRun, Outcome, Point, write_text
+from .returning import JOBS, RUNS, forget, own_root, packed_ends, set_aside
 
-JOBS, RUNS = f"{OWN_DIRECTORY}/jobs", "runs"
 SLOT_S = 120.0
 """How long a job waits for a host on which another one, of a starter that is gone, comes to its end."""
 GRACE_S = 60.0
 """What a job may take to stop its target: a paid one has to be confirmed gone."""
 FORWARD_S = 0.3
 LOG_BYTES = 4096
-MOST_RETURNED_BYTES = 1 << 30
 ASIDE, LOGS = f"{run_directory.SET_ASIDE}/**/*", f"{TARGETS_DIRECTORY}/*"
-END_BYTES, MOST_LEFT_BYTES = 1 << 20, 16 << 20
-"""What comes back of a file that was set aside, and of all of them."""
 
 Event = dict[str, Any]
 
@@ -99,6 +93,31 @@ class Job(pydantic.BaseModel):
 def workload_digest(name: str | None) -> str | None:
     """The digest of the source of the workload *name* on this machine; None for none. WorkloadError: it isn't here."""
     return None if name is None else source_digest(workloads.load(name).source).hex()
+
+
+def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> Job:
+    """What all jobs of *plan* have in common. ConfigError: it can't be measured on a cluster."""
+    is_shared = named.results == "share" and plan.bucket is None
+    if named.results == "return" and plan.bucket is not None:
+        raise ConfigError(
+            f"cluster: {{results: return}}, but {plan.bucket} gets each run from who measured it: leave it out"
+        )
+    if plan.target is not None and plan.target.is_paid and not is_shared and plan.bucket is None:
+        raise ConfigError(
+            "a paid target on a cluster needs a results directory that all machines share, or a bucket: there lies the "
+            "lease by which it is torn down from anywhere"
+        )
+    return Job(
+        name="draft",
+        file=plan.file.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        base=plan.base,
+        directory=Path.cwd(),
+        root=plan.root if is_shared else None,
+        bucket=None if plan.bucket is None else str(plan.bucket),
+        digest=workload_digest(plan.file.workload),
+        prices=dict(prices),
+        points_per_host=named.points_per_host,
+    )
 
 
 def plan_of(job: Job, beside: Path) -> Plan:
@@ -211,17 +230,18 @@ def check(text: str) -> Event:
 def measure(text: str, topic: str) -> Event:
     """Measure the job *text*; events go to *topic* as they come.
 
+    Where runs return, the starter fetches each as soon as it is finished.
+
     Returns:
         ``events``, all of them; ``problem``, why the host can't go on, if so; ``ends``, whether that is because the
-        worker ends; ``runs``, where they return, the finished ones by path, each a tar archive; ``left``, where the
-        starter doesn't see it, one of what tells why the rest isn't finished.
+        worker ends; ``left``, of what tells why the rest isn't finished and the starter doesn't see, a tar archive.
     """
     from distributed import get_worker
 
     job, worker = Job.model_validate_json(text), get_worker()
-    own = job.root or _own_root(job.campaign)
+    own = job.root or own_root(job.campaign)
     place = own / JOBS / job.name
-    problem, ends, said, runs, left = None, False, list[Event](), dict[str, bytes](), b""
+    problem, ends, said, left = None, False, list[Event](), b""
     before = {*own.glob(ASIDE), *own.glob(LOGS)} if job.root is None else set()
     try:
         place.mkdir(parents=True)
@@ -233,12 +253,9 @@ def measure(text: str, topic: str) -> Event:
         elif "problem" in ended:
             problem = ended["problem"]
         set_aside(own, place)
-        if job.returns:
-            for path, archive in _packed(own, [event["ended"] for event in said if "ended" in event]):
-                runs[path] = archive  # those that fit, where others don't
         if job.root is None:
             has_started = "report" in ended and not ended["report"]["not_started"]
-            left = _packed_ends(own, {*own.glob(ASIDE), *(() if has_started else own.glob(LOGS))} - before)
+            left = packed_ends(own, {*own.glob(ASIDE), *(() if has_started else own.glob(LOGS))} - before)
     except _Cancelled:
         set_aside(own, place)
         problem, ends = "its worker ends", True
@@ -247,22 +264,12 @@ def measure(text: str, topic: str) -> Event:
     except MatbenchError as error:
         problem = str(error)
     finally:
-        for each in [place, *(own / path for path in runs)]:
-            shutil.rmtree(each, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
     if ends and job.root is None:  # nobody may be there to have it forgotten
         with contextlib.suppress(OSError):  # another job is at work
             (own / JOBS).rmdir()
             forget(job.campaign)
-    return {"events": said, "problem": problem, "ends": ends, "runs": runs, "left": left}
-
-
-def forget(campaign: str) -> None:
-    """Remove what this host kept of a campaign whose runs returned: inputs, and the answers of a reference."""
-    shutil.rmtree(_own_root(campaign), ignore_errors=True)
-
-
-def _own_root(campaign: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"matbench-{os.geteuid()}" / campaign
+    return {"events": said, "problem": problem, "ends": ends, "left": left}
 
 
 def is_free(points_per_host: int) -> bool:
@@ -316,81 +323,6 @@ def _told(said: Path, known: int) -> Iterator[Event]:
         except ValueError:
             event = {"note": line}  # something printed
         yield event if isinstance(event, dict) else {"note": line}
-
-
-def keep_returned(root: Path, path: Path, archive: bytes, point: Point | None) -> None:
-    """Put the run in *archive*, which :func:`measure` gave, at *path*, as :func:`run_directory.keep` does.
-
-    Raises:
-        MatbenchError: it isn't the run of *point* (None: of a search), it isn't finished, or it can't be written.
-    """
-    place = root / JOBS / f"returned-{'__'.join(path.parts)[-150:]}"
-    shutil.rmtree(place, ignore_errors=True)
-    try:
-        _unpack(archive, place)
-        settings, repeat = check_settings(read_settings_file(str(place / SETTINGS_FILE)) or {})
-        is_other = point is not None and run_directory.point_key(settings, repeat) != point.key
-        if is_other or run_directory.exit_code(place) is None:
-            raise MatbenchError(f"what came back for {path} is not its finished run")
-        run_directory.keep(root, path, place)
-    except (tarfile.TarError, SettingsError) as error:
-        raise MatbenchError(f"what came back for {path} can't be unpacked: {error}") from error
-    except OSError as error:
-        raise MatbenchError(f"what came back for {path} can't be written: {os_reason(error)}") from error
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def keep_left(root: Path, host: str, archive: bytes) -> Path:
-    """Set aside what *archive*, which :func:`measure` gave on *host*, has; gives where. OutputError: it can't be."""
-    place = root / run_directory.SET_ASIDE / run_directory.name_aside(Path(host))
-    with failing(f"what came back from {host} can't be written", OutputError):
-        _unpack(archive, place)
-    return place
-
-
-def _unpack(archive: bytes, place: Path) -> None:
-    place.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
-        packed.extractall(place, filter="data")
-
-
-def set_aside(own: Path, place: Path) -> None:
-    """Keep what the job began and didn't finish, for who wants to know why."""
-    runs = place / RUNS
-    for settings in sorted(runs.glob(f"**/{SETTINGS_FILE}")):
-        with contextlib.suppress(MatbenchError):
-            run_directory.set_aside(own, settings.parent, settings.parent.relative_to(runs))
-
-
-def _packed(own: Path, paths: list[str]) -> Iterator[tuple[str, bytes]]:
-    left = MOST_RETURNED_BYTES
-    for path in paths:
-        stream = io.BytesIO()
-        with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
-            archive.add(own / path, arcname=".")
-        left -= stream.tell()
-        if left < 0:
-            raise MatbenchError(
-                f"the runs of {host_name()} take more than {MOST_RETURNED_BYTES >> 30} GiB, too much to return: have "
-                "the machines share the results directory"
-            )
-        yield path, stream.getvalue()
-
-
-def _packed_ends(own: Path, paths: set[Path]) -> bytes:
-    """An archive of the ends of those *paths* that are files, the smallest first; empty where there is none."""
-    files = [path for path in paths if path.is_file() and not path.is_symlink()]
-    stream, room = io.BytesIO(), MOST_LEFT_BYTES
-    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
-        for path in sorted(files, key=lambda path: path.stat().st_size):
-            content = read_regular(path, END_BYTES, is_end=True)
-            if (room := room - len(content)) < 0:
-                break
-            member = tarfile.TarInfo("/".join(path.relative_to(own / OWN_DIRECTORY).parts[1:]))
-            member.size, member.mtime = len(content), path.stat().st_mtime
-            archive.addfile(member, io.BytesIO(content))
-    return stream.getvalue() if files else b""
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...cluster import Host, Question, connected
 from ...cluster.workers import token_in
-from ...errors import ClusterError, ConfigError
+from ...errors import ClusterError
 from ...named_cluster import NamedCluster
 from ...recorded import read_block
 from .. import run_directory
@@ -28,37 +28,13 @@ from ..load_driver import Limits, Stopped
 from ..plan import Group, Plan
 from ..run_directory import OWN_DIRECTORY, Outcome, Point
 from . import job as jobs
+from . import returning
 from .dealing import Crew, Deck, Measured, dealt, slow_hosts, speed_of
 
 if TYPE_CHECKING:
     from distributed import Future
 
 LOGS = f"{OWN_DIRECTORY}/workers"
-
-
-def draft_of(plan: Plan, named: NamedCluster, prices: Mapping[str, float]) -> jobs.Job:
-    """What all jobs of *plan* have in common. ConfigError: it can't be measured on a cluster."""
-    is_shared = named.results == "share" and plan.bucket is None
-    if named.results == "return" and plan.bucket is not None:
-        raise ConfigError(
-            f"cluster: {{results: return}}, but {plan.bucket} gets each run from who measured it: leave it out"
-        )
-    if plan.target is not None and plan.target.is_paid and not is_shared and plan.bucket is None:
-        raise ConfigError(
-            "a paid target on a cluster needs a results directory that all machines share, or a bucket: there lies the "
-            "lease by which it is torn down from anywhere"
-        )
-    return jobs.Job(
-        name="draft",
-        file=plan.file.model_dump(mode="json", by_alias=True, exclude_unset=True),
-        base=plan.base,
-        directory=Path.cwd(),
-        root=plan.root if is_shared else None,
-        bucket=None if plan.bucket is None else str(plan.bucket),
-        digest=jobs.workload_digest(plan.file.workload),
-        prices=dict(prices),
-        points_per_host=named.points_per_host,
-    )
 
 
 @contextlib.contextmanager
@@ -81,7 +57,7 @@ def shares(plan: Plan, named: NamedCluster, prices: Mapping[str, float], listene
     if named.scheduler is None:
         given = named.slurm.resources if named.slurm is not None else {}
         return dealt(plan, dict.fromkeys(named.ssh or [f"worker {n + 1}" for n in range(named.wanted or 1)], given))
-    with crew_of(plan, named, draft_of(plan, named, prices), listener) as crew:
+    with crew_of(plan, named, jobs.draft_of(plan, named, prices), listener) as crew:
         return dealt(plan, {host.name: host.resources for host in crew.hosts.values()})
 
 
@@ -96,10 +72,10 @@ def carry_out(
     prices: Mapping[str, float],
 ) -> Report:
     """Measure what is to be done of *plan* on the machines that are *named*."""
-    draft = draft_of(plan, named, prices)
+    draft = jobs.draft_of(plan, named, prices)
     draft = draft.model_copy(update={"repeat": list(repeat), "stop_on_error": stop_on_error})
-    for left in (plan.root / jobs.JOBS).glob("*"):  # of hosts that were gone before they came to its end
-        jobs.set_aside(plan.root, left)
+    for left in (plan.root / returning.JOBS).glob("*"):  # of hosts that were gone before they came to its end
+        returning.set_aside(plan.root, left)
         shutil.rmtree(left, ignore_errors=True)
     with crew_of(plan, named, draft, listener) as crew:
         for sentence in crew.oddities():
@@ -232,7 +208,7 @@ class Conductor:
             ends = [ask(each, jobs.is_free, self._draft.points_per_host) for each in at_work]
             if self._draft.root is None:
                 hosts = self._crew.hosts.items()
-                ends += [ask(each, jobs.forget, self._campaign(host)) for each, host in hosts]
+                ends += [ask(each, returning.forget, self._campaign(host)) for each, host in hosts]
             for future in ends:
                 with contextlib.suppress(Exception):  # a worker that ended meanwhile has ended its job, too
                     future.result(timeout=END_S)
@@ -245,13 +221,14 @@ MOST_DEATHS = 3
 
 @dataclasses.dataclass(slots=True)
 class Running:
-    """A piece that *host* measures for *campaign*; *at* is the point that it is at."""
+    """A piece that *host* measures for *campaign*; *at* is the point that it is at, *problem* why one isn't back."""
 
     host: Host
     piece: Group
     campaign: str
     future: Future[jobs.Event]
     at: str | None = None
+    problem: str | None = None
     heard: int = 0
     ended: set[str] = dataclasses.field(default_factory=set)
 
@@ -276,26 +253,39 @@ class Ledger:
             self._listener.starts(f"{event['starts']} on {running.host.name}")
         elif "note" in event:
             self._listener.note(f"{running.host.name}: {event['note']}")
-        elif "ended" in event and not self._draft.returns:
+        elif "ended" in event and (not self._draft.returns or self._fetch(running, event["ended"])):
             self._ended(running, event["ended"], Outcome(**event["outcome"]))
+
+    def _fetch(self, running: Running, path: str) -> bool:
+        """Whether the finished run at *path* came back whole."""
+
+        def parts() -> Iterator[bytes]:
+            size = 0
+            while part := self._crew.cluster.ask_aside(host.address, returning.fetch, running.campaign, path, size):
+                yield part
+                size += len(part)
+
+        host = running.host
+        try:
+            returning.keep_returned(self._plan.root, path, parts(), self._paths.get(path))
+        except ClusterError as error:
+            running.problem = f"{path} didn't come back: {error}"
+            return False
+        return True
 
     def settle(self, running: Running, result: jobs.Event) -> None:
         """What a job that came to its end says."""
         events: list[jobs.Event] = result["events"]
         for event in events[running.heard :]:
             self.take(running, event)
-        outcomes = {event["ended"]: Outcome(**event["outcome"]) for event in events if "ended" in event}
-        for path, archive in result["runs"].items():
-            jobs.keep_returned(self._plan.root, Path(path), archive, self._paths.get(path))
-            self._ended(running, path, outcomes[path])
-        kept = ""
+        kept, problem = "", result["problem"] or running.problem
         if result["left"]:
-            place = jobs.keep_left(self._plan.root, running.host.name, result["left"])
+            place = returning.keep_left(self._plan.root, running.host.name, result["left"])
             kept = f"what it left is in {place}"
         report = next((event["report"] for event in events if "report" in event), None)
-        if result["problem"] is not None or report is None or report["interrupted"]:
-            reason = "; ".join(filter(None, [result["problem"] or "its job was interrupted", kept]))
-            if result["problem"] is not None and not result["ends"]:
+        if problem is not None or report is None or report["interrupted"]:
+            reason = "; ".join(filter(None, [problem or "its job was interrupted", kept]))
+            if problem is not None and not result["ends"]:
                 self._crew.out[running.host.name] = reason
             self.lost(running, reason, is_death=result["ends"])
             return
@@ -311,7 +301,7 @@ class Ledger:
 
     def lost(self, running: Running, reason: str, *, is_death: bool = True) -> None:
         """What a host didn't come to is for another one, unless a point has taken too many workers with it."""
-        if self._draft.root is not None:
+        if self._draft.bucket is None:
             self._find(running)
         lost = running.at if running.at not in running.ended else None
         if lost is None and is_death:  # it ended before it said what it is at

@@ -6,6 +6,7 @@ Each test is a row of the table in docs/cluster.md.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,6 +153,21 @@ def test_a_starter_that_is_killed_leaves_nothing_on_a_host_whose_runs_return(mac
         wait_until(lambda: at(), "a point begins")
         process.kill()
     wait_until(lambda: not list((place / "temporary").glob("matbench-*/*")), "the worker has removed what it kept")
+
+
+def test_what_a_machine_that_is_lost_had_finished_is_back_already(machines, place):
+    machines.worker("a")
+    command = f"T={place}; [ {{n}} -lt 3 ] || {{{{ {WAITS_FOR_GO}; }}}}"
+    write("", script_tpl={"shell": True, "command": command, "duration_s": 1})  # by which all are dealt at once
+    with starter(*words(machines, results="return"), directory=place) as process:
+        wait_until(lambda: at("a") and measured() == [1, 2], "two of the job's points are back, and the third begins")
+        machines.lose("a")
+        (place / "go").touch()
+        machines.worker("b")
+        said = ends(process)
+    assert "a: its worker is gone; a/n_3__repeat_0 is measured again" in said
+    assert re.findall(r"n_(\d)__repeat_0 on b", said) == ["3", "4"]
+    assert measured() == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from matrix_benchmarking.benchmark import file as files
-from matrix_benchmarking.benchmark.cluster import job
 from matrix_benchmarking.benchmark.cluster.dealing import Deck, dealt
 from matrix_benchmarking.benchmark.plan import Plan
-from matrix_benchmarking.errors import MatbenchError
 
 
 def plan(place: Path, repeat: int = 2, **content: Any) -> Plan:
@@ -58,14 +54,3 @@ def test_a_server_that_runs_somewhere_is_loaded_by_one_host_at_a_time(tmp_path: 
     assert piece is not None
     assert piece.exclusive is not None
     assert deck.deal("b", {}, busy={piece.exclusive}) is None
-
-
-def test_of_runs_too_large_to_return_those_that_fit_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(job, "MOST_RETURNED_BYTES", 50_000)
-    for name in ("one", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "log").write_bytes(os.urandom(30_000))
-    packed = job._packed(tmp_path, ["one", "other"])
-    assert next(packed)[0] == "one"
-    with pytest.raises(MatbenchError, match="too much to return: have the machines share the results directory"):
-        next(packed)
