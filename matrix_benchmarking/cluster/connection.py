@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import dataclasses
 import os
@@ -164,6 +163,8 @@ def connected(named: NamedCluster, logs: Path, say: Callable[[str], None]) -> It
 
 def _check_scheduler(address: str) -> None:
     """Raise ClusterError where no scheduler of our version answers at *address*."""
+    import asyncio
+
     import distributed
 
     security = distributed.Security()

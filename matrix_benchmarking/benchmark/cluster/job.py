@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pydantic
 import yaml
@@ -28,7 +28,6 @@ from ... import workload as workloads
 from ...bucket import BucketPath
 from ...cluster.workers import host_name
 from ...errors import ConfigError, MatbenchError, OutputError, WorkloadError, os_reason
-from ...named_cluster import NamedCluster
 from ...workload_file import source_digest
 from .. import environment, processes, run_directory
 from .. import file as files
@@ -37,6 +36,9 @@ from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
 from ..run_directory import FoundRun, Outcome, Point, write_text
 from .returning import JOBS, RUNS, forget, own_root, packed_ends, set_aside
+
+if TYPE_CHECKING:
+    from ...named_cluster import NamedCluster
 
 SLOT_S = 120.0
 """How long a job waits for a host on which another one, of a starter that is gone, comes to its end."""

@@ -5,7 +5,6 @@ Its finished runs return one by one while it goes on, and in the end what tells 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import os
@@ -34,6 +33,8 @@ async def fetch(campaign: str, path: str, start: int) -> bytes:
 
     At the end of the archive it is empty; then the starter has the run, and this host no longer.
     """
+    import asyncio  # Dask has it; a job would wait for it
+
     return await asyncio.to_thread(_part, own_root(campaign), path, start)
 
 
