@@ -17,11 +17,9 @@ from ..errors import ArtifactError
 from ..filters import Scalar, show
 from ..jsonable import Document
 from .artifacts import ArtifactPath
+from .decimal_marks import DECIMAL, WHOLE, RowsAbove, pointed
 from .readers import Part
 from .summed_rows import numbered
-
-_WHOLE, _DECIMAL = re.compile(r"[-+]?[0-9]{1,18}"), re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
@@ -261,7 +259,7 @@ def rows(
             named = _SEPARATOR.match(head[0]) if skipped else None
             separator = named[1] if named else max(_SEPARATORS, key=first.count)
             table = csv.DictReader(lines, delimiter=separator, strict=True)
-            above = _RowsAbove() if separator == ";" else None
+            above = RowsAbove() if separator == ";" else None
             table.fieldnames = _names(table.fieldnames or (), file)
             for line_number, row in numbered(table, settings):
                 number = line_number + skipped
@@ -274,12 +272,18 @@ def rows(
                 else:
                     if ways is not None:
                         ways.see(row)
-                    cells = {name: _cell(text if above is None else _point(text)) for name, text in row.items()}
+                    cells = {name: _cell(text if above is None else pointed(text)) for name, text in row.items()}
                     yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
+            _note(file, above)
     except UnicodeDecodeError as error:
         raise ArtifactError(file, f"is no text in UTF-8: {_ADVICE}") from error
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def _note(file: ArtifactPath, above: RowsAbove | None) -> None:
+    for note in above.notes() if above is not None else ():
+        file.note(note)
 
 
 _ADVICE = "save it as CSV in UTF-8"
@@ -323,60 +327,12 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
     return found
 
 
-def _point(text: str) -> str:
-    """Where ``;`` separates cells, a comma is a decimal point."""
-    pointed = text.replace(",", ".")
-    return pointed if text.count(",") == 1 and _DECIMAL.fullmatch(pointed.strip()) else text
-
-
-class _RowsAbove:
-    """What the rows so far say of the columns of a table whose cells ``;`` parts, by which another may be unclear."""
-
-    def __init__(self) -> None:
-        self._commas: dict[str, bool] = {}  # whether the first number with decimals of a column has a comma
-        self._whole: dict[str, str] = {}
-        self._grouped: dict[str, str] = {}  # a number that may have a point before its last three digits for thousands
-        self._has_points: set[str] = set()  # columns with a number of which the point can be nothing else
-
-    def unclear(self, cells: Mapping[str, str]) -> str:
-        """What is unclear of a row, as a half sentence; empty for nothing."""
-        for name, text in cells.items():
-            has_comma = _point(text) != text
-            is_decimal = has_comma or ("." in text and _DECIMAL.fullmatch(text.strip()) is not None)
-            if is_decimal and self._commas.setdefault(name, has_comma) is not has_comma:
-                usual = "points" if has_comma else "commas"
-                return f"has '{text}' in {name}, where rows above have decimal {usual}"
-        return next(filter(None, (self._grouping(name, text.strip()) for name, text in cells.items())), "")
-
-    def _grouping(self, name: str, text: str) -> str:
-        """Whether the point of a number, or of one above it, may part thousands."""
-        is_grouped, is_whole = _THOUSANDS.fullmatch(text) is not None, _WHOLE.fullmatch(text) is not None
-        if is_grouped and any(self._commas.values()):
-            return f"has '{text}' in {name}, beside decimal commas: is it {text.replace('.', '')}?"
-        if not text.strip("+-0"):
-            return ""  # a nothing, which has no thousands
-        if not is_grouped and not is_whole:
-            if name in self._commas and _DECIMAL.fullmatch(text):
-                self._has_points.add(name)
-            return ""
-        if is_whole and len(text.lstrip("+-")) > 3:  # where groups have points it would have one
-            self._has_points.add(name)
-        (self._grouped if is_grouped else self._whole).setdefault(name, text)
-        if name in self._has_points or name not in self._grouped or name not in self._whole:
-            return ""
-        if is_grouped:
-            return f"has '{text}' in {name}, beside '{self._whole[name]}': is it {text.replace('.', '')}?"
-        return (
-            f"has '{text}' in {name}, beside '{self._grouped[name]}': is that {self._grouped[name].replace('.', '')}?"
-        )
-
-
 def _cell(text: str) -> Scalar:
     """A cell with the type that its text has; None for an empty one."""
     text = text.strip()
-    if _WHOLE.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
+    if WHOLE.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
         return int(text)
-    if _DECIMAL.fullmatch(text) and not text[1:].isdigit():
+    if DECIMAL.fullmatch(text) and not text[1:].isdigit():
         return float(text) if math.isfinite(float(text)) else text
     return {"true": True, "false": False, "": None}.get(text.lower(), text)
 

@@ -117,9 +117,15 @@ def test_a_point_before_three_digits_beside_decimal_commas_may_part_thousands(tm
         (["1.250", "2.125"], [1.25, 2.125], None),
         (["0.125", "2"], [0.125, 2], None),
         (["1.250", "0"], [1.25, 0], None),
+        (["310", "1,250"], [310], "row 3 has '1,250' in rate, beside '310': is it 1250?"),
+        (["1,250", "310"], [1.25], "row 3 has '310' in rate, beside '1,250': is that 1250?"),
+        (["1,250", "310,5", "310"], [1.25, 310.5, 310], None),
+        (["310,25", "310", "1,250"], [310.25, 310, 1.25], None),
+        (["1310", "1,250"], [1310, 1.25], None),
+        (["0,125", "2"], [0.125, 2], None),
     ],
 )
-def test_a_point_before_three_digits_beside_whole_numbers_may_part_thousands_where_a_semicolon_parts_cells(
+def test_a_mark_before_three_digits_beside_whole_numbers_may_part_thousands_where_a_semicolon_parts_cells(
     tmp_path: Path, rates: list[str], read: list[float], said: str | None
 ) -> None:
     lines = [f"a;x{place};{rate}\n" for place, rate in enumerate(rates)]
@@ -127,6 +133,15 @@ def test_a_point_before_three_digits_beside_whole_numbers_may_part_thousands_whe
     assert [entry.kpis["rate"] for entry in matrix] == read
     problems = [one.reason for entry in matrix.unfinished for one in entry.problems]
     assert problems == ([] if said is None else [said])
+
+
+def test_commas_that_all_stand_before_three_digits_are_said(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image;batch;rate\na;1;1,027\nb;1;2,385\n")
+    assert [entry.kpis["rate"] for entry in matrix] == [1.027, 2.385]
+    (note,) = matrix.notes
+    assert "rate: '1,027' was read as 1.027, as ';' parts the cells: write it without the comma" in note
+    other = parse(tmp_path, "image;batch;rate\na;0,5;1,027\nb;0,5;2,385\n")
+    assert other.notes == []
 
 
 @pytest.mark.parametrize("last", ["Total,6,500", " average ,,20.0"])

@@ -112,6 +112,15 @@ def test_go_s_processors_are_told_from_sizes_and_what_a_benchmark_prints(tmp_pat
     assert names("BenchmarkPrint-2 \thello", f"{row}", f"BenchmarkSum-2{row}") == [("Print", 2), ("Sum", 2)]
 
 
+def test_numbers_of_which_no_kpi_is_made_are_said(tmp_path: Path) -> None:
+    measured = go("BenchmarkServe-8 962 998875 ns/op 20.996 p99-ms 1313 req/s 16 B/op 1 allocs/op")
+    own = {"name": "BM", "run_name": "BM", "run_type": "iteration", "iterations": 3, "real_time": 1, "cpu_time": 1}
+    counted = {**own, "time_unit": "ms", "threads": 1, "family_index": 0, "repetitions": 1, "p99": 7.0, "label": "x"}
+    matrix = parsed(tmp_path, gb={"context": {}, "benchmarks": [counted]}, served=measured)
+    last = "of which no KPI is made, so that nothing compares it"
+    assert sorted(matrix.notes) == [f"gb: has p99, {last}", f"served: has p99-ms, req/s, {last}"]
+
+
 def fio(*jobs: dict[str, Any]) -> dict[str, Any]:
     return {"fio version": "fio-3.33", "timestamp": 1_700_000_000, "jobs": list(jobs)}
 

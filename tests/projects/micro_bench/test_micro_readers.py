@@ -254,7 +254,10 @@ def test_other_tools_files_are_left_out(samples: Path, tmp_path: Path) -> None:
     written(tmp_path, "sarif.json", {"version": "2.1.0", "results": [], "command": "x"})
     matrix = parse(tmp_path)
     assert len(matrix) == 15
-    assert matrix.notes == ["sarif.json, vllm.json: left out, no reader recognises it"]
+    assert matrix.notes == [
+        "ours.txt: has items/op, of which no KPI is made, so that nothing compares it",
+        "sarif.json, vllm.json: left out, no reader recognises it",
+    ]
 
 
 def test_a_download_fetches_files_and_the_parse_expands_them(samples: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import datetime as dt
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
@@ -75,6 +75,13 @@ def number(value: object, unit: float = 1.0) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return value * unit
+
+
+def note_others(file: ArtifactPath, names: Iterable[str]) -> None:
+    """Say which numbers in *file* are no KPIs."""
+    if found := sorted({*names}):
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        file.note(f"has {', '.join(found[:5])}{more}, of which no KPI is made, so that nothing compares it")
 
 
 def printed(file: ArtifactPath, torn: re.Pattern[str], rest: re.Pattern[str]) -> Iterator[str]:

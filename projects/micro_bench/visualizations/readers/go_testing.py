@@ -8,7 +8,7 @@ from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part
 
-from . import FIELDS, printed, scalar
+from . import FIELDS, note_others, printed, scalar
 
 _LINE, _PASSED = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)"), re.compile(r"PASS|ok\s.*")
 _TORN, _REST = re.compile(r"Benchmark\S++(?!\s+\d+\s)"), re.compile(r"\s*\d+\s+[\d.]+ ns/op")
@@ -24,6 +24,7 @@ def recognises(head: bytes, name: str) -> bool:
 
 def read(file: ArtifactPath) -> Iterator[Part]:
     configuration, counts, names, failed, is_open = dict[str, str](), dict[str, int](), set[str](), "", False
+    units = set[str]()
     with contextlib.suppress(ArtifactError):  # raised again below, where it is
         names.update(match[1] for line in printed(file, _TORN, _REST) if (match := _LINE.fullmatch(line)))
     names = _bases(names)
@@ -36,8 +37,10 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
             name = f"{configuration.get('pkg', '')}.{match[1]}".lstrip(".")
             repeat = counts[name] = counts.get(name, -1) + 1
+            units.update(match[3].split()[1::2])
             settings = {"tool": "go", **_named(match[1], names, configuration), "repeat": repeat}
             yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
+    note_others(file, units - _RESULTS.keys())
     if any(count for said, count in counts.items() if said.startswith("pkg: ")):
         file.note("has several outputs of one package, which count as one campaign: keep those of two builds apart")
     if failed or is_open:

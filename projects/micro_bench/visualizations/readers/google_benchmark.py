@@ -8,11 +8,12 @@ from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import SECONDS, moment, number, scalar
+from . import SECONDS, moment, note_others, number, scalar
 
 _AGGREGATES = {"mean", "median", "stddev", "cv", "BigO", "RMS"}
 _DEBUG = ("library_build_type", "debug"), "the benchmark library was built for debugging: times may be too long"
 _SCALING = ("cpu_scaling_enabled", True), "the processor scaled its clock meanwhile"
+_NUMBERS = ("_index", "_time", "_per_second", "_per_iter", "_used", "_bytes", "_growth", "tions", "threads")
 _FLAGS, _OWN = {"real_time", "process_time", "manual_time"}, ("date", "host_name", "executable", "library_", "json_")
 
 
@@ -21,13 +22,13 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    content = read_json(file)
-    context = content.get("context") or {}
+    context = (content := read_json(file)).get("context") or {}
     doubts = [said for (name, value), said in (_DEBUG, _SCALING) if context.get(name) == value]
     common = {"start": moment(context.get("date"))} | ({"doubts": doubts} if doubts else {})
     given = {name: text for name, text in context.items() if isinstance(text, str) and not name.startswith(_OWN)}
     rows = [row for row in content["benchmarks"] if row.keys() & {"real_time", "error_occurred"}]
     _name(rows := [row for row in rows if not row.get("skipped")])  # its times are 0
+    note_others(file, {key for row in rows for key in row if number(row[key]) and not key.endswith(_NUMBERS)})
     single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
     measured = {row["run_name"] for row in single}
     # --benchmark_report_aggregates_only: one run, which is no repeat of measured ones
@@ -72,8 +73,7 @@ def _named(run_name: str) -> dict[str, Scalar]:
 def _results(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("error_occurred"):
         return {"error": row.get("error_message"), "exit_code": 1, "campaign": True}
-    unit = SECONDS.get(str(row.get("time_unit", "ns")))
-    if unit is None:
+    if (unit := SECONDS.get(str(row.get("time_unit", "ns")))) is None:
         raise MatbenchError(f"a time_unit '{row['time_unit']}' is not known")
     times = {"time": number(row["real_time"], unit), "cpu_time": number(row.get("cpu_time"), unit)}
     rates = {"bandwidth": number(row.get("bytes_per_second")), "rate": number(row.get("items_per_second"))}
