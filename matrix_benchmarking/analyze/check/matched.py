@@ -6,7 +6,7 @@ import collections
 import itertools
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -21,7 +21,7 @@ UNIFORM = 2.0
 """How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
-DIGITS = 9  # significant ones that chance doesn't repeat
+DIGITS, MOST_DIGITS = 9, 14  # significant ones that chance doesn't repeat, and that a float holds exactly
 MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 MOST_POINTS = 100  # with repeats twice are looked at
@@ -128,6 +128,49 @@ def copied(measured: Measured) -> Iterator[Finding]:
             yield Finding.of("same-values", f"{what}: is one a copy of the other?", runs, EVERY)
 
 
+def copied_in_part(measured: Measured) -> Iterator[Finding]:
+    """Runs with the values of another version's, as of files that were left of it: more than repeats' ties explain."""
+    good, points = measured.runs, measured.points
+    rows = list(zip(*(good.kpi(name) for name in good.kpi_names()), strict=True))
+    if len(set(rows)) == len(rows):
+        return
+    ties = (
+        _pairs(map(len, points)),
+        _pairs(each for of in points for each in collections.Counter(map(rows.__getitem__, of)).values()),
+    )
+    by_chance = (1 + ties[1]) / (1 + ties[0])
+    versions = measured.workload.regression.comparison_keys
+    for name, values, alike in (each for each in measured.by_setting(of_words=False) if each[0] in versions):
+        shared: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
+        for places in alike:
+            of_row: dict[object, dict[int, int]] = collections.defaultdict(dict)
+            for code, place in places.items():
+                for run in points[place]:
+                    of_row[rows[run]][code] = run
+            for runs in of_row.values():
+                for pair in itertools.combinations(sorted(runs)[:MOST_ALIKE], 2) if len(runs) > 1 else ():
+                    shared[pair] += map(runs.__getitem__, pair)
+        for (one, other), runs in shared.items():
+            if len(runs) < 2 * FEWEST_PAIRS:
+                continue
+            both = [places for places in alike if one in places and other in places]
+            expected = by_chance * sum(len(points[of[one]]) * len(points[of[other]]) for of in both)
+            if _at_least(len(runs) // 2, expected) * math.comb(len(values), 2) <= MOST_BY_CHANCE:
+                which = f"{len(runs) // 2} runs of '{name}' {show(values[other])} have all values of a run of"
+                said = f"{which} {show(values[one])} that is else alike, though repeats differ: are they copies?"
+                yield Finding.of("same-values", said, good.at(runs), EVERY)
+
+
+def _pairs(sizes: Iterable[int]) -> int:
+    """How many pairs groups of these *sizes* have."""
+    return sum(size * (size - 1) // 2 for size in sizes)
+
+
+def _at_least(count: int, expected: float) -> float:
+    """The largest chance of *count* or more where so many are *expected* (Chernoff 1952, of Poisson's numbers)."""
+    return 1.0 if count <= expected else math.exp(count - expected - count * math.log(count / expected))
+
+
 def copied_points(measured: Measured) -> Iterator[Finding]:
     """A few points whose repeats have the headline and most KPIs of another's, to more digits than chance repeats."""
     good, points, headline = measured.runs, measured.points, measured.workload.headline
@@ -167,8 +210,9 @@ def has_many_digits(value: float | None) -> bool:
 
 
 def digits(value: object) -> int:
-    """How many significant ones a number has."""
-    return len(repr(value).partition("e")[0].replace(".", "").strip("-0"))
+    """How many significant ones a number has; those that a change of its unit adds are none."""
+    text = f"{value:.{MOST_DIGITS}g}" if isinstance(value, float) else repr(value)
+    return len(text.partition("e")[0].replace(".", "").strip("-0"))
 
 
 def misplaced(measured: Measured) -> Iterator[Finding]:

@@ -55,6 +55,7 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
         if kpi.name in ranking:
             yield from first_run_findings(measured, values, kpi, len(ranking))
             yield from _on_few_steps(measured, values, kpi)
+            yield from _stuck(measured, values, kpi)
         positive = [value for value in values if value is not None and value > 0]
         is_far = bool(positive) and max(positive) >= OF_A_MINUTE * min(positive)
         if is_far and not _has_both_signs(values):
@@ -65,7 +66,8 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
             of_points = [*_of_another_unit(measured, medians, kpi, changes)]
             yield from of_points or matched.of_another_unit(measured, medians, kpi, changes)
     yield from _same_values(measured)
-    yield from [*matched.copied(measured)] or matched.copied_points(measured)
+    copied = [*matched.copied(measured)] or [*matched.copied_in_part(measured)]
+    yield from copied or matched.copied_points(measured)
     for gate in workload.gates:
         unknown = good.where(value is None for value in good.kpi(gate.kpi))
         if 0 < len(unknown) < len(good) and workload.headline is not None:
@@ -96,6 +98,29 @@ def _on_few_steps(measured: Measured, values: Sequence[float | None], kpi: KPIDe
         what = f"{kpi.name} has {len(steps)} values alone in {count_of(len(known), 'run')}, {as_percent(apart)} apart"
         why = "are they bounds of a histogram, or rounded? A smaller difference looks like none, or like a whole step"
         yield Finding.of("few-steps", f"{what}: {why}.", measured.runs.where(one is not None for one in values))
+
+
+FEWEST_STUCK, STUCK_AT, LEAST_STUCK, MOST_AGREEING = 8, 3, 0.05, 0.1
+"""A value is stuck in so many runs, at so many points, if they are such a share of all; of others so many may agree."""
+
+
+def _stuck(measured: Measured, values: Sequence[float | None], kpi: KPIDefinition) -> Iterator[Finding]:
+    """One value at several points where hardly any other runs agree: a constant stands for what was measured.
+
+    The largest and the least may be limits that were reached.
+    """
+    counts = collections.Counter(value for value in values if value is not None)
+    (value, count), *_ = counts.most_common(1) or [(0.0, 0)]
+    others = counts.total() - count
+    is_often = count >= max(FEWEST_STUCK, LEAST_STUCK * counts.total()) and others >= FEWEST_STUCK
+    agreeing = others - (len(counts) - 1)
+    if not is_often or agreeing > MOST_AGREEING * others or value in (min(counts), max(counts)):
+        return
+    at = sum(any(values[place] == value for place in places) for places in measured.points)
+    if at >= STUCK_AT:
+        what = f"{kpi.name} is {kpi.show(value)} in {count} runs at {at} points, to the last digit"
+        runs = measured.runs.where(one == value for one in values)
+        yield Finding.of("stuck", f"{what}, where hardly any others agree: was it measured?", runs, EVERY)
 
 
 CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2

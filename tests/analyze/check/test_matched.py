@@ -12,7 +12,7 @@ import numpy
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.check import Finding, findings
+from matrix_benchmarking.analyze.check import Finding, findings, matched
 from matrix_benchmarking.matrix import Entry, Matrix
 
 HARDWARE, BATCHES, USERS = {"a": 1.0, "b": 2.3, "c": 6.0}, (1, 8, 32), (1, 4, 16, 64, 256)
@@ -132,3 +132,58 @@ def test_all_points_of_a_version_may_be_in_another_unit() -> None:
     )
     assert of_versions((10.0, 20.0, 40.0, 8000.0), (11.0, 21.0, 41.0, 8100.0)) == []  # of one load, not of a version
     assert of_versions((10.0, 20.0, 40.0, 80.0), (0.05, 0.1, 0.2, 0.4)) == []  # 200 times as fast everywhere
+
+
+def history(
+    change: Callable[[dict[tuple[int, int, int], dict[str, float]]], object], digits: int = 4, seed: int = 0
+) -> list[str]:
+    """What is found in six versions of six points of three runs, of which *change* spoils some."""
+    chance = numpy.random.default_rng(seed)
+    kpis = {}
+    for version, batch, repeat in itertools.product(range(6), range(6), range(3)):
+        rate = 100.0 * (batch + 1) * chance.lognormal(0, 0.03)
+        measured = {"rate": rate, "cost": 1000 / rate * chance.lognormal(0, 0.03)}
+        kpis[version, batch, repeat] = {name: float(f"{value:.{digits}g}") for name, value in measured.items()}
+    change(kpis)
+    runs = [
+        Entry({"batch": batch, "version": f"1.{version}"}, repeat, Path("x"), f"run {place}", 0, kpis=of)
+        for place, ((version, batch, repeat), of) in enumerate(kpis.items())
+    ]
+    kinds = ("same-values", "stuck")
+    return [one.sentence for one in findings(Matrix(runs), toy_runs.workload()) if one.kind in kinds]
+
+
+def test_a_part_of_the_runs_of_an_earlier_version_is_a_copy() -> None:
+    def spoil(kpis: dict[tuple[int, int, int], dict[str, float]]) -> None:
+        for batch, repeat in itertools.product(range(3), range(3)):
+            kpis[5, batch, repeat] = kpis[4, batch, repeat]
+
+    said = "9 runs of 'version' 1.5 have all values of a run of 1.4 that is else alike, though repeats differ"
+    assert history(spoil) == [f"{said}: are they copies?"]
+    assert history(lambda kpis: spoil(kpis) or kpis[5, 5, 0].update(rate=1.0), digits=5) == [
+        f"{said}: are they copies?"
+    ]
+
+
+@pytest.mark.parametrize("digits", [1, 2, 3, 4, 9])
+def test_runs_that_are_alike_by_chance_are_no_copies(digits: int) -> None:
+    assert [history(lambda kpis: None, digits, seed) for seed in range(20)] == [[]] * 20
+
+
+def test_one_value_at_many_points_was_hardly_measured() -> None:
+    def spoil(kpis: dict[tuple[int, int, int], dict[str, float]], value: float = 4.0) -> None:
+        for version, batch in itertools.product((2, 3), range(1, 5)):
+            kpis[version, batch, 1]["cost"] = value
+
+    (said,) = history(spoil, digits=6)
+    assert said == (
+        "cost is 4 USD in 8 runs at 8 points, to the last digit, where hardly any others agree: was it measured?"
+    )
+    assert history(lambda kpis: spoil(kpis, 10_000.0), digits=6) == [], "it may be a limit"
+
+
+@pytest.mark.parametrize(
+    ("value", "digits"), [(130.9 * 1e-9, 4), (1.523 / 1000, 4), (0.1 + 0.2, 1), (0.123456789012, 12)]
+)
+def test_what_a_change_of_the_unit_adds_is_no_digit(value: float, digits: int) -> None:
+    assert matched.digits(value) == digits
