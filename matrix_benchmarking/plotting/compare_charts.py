@@ -40,17 +40,19 @@ NEW_COLOUR = template.COLOURS[0]
 
 
 def counted(verdicts: Sequence[SeriesVerdict], *, is_brief: bool = False) -> str:
-    """``4 worse, 2 better, 31 without a difference (2.1 to 3.4 % would at least be suspected).``
+    """``4 worse, 2 better, 31 without a difference shown (2.1 to 3.4 % would at least be suspected).``
 
     If *is_brief* without what is in brackets.
     """
     of = {outcome: [one for one in verdicts if one.outcome is outcome] for outcome in KINDS}
-    same = of[Outcome.NO_CHANGE]
+    same = [one for one in of[Outcome.NO_CHANGE] if not one.is_small]
+    small = len(of[Outcome.NO_CHANGE]) - len(same)
     said = [f"{len(of[one])} {KINDS[one][1]}" for one in (Outcome.REGRESSION, Outcome.IMPROVEMENT)]
     ways = collections.Counter(wording.looks(one) for one in of[Outcome.SUSPECTED])
     said += [f"{ways[way]} suspected to be {way}" for way in ("worse", "better") if ways[way]]
     said += [f"{len(of[Outcome.CANT_TELL])} can't be told"] if of[Outcome.CANT_TELL] else []
-    said.append(f"{len(same)} without a difference")
+    said += [f"{small} by {wording.LESS}"] if small else []
+    said += [f"{len(same)} without a difference shown"] if same or not small else []
     seen = "" if is_brief else wording.would_show(same)
     return f"{', '.join(said)} ({seen})." if seen else f"{', '.join(said)}."
 

@@ -147,9 +147,9 @@ def copied_in_part(measured: Measured) -> Iterator[Finding]:
             for code, place in places.items():
                 for run in points[place]:
                     of_row[rows[run]][code] = run
-            for runs in of_row.values():
-                for pair in itertools.combinations(sorted(runs)[:MOST_ALIKE], 2) if len(runs) > 1 else ():
-                    shared[pair] += map(runs.__getitem__, pair)
+            for same in of_row.values():
+                for pair in itertools.combinations(sorted(same)[:MOST_ALIKE], 2) if len(same) > 1 else ():
+                    shared[pair] += map(same.__getitem__, pair)
         for (one, other), runs in shared.items():
             if len(runs) < 2 * FEWEST_PAIRS:
                 continue

@@ -131,6 +131,15 @@ class SeriesVerdict(msgspec.Struct, frozen=True):
         return any(alarm.fails for alarm in self.alarms)
 
     @property
+    def is_small(self) -> bool:
+        """Whether it changed, or its sides differ for all that is known, by less than the minimum effect."""
+        measure, old, new = self.effect or self.difference, self.old_level, self.new_level
+        if self.outcome is not Outcome.NO_CHANGE or not self.stands_on or measure is None or old is None or new is None:
+            return self.too_small is not None
+        least = amount(MinimumEffect(self.minimum_effect, self.minimum_effect_absolute), old)
+        return abs(new - old) < least and (measure.low > 0.0 or measure.high < 0.0)
+
+    @property
     def looks_worse(self) -> bool:
         """The direction of its difference, whether that is more than chance or not."""
         value = 0.0 if self.difference is None else self.difference.value

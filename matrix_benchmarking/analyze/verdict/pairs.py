@@ -220,6 +220,7 @@ def analysis_of(
                     campaigns_together([one.sides for one in judged]),
                     of_history(judged, verdicts, {**question.raised, **question.known}),
                     one_first(judged, question),
+                    one_after_the_other(judged, verdicts, question),
                 ),
             )
         ),
@@ -296,12 +297,34 @@ def one_first(pairs: Sequence[Pair], question: Question) -> str:
             return ""
     if count < _FEWEST_IN_ORDER or len(blocks) < 2:
         return ""
-    one = pairs[0]
-    names = one.series.versions[one.old[-1]], one.series.versions[one.new[-1]]
-    first, second = names if orders == {True} else names[::-1]
+    first, second = _names(pairs, orders == {True})
     return (
         f"In all {len(blocks)} blocks that both have, {first} was measured before {second}: a drift within these is in "
         "the difference."
+    )
+
+
+def _names(pairs: Sequence[Pair], is_old_first: bool) -> tuple[str, str]:
+    """The versions of both sides, that of the one which was measured first before the other."""
+    old, new = pairs[0].series.versions[pairs[0].old[-1]], pairs[0].series.versions[pairs[0].new[-1]]
+    return (old, new) if is_old_first else (new, old)
+
+
+def one_after_the_other(pairs: Sequence[Pair], verdicts: Iterable[SeriesVerdict], question: Question) -> str:
+    """That all campaigns of one side were before all of the other, where something changed; empty where not so."""
+    if all(one.outcome in (Outcome.NO_CHANGE, Outcome.CANT_TELL) for one in verdicts):
+        return ""
+    old, new = (
+        {block.campaign for one in pairs for block in _starts(one.sides[side], question)} for side in (OLD, NEW)
+    )
+    if min(len(old), len(new)) < 2 or not (max(old) < min(new) or max(new) < min(old)):
+        return ""
+    is_old_first = max(old) < min(new)
+    first, second = _names(pairs, is_old_first)
+    before, after = (old, new) if is_old_first else (new, old)
+    return (
+        f"All {len(before)} campaigns of {first} were before the {len(after)} of {second}: a mood of the machine that "
+        "lasts longer than a campaign is in the difference; campaigns in turn would tell it apart."
     )
 
 

@@ -14,7 +14,7 @@ from ..select.series import ALL_RUNS
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import ALONE, OF_NEWEST, Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..words import count_of, is_or_are, named, plural, series_label
-from .verdicts import looks, over_all, short_size, too_small, why_untold, would_show
+from .verdicts import LESS, looks, over_all, short_size, too_small, why_untold, would_show
 
 CAUSES_NAMED = 3
 
@@ -229,12 +229,11 @@ def _by_trend(analysis: Analysis) -> list[str]:
 
 def _too_small(analysis: Analysis) -> list[str]:
     """Which series changed, by less than counts: that is no alarm, and not nothing."""
-    small = [one for one in analysis.having(Outcome.NO_CHANGE) if one.too_small is not None]
-    if not small or small[0].too_small is None:
+    small = [one for one in analysis.having(Outcome.NO_CHANGE) if one.is_small]
+    if not small:
         return []
-    first = small[0]
-    said = f"{_first_of(small)} changed by less than the minimum effect ({too_small(first, small[0].too_small)})"
-    return [f"{said}: no alarm, as such changes don't count here."]
+    end = "such changes don't count here." if small[0].stands_on else "no alarm, as such changes don't count here."
+    return [f"{_first_of(small)} changed by {LESS} ({too_small(small[0])}): {end}"]
 
 
 def at_known_levels(analysis: Analysis) -> list[str]:
@@ -251,7 +250,7 @@ def at_known_levels(analysis: Analysis) -> list[str]:
 def _unchanged(analysis: Analysis) -> list[str]:
     """In how many series nothing was shown, and what would have shown; then those of which more versions would tell."""
     same = analysis.having(Outcome.NO_CHANGE)
-    unchanged = [one for one in same if not one.is_at_known_level and one.too_small is None]
+    unchanged = [one for one in same if not one.is_at_known_level and not one.is_small]
     same = [one for one in unchanged if not one.reruns]
     yet = len(unchanged) - len(same)
     seen = would_show(same)

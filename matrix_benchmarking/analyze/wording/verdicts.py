@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
-from ..detect import Change, Estimate
+from ..detect import Estimate
 from ..intervals import Scale
 from ..select.series import KPISeries, Series, point_word
 from ..verdict.model import ALONE, Alarm, Analysis, Doubt, Outcome, OverAll, SeriesVerdict
 from ..verdict.sides import Judged
 from ..words import count_of, difference, percent, plural, series_label
 
+LESS = "less than the minimum effect"
 _MOST_SEEN = 10.0  # a larger change than the tenfold of the old level is as good as none
 
 
@@ -120,7 +121,7 @@ def sentence(verdict: SeriesVerdict) -> str:
 def _against(verdict: SeriesVerdict) -> str:
     """The verdict on one side against another: `` is worse at 1.3.1 than at 1.3.0``."""
     if verdict.outcome is Outcome.NO_CHANGE:
-        return ", no difference shown"
+        return f", {LESS}" if verdict.is_small else ", no difference shown"
     what = f"suspected to be {looks(verdict)}" if verdict.outcome is Outcome.SUSPECTED else looks(verdict)
     return f" is {what} at {verdict.first_bad_version} than at {verdict.last_good_version}"
 
@@ -170,16 +171,18 @@ def nothing(verdict: SeriesVerdict) -> str:
     because = f"; {verdict.why}" if verdict.why else ""
     if verdict.reruns:
         return f"no difference shown yet, but {size(verdict)}: {more_would_tell(verdict)}{because}"
-    if verdict.too_small is not None:
-        return f"less than the minimum effect: {too_small(verdict, verdict.too_small)}"
+    if verdict.is_small:
+        return f"{LESS}: {too_small(verdict)}"
     return f"no difference shown{shown(verdict)}{because}"
 
 
-def too_small(verdict: SeriesVerdict, change: Change) -> str:
-    """A change that is less than the minimum effect: ``−0.9 % since 1.30``."""
+def too_small(verdict: SeriesVerdict) -> str:
+    """What is less than the minimum effect: a change, ``−0.9 % since 1.30``, or how much two sides differ."""
+    if (change := verdict.too_small) is None:
+        return size(verdict)
     moved = difference(verdict.kpi, change.new_level - change.old_level)
-    size = percent(change.new_level / change.old_level - 1.0) if change.old_level > 0.0 else moved
-    return f"{size} since {verdict.versions[change.first]}"
+    share = percent(change.new_level / change.old_level - 1.0) if change.old_level > 0.0 else moved
+    return f"{share} since {verdict.versions[change.first]}"
 
 
 def more_would_tell(verdict: SeriesVerdict) -> str:
@@ -241,6 +244,8 @@ def outcome_label(outcome: Outcome, is_worse: bool) -> str:
 def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum: MinimumEffect) -> str:
     """The verdict on one mean; without a difference also which one would have shown."""
     label = outcome_label(outcome, (judged.difference.value > 0) == kpi.lower_better)
+    if outcome is Outcome.NO_CHANGE and judged.is_less_than(minimum):
+        return LESS
     seen = judged.would_show(minimum) if outcome is Outcome.NO_CHANGE else None
     return f"{label}; {_seen_by(judged, kpi, seen)} would have shown" if seen else label
 
@@ -326,10 +331,10 @@ def _counted(found: KPISeries, judged: Sequence[WithVerdict]) -> str:
     dealt_with = sum(bool(one.alarms) and not one.fails for one in worse)
     same = [one for one in told if one.outcome is Outcome.NO_CHANGE]
     yet = [one for one in same if one.reruns]
-    small = sum(one.too_small is not None for one in same if not one.reruns)
+    small = sum(one.is_small for one in same if not one.reruns)
     unchanged = [
-        f"{small} changed by less than the minimum effect" if small else "",
-        would_show([one for one in same if not one.reruns and one.too_small is None]),
+        f"{small} changed by {LESS}" if small else "",
+        would_show([one for one in same if not one.reruns and not one.is_small]),
         f"more versions would tell of {len(yet)}" if yet else "",
     ]
     more = {
