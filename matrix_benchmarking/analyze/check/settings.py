@@ -44,7 +44,8 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
     meant = misspelt(map(list(map(frozenset, names)).__getitem__, which))
     bare = entries.where(not names[code] for code in which)
     if 0 < len(bare) < len(entries):
-        yield Finding.of("no-settings", f"{runs_have(bare)} no settings at all: is settings.yaml empty?", bare)
+        what = "are these rows empty?" if all(bare.values("part")) else "is settings.yaml empty?"
+        yield Finding.of("no-settings", f"{runs_have(bare)} no settings at all: {what}", bare)
     for name, other in meant.items():
         runs = of_names[name]
         sentence = f"{runs_have(runs)} '{name}' and no '{other}', which {runs_have(of_names[other])}: is it misspelt?"

@@ -123,7 +123,10 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
         point = point_label(earlier.best.settings, dataclasses.replace(earlier, told_names=told))
         label = f"{point}, {group.kpi.show(earlier.best.value)}"
         by = difference_label(apart, group.scale, group.kpi)
-        said.append(_for(group, f"{whose} had a better one: {label} ({by}). {COMPARE} says whether by chance."))
+        if newest is not None and whose.startswith(f"{newest.key} ") and not group.settings:  # and not a word as v1.9
+            whose = f"{whose[:1].upper()}{whose[1:]}"
+        sentence = f"{whose} had a better one: {label} ({by}). {COMPARE} says whether by chance."
+        said.append(f"For {scope(group)}: {sentence}" if group.settings else sentence)
     return said
 
 

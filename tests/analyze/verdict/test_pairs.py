@@ -510,6 +510,36 @@ def test_that_one_side_was_always_measured_before_the_other_is_said(*, is_shuffl
     )
 
 
+@pytest.mark.parametrize("is_in_turn", [False, True])
+def test_that_all_campaigns_of_one_side_were_before_the_other_s_is_said(*, is_in_turn: bool) -> None:
+    old = build("before", {"a": 100, "b": 10}, seed=1)
+    new = build("after", {"a": 130, "b": 13}, version="1.1.0", seed=2)
+    for side, one in enumerate((old, new)):
+        for run in one.entries:
+            night = (run.round or 0) * 2 + side if is_in_turn else (run.round or 0) + 100 * side
+            run.campaign, run.round = f"night {night}", None
+            start_us = (1_700_000_000 + 86_400 * night) * 1_000_000
+            run.span_us = start_us, start_us + 30_000_000
+    analysis = compare(old, new)
+    assert [one.outcome for one in analysis.verdicts] == [Outcome.REGRESSION] * 2
+    mood = "a mood of the machine that lasts longer than a campaign is in the difference"
+    said = f"All 5 campaigns of before were before the 5 of after: {mood}; campaigns in turn would tell it apart."
+    assert analysis.beside == ("" if is_in_turn else said)
+
+
+def test_a_difference_that_is_sure_and_less_than_counts_is_no_difference_that_is_not_shown() -> None:
+    old = build("before", {"a": 100, "b": 10}, seed=1)
+    effects = {"cost": MinimumEffect(0.5)}
+    analysis = compare(old, build("after", {"a": 130, "b": 10}, seed=2), effects=effects)
+    small = next(one for one in analysis.verdicts if one.is_small)
+    assert verdicts.nothing(small).startswith("less than the minimum effect: +")
+    assert verdicts.sentence(small).startswith("cost of a, less than the minimum effect: +")
+    (said,) = [line for line in analyses.lead(analysis) if "less than" in line]
+    assert re.fullmatch(
+        r"cost of a changed by less than the minimum effect \(.* %\)\): such changes don't count here\.", said
+    )
+
+
 @pytest.mark.parametrize(("factor", "is_said"), [(1000.0, True), (0.001, True), (50.0, True), (20.0, False)])
 def test_a_jump_that_another_unit_explains_is_said_first(factor: float, is_said: bool) -> None:
     values = {"a": 100.0, "b": 300.0}
