@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import ClusterError, needing
+from ..errors import ClusterError, MatbenchError, needing
 from ..named_cluster import NamedCluster, Slurm
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ANSWER_S = 10.0
 """How long a scheduler may take to answer."""
-ASIDE_S = 60.0
+ASIDE_S = 30.0
 """How long a worker may take to answer beside its task."""
 POLL_S, CLOSE_S = 0.5, 2.0
 TOGETHER_S = 20.0
@@ -35,6 +35,10 @@ _OPEN = (
 )
 T = TypeVar("T")
 _NO_PAGES: Mapping[str, Any] = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+
+
+class Unreachable(ClusterError):
+    """A worker that is gone, or silent."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,12 +70,18 @@ class Cluster:
         return self.client.submit(function, *arguments, workers=[address], pure=False, retries=0, **how)
 
     def ask_aside(self, address: str, function: Callable[..., Awaitable[T]], *arguments: Any) -> T:
-        """What *function* gives on the worker at *address*, beside the task that it is at. ClusterError: it doesn't."""
+        """What *function* gives on the worker at *address*, beside the task that it is at.
+
+        Raises:
+            ClusterError: it can't be done there, or (Unreachable) the worker doesn't answer.
+        """
         try:
             found: dict[str, T] = self.client.run(function, *arguments, workers=[address], callback_timeout=ASIDE_S)
             return found[address]
-        except Exception as error:  # whatever is raised there, or on the way
-            raise ClusterError(_said(error)) from error
+        except MatbenchError as error:  # raised there
+            raise ClusterError(str(error)) from error
+        except Exception as error:  # whatever is raised on the way; the timeout is that of Client.sync
+            raise Unreachable("its worker doesn't answer any more") from error
 
     def gone(self) -> ClusterError:
         return ClusterError(f"the scheduler {self.address} is gone")

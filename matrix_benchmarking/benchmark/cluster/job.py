@@ -35,7 +35,7 @@ from ..campaign import TARGETS_DIRECTORY, Campaign, Listener
 from ..load_driver import Limits
 from ..plan import Group, Plan, price_of
 from ..run_directory import FoundRun, Outcome, Point, write_text
-from .returning import JOBS, RUNS, forget, own_root, packed_ends, set_aside
+from .returning import JOBS, RUNS, forget, own_root, pack, packed_ends, set_aside
 
 if TYPE_CHECKING:
     from ...named_cluster import NamedCluster
@@ -44,6 +44,8 @@ SLOT_S = 120.0
 """How long a job waits for a host on which another one, of a starter that is gone, comes to its end."""
 GRACE_S = 60.0
 """What a job may take to stop its target: a paid one has to be confirmed gone."""
+RETURN_S = 60.0
+"""How long a finished run waits for its starter to fetch some of it."""
 FORWARD_S = 0.3
 LOG_BYTES = 4096
 ASIDE, LOGS = f"{run_directory.SET_ASIDE}/**/*", f"{TARGETS_DIRECTORY}/*"
@@ -232,7 +234,7 @@ def check(text: str) -> Event:
 def measure(text: str, topic: str) -> Event:
     """Measure the job *text*; events go to *topic* as they come.
 
-    Where runs return, the starter fetches each as soon as it is finished.
+    Where runs return, the starter fetches each as soon as it is finished, and this ends when it has them.
 
     Returns:
         ``events``, all of them; ``problem``, why the host can't go on, if so; ``ends``, whether that is because the
@@ -243,12 +245,17 @@ def measure(text: str, topic: str) -> Event:
     job, worker = Job.model_validate_json(text), get_worker()
     own = job.root or own_root(job.campaign)
     place = own / JOBS / job.name
-    problem, ends, said, left = None, False, list[Event](), b""
+    problem, ends, said, left, archives = None, False, list[Event](), b"", list[Path]()
     before = {*own.glob(ASIDE), *own.glob(LOGS)} if job.root is None else set()
+
+    def hear(event: Event) -> None:
+        if job.returns and "ended" in event:
+            archives.append(pack(own, event["ended"]))
+        worker.log_event(topic, {"job": job.name, **event})
+
     try:
         place.mkdir(parents=True)
-        here = job.model_copy(update={"root": own})
-        said, status, log = _run(here, place, [], lambda event: worker.log_event(topic, {"job": job.name, **event}))
+        said, status, log = _run(job.model_copy(update={"root": own}), place, [], hear)
         ended = next((event for event in said if "report" in event or "problem" in event), {})
         if not ended:
             problem = f"measuring ended with exit status {status}{log and f': {log}'}"
@@ -265,8 +272,11 @@ def measure(text: str, topic: str) -> Event:
         problem = f"{error.filename or own}: {os_reason(error)}"
     except MatbenchError as error:
         problem = str(error)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    if not _are_fetched(archives):
+        problem, ends = "its worker ends", True
+        for archive in archives:
+            archive.unlink(missing_ok=True)
+    shutil.rmtree(place, ignore_errors=True)
     if ends and job.root is None:  # nobody may be there to have it forgotten
         with contextlib.suppress(OSError):  # another job is at work
             (own / JOBS).rmdir()
@@ -288,33 +298,58 @@ def _run(
 
     It is ended where the task that runs here is no longer wanted: cancelled, or its scheduler or its client is gone.
     """
-    from distributed import Status, get_worker
-
     description, said, log = place / "job.json", place / "said.jsonl", place / "log.txt"
     write_text(description, job.model_dump_json(by_alias=True))
     directory = job.directory if job.directory.is_dir() else Path(tempfile.gettempdir())
     command = [sys.executable, "-m", __name__, *options, str(description)]
     process = processes.GuardedProcess(command, directory=directory, output=said, errors=log, grace_s=GRACE_S)
-    worker, events, due = get_worker(), list[Event](), 0.0
-    key = worker.get_current_task()
+    events, due, is_wanted = list[Event](), 0.0, _is_wanted()
+
+    def listen() -> None:
+        for event in _told(said, len(events)):
+            events.append(event)
+            hear(event)
 
     def keep_on() -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + FORWARD_S
-            for event in _told(said, len(events)):
-                events.append(event)
-                hear(event)
-            task = worker.state.tasks.get(key)
-            if task is None or task.state != "executing" or worker.status != Status.running:
+            listen()
+            if not is_wanted():
                 raise _Cancelled("cancelled")
 
     try:
         status = process.wait(None, keep_on)
     finally:
         process.stop()
-    events += _told(said, len(events))
+    listen()
     return events, status, log.read_text(errors="replace")[-LOG_BYTES:].strip()
+
+
+def _is_wanted() -> Callable[[], bool]:
+    """Tells whether somebody still waits for the task that runs here."""
+    from distributed import Status, get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state == "executing" and worker.status == Status.running
+
+    return is_wanted
+
+
+def _are_fetched(archives: Sequence[Path]) -> bool:
+    """Return once the starter has *archives*, or takes none for a while; False where nobody waits for them any more."""
+    is_wanted, left, latest = _is_wanted(), len(archives), time.monotonic() + RETURN_S
+    while (there := sum(archive.exists() for archive in archives)) and time.monotonic() < latest:
+        if not is_wanted():
+            return False
+        if there < left:
+            left, latest = there, time.monotonic() + RETURN_S
+        time.sleep(0.05)
+    return True
 
 
 def _told(said: Path, known: int) -> Iterator[Event]:

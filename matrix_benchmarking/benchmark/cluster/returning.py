@@ -28,34 +28,48 @@ END_BYTES, MOST_LEFT_BYTES = 1 << 20, 16 << 20
 """What comes back of a file that was set aside, and of all of them."""
 
 
-async def fetch(campaign: str, path: str, start: int) -> bytes:
-    """A part of the finished run at *path* as a tar archive, from its byte *start* on, beside the task that runs here.
+def pack(own: Path, path: str) -> Path:
+    """The archive in which the finished run at *path* waits for its starter, and no longer at its place.
 
-    At the end of the archive it is empty; then the starter has the run, and this host no longer.
+    Raises:
+        OSError: there is no room for it, or the run can't be read.
+    """
+    archive = own / RETURNS / f"{_flat(path)}.tar"
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with tarfile.open(archive, "w") as packed:  # to compress it would disturb what is measured next
+            packed.add(own / path, arcname=".")
+    except OSError:
+        archive.unlink(missing_ok=True)
+        raise
+    shutil.rmtree(own / path)
+    return archive
+
+
+async def fetch(campaign: str, path: str, start: int) -> bytes:
+    """A part of the archive of the run at *path*, from its byte *start* on, beside the task that runs here.
+
+    At its end it is empty; then the starter has the run, and this host no longer. MatbenchError: it can't be read.
     """
     import asyncio  # Dask has it; a job would wait for it
 
-    return await asyncio.to_thread(_part, own_root(campaign), path, start)
+    archive = own_root(campaign) / RETURNS / f"{_flat(path)}.tar"
+    with failing(f"the archive of {path} can't be read", MatbenchError):
+        return await asyncio.to_thread(_part, archive, start)
 
 
-def _part(own: Path, path: str, start: int) -> bytes:
-    run, archive = own / path, own / RETURNS / f"{_flat(path)}.tar.gz"
-    if start == 0:
-        archive.parent.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
-            packed.add(run, arcname=".")
+def _part(archive: Path, start: int) -> bytes:
     with archive.open("rb") as file:
         file.seek(start)
         part = file.read(PART_BYTES)
     if not part:
         archive.unlink()
-        shutil.rmtree(run)
     return part
 
 
 def _flat(path: str) -> str:
     """A name for *path*, which is relative."""
-    return path.replace("/", "__")[-150:]
+    return path.replace("/", "__").encode()[-150:].decode(errors="ignore")
 
 
 def forget(campaign: str) -> None:
@@ -67,8 +81,11 @@ def own_root(campaign: str) -> Path:
     return Path(tempfile.gettempdir()) / f"matbench-{os.geteuid()}" / campaign
 
 
-def keep_returned(root: Path, path: str, parts: Iterable[bytes], point: Point | None) -> None:
+def keep_returned(root: Path, path: str, parts: Iterable[bytes], point: Point | None) -> list[str]:
     """Put the run that comes in *parts*, by :func:`fetch`, at *path*, as :func:`run_directory.keep` does.
+
+    Returns:
+        What was left out of it: pipes, and links that lead out of it.
 
     Raises:
         MatbenchError: it isn't the run of *point* (None: of a search), it isn't finished, or it can't be written; or
@@ -77,7 +94,7 @@ def keep_returned(root: Path, path: str, parts: Iterable[bytes], point: Point | 
     place, rest = root / JOBS / f"returned-{_flat(path)}", iter(parts)
     shutil.rmtree(place, ignore_errors=True)
     try:
-        _unpack(_Parts(rest), place)
+        left_out = _unpack(_Parts(rest), place)
         for _ in rest:  # what fills the archive's last block
             pass
         settings, repeat = check_settings(read_settings_file(str(place / SETTINGS_FILE)) or {})
@@ -91,6 +108,7 @@ def keep_returned(root: Path, path: str, parts: Iterable[bytes], point: Point | 
         raise MatbenchError(f"what came back for {path} can't be written: {os_reason(error)}") from error
     finally:
         shutil.rmtree(place, ignore_errors=True)
+    return left_out
 
 
 def keep_left(root: Path, host: str, archive: bytes) -> Path:
@@ -101,22 +119,34 @@ def keep_left(root: Path, host: str, archive: bytes) -> Path:
     return place
 
 
-def _unpack(archive: Any, place: Path) -> None:
+def _unpack(archive: Any, place: Path) -> list[str]:
+    """The names of what is left out: pipes, and links that lead out of *place*."""
+    left_out = []
+
+    def harmless(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+        try:
+            return tarfile.data_filter(member, path)
+        except tarfile.FilterError:
+            left_out.append(member.name)
+            return None
+
     place.mkdir(parents=True)
-    with tarfile.open(fileobj=archive, mode="r|gz") as packed:
-        packed.extractall(place, filter="data")
+    with tarfile.open(fileobj=archive, mode="r|*") as packed:
+        packed.extractall(place, filter=harmless)
+    return left_out
 
 
 class _Parts:
     """The bytes of *parts*, one after the other, as a file."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
-        self._parts, self._rest = iter(parts), b""
+        self._parts, self._part = iter(parts), io.BytesIO()
 
     def read(self, size: int) -> bytes:
-        while len(self._rest) < size and (part := next(self._parts, b"")):
-            self._rest += part
-        read, self._rest = self._rest[:size], self._rest[size:]
+        read = self._part.read(size)
+        while len(read) < size and (part := next(self._parts, b"")):
+            self._part = io.BytesIO(part)
+            read += self._part.read(size - len(read))
         return read
 
 

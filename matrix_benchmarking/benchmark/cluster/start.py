@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...cluster import Host, Question, connected
+from ...cluster.connection import Unreachable
 from ...cluster.workers import token_in
 from ...errors import ClusterError
 from ...named_cluster import NamedCluster
@@ -168,7 +169,7 @@ class Conductor:
             piece = self._ledger.deck.deal(host.name, host.resources, busy)
             if piece is not None:
                 self._submit(host, piece)
-        if not self._running and self._crew.hosts:
+        if not self._running and self._crew.hosts and not self._ledger.report.stopped_by:
             self._ledger.give_up()
 
     def _submit(self, host: Host, piece: Group) -> None:
@@ -230,6 +231,7 @@ class Running:
     at: str | None = None
     problem: str | None = None
     heard: int = 0
+    is_silent: bool = False
     ended: set[str] = dataclasses.field(default_factory=set)
 
 
@@ -266,11 +268,16 @@ class Ledger:
                 size += len(part)
 
         host = running.host
-        try:
-            returning.keep_returned(self._plan.root, path, parts(), self._paths.get(path))
-        except ClusterError as error:
-            running.problem = f"{path} didn't come back: {error}"
+        if running.is_silent:
             return False
+        try:
+            left_out = returning.keep_returned(self._plan.root, path, parts(), self._paths.get(path))
+        except ClusterError as error:
+            running.problem, running.is_silent = f"{path} didn't come back: {error}", isinstance(error, Unreachable)
+            return False
+        if left_out:
+            what = "pipes, and links that lead out of it, were left out"
+            self._listener.note(f"{path}: {what} of what {host.name} gave back: {', '.join(left_out[:3])}")
         return True
 
     def settle(self, running: Running, result: jobs.Event) -> None:
@@ -285,9 +292,10 @@ class Ledger:
         report = next((event["report"] for event in events if "report" in event), None)
         if problem is not None or report is None or report["interrupted"]:
             reason = "; ".join(filter(None, [problem or "its job was interrupted", kept]))
-            if problem is not None and not result["ends"]:
+            is_death = result["ends"] or running.is_silent
+            if problem is not None and not is_death:
                 self._crew.out[running.host.name] = reason
-            self.lost(running, reason, is_death=result["ends"])
+            self.lost(running, reason, is_death=is_death)
             return
         if kept:
             self._listener.note(f"{running.host.name}: {kept}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -167,6 +168,30 @@ def test_what_a_machine_that_is_lost_had_finished_is_back_already(machines, plac
         said = ends(process)
     assert "a: its worker is gone; a/n_3__repeat_0 is measured again" in said
     assert re.findall(r"n_(\d)__repeat_0 on b", said) == ["3", "4"]
+    assert measured() == [1, 2, 3, 4]
+
+
+def test_a_finished_run_that_waits_for_a_starter_that_is_killed_goes_from_its_host(machines, place):
+    (place / "temporary").mkdir()
+    machines.worker("a", environment={"TMPDIR": str(place / "temporary")})
+    write(f"[ {{n}} -gt 1 ] || {{{{ {WAITS_FOR_GO}; }}}}")
+    with starter(*words(machines, results="return"), directory=place) as process:
+        wait_until(lambda: at(), "a point begins")
+        process.send_signal(signal.SIGSTOP)
+        (place / "go").touch()
+        wait_until(lambda: list((place / "temporary").glob("matbench-*/*/.matbench/returns/*.tar")), "it is finished")
+        process.kill()
+    wait_until(lambda: not list((place / "temporary").glob("matbench-*/*")), "the worker has removed what it kept")
+    assert measured() == []
+    assert main(words(machines, results="return")) == 0
+    assert measured() == [1, 2, 3, 4]
+
+
+def test_a_pipe_in_a_run_stays_on_its_host_and_the_rest_comes_back(machines, place, capsys: Capture):
+    machines.worker("a")
+    write("[ {n} -ne 2 ] || mkfifo pipe")
+    assert main(words(machines, results="return")) == 0
+    assert "a/n_2__repeat_0: pipes, and links that lead out of it, were left out" in capsys.readouterr().err
     assert measured() == [1, 2, 3, 4]
 
 
