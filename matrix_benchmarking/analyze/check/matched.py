@@ -143,12 +143,12 @@ def copied_in_part(measured: Measured) -> Iterator[Finding]:
     for name, values, alike in (each for each in measured.by_setting(of_words=False) if each[0] in versions):
         shared: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
-            of_row: dict[object, dict[int, int]] = collections.defaultdict(dict)
+            of_row: dict[tuple[float | None, ...], dict[int, int]] = collections.defaultdict(dict)
             for code, place in places.items():
                 for run in points[place]:
                     of_row[rows[run]][code] = run
-            for same in of_row.values():
-                for pair in itertools.combinations(sorted(same)[:MOST_ALIKE], 2) if len(same) > 1 else ():
+            for same in (same for row, same in of_row.items() if len(same) > 1 and set(row) != {None}):
+                for pair in itertools.combinations(sorted(same)[:MOST_ALIKE], 2):
                     shared[pair] += map(same.__getitem__, pair)
         for (one, other), runs in shared.items():
             if len(runs) < 2 * FEWEST_PAIRS:

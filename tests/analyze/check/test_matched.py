@@ -165,6 +165,14 @@ def test_a_part_of_the_runs_of_an_earlier_version_is_a_copy() -> None:
     ]
 
 
+def test_runs_of_which_nothing_is_known_are_no_copies() -> None:
+    def forget(kpis: dict[tuple[int, int, int], dict[str, float]]) -> None:
+        for version, batch in itertools.product(range(6), range(6)):
+            kpis[version, batch, 1].clear()
+
+    assert history(forget) == []
+
+
 @pytest.mark.parametrize("digits", [1, 2, 3, 4, 9])
 def test_runs_that_are_alike_by_chance_are_no_copies(digits: int) -> None:
     assert [history(lambda kpis: None, digits, seed) for seed in range(20)] == [[]] * 20
