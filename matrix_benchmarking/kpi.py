@@ -81,7 +81,8 @@ class KPIDefinition:
     @property
     def title(self) -> str:
         """Its name with the unit in which it is shown: ``throughput (1/s)``."""
-        return f"{self.name} ({self.display_unit})" if self.display_unit else self.name
+        unit = f"({self.display_unit})" if self.display_unit else ""
+        return self.name if self.name.endswith(unit) else f"{self.name} {unit}"  # as a column of a table may
 
     @property
     def direction(self) -> str:

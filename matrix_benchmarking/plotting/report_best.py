@@ -235,10 +235,7 @@ def how_to_read(study: Study) -> Node:
     if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
         if any(one.point.interval and one.point.interval.is_within for group in groups for one in group.standings):
-            items.append(
-                "† Within its campaigns: too little is known of how these differ, which a point that is measured in "
-                "three would tell; the machine's mood may be all that lies between points of different ones."
-            )
+            items.append(ranking.OF_WITHIN)
         if any(one.point.interval is None for group in groups for one in group.standings):
             items.append(f"Unknown: there are too few repeats to tell the mean within a factor of {WIDEST:g}.")
     else:

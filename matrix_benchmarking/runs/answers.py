@@ -79,6 +79,9 @@ class BestAnswer(Printable):
                 yield f"Compare them: 'matbench compare {named}' with the options of this command."
         yield from wording.of_failed(self.study.without_a_good_run)
         yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
+        shown = (each.point.interval for group in self.best.groups for each in group.variants)
+        if any(interval is not None and interval.is_within for interval in shown):
+            yield wording.OF_WITHIN
         yield from wording.of_newest(self.best)
         yield from wording.of_trees(self.best)
         yield from wording.instead(self.study.unknown_headline, self.study.matrix)

@@ -110,6 +110,10 @@ def of_failed(versions: Sequence[str]) -> list[str]:
 
 
 COMPARE = "Compare"  # the page, and the command
+OF_WITHIN = (
+    "† Within its campaigns: too little is known of how these differ, which a point that is measured in three would "
+    "tell; the machine's mood may be all that lies between points of different ones."
+)
 
 
 def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> list[str]:
