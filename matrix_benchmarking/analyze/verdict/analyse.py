@@ -20,11 +20,12 @@ from ..select.labelled import labelled
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
+from . import moods
 from .beginnings import begun_together
 from .beyond import with_newest, with_spikes, with_trends
 from .levels import JudgedSeries, judged_together
 from .lifecycle import known_alarms
-from .model import Analysis, SeriesVerdict, severity, unjudged
+from .model import Analysis, Outcome, SeriesVerdict, severity, unjudged
 from .over_all import told_over_all
 from .told import told_of
 
@@ -78,6 +79,8 @@ def analyse(
     are_changes = [verdict.first_bad is not None for verdict in told]
     of_changes = [both for both, is_change in zip(sides, are_changes, strict=True) if is_change]
     changed = ignored_since(of_changes, ignored)
+    is_told = any(one.outcome not in (Outcome.NO_CHANGE, Outcome.CANT_TELL) for one in told)
+    lasting = moods.that_last(series) if is_told else ""
     return Analysis(
         workload=selection.workload,
         data=data,
@@ -92,7 +95,9 @@ def analyse(
         kpis=selection.kpis,
         made_at=now,
         over_all=tuple(told_over_all(series, told, now, newest)),
-        beside=" ".join(filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes)))),
+        beside=" ".join(
+            filter(None, (between_sides(sides, are_changes), changed, campaigns_together(of_changes), lasting))
+        ),
     )
 
 
