@@ -136,8 +136,7 @@ class SeriesVerdict(msgspec.Struct, frozen=True):
         measure, old, new = self.effect or self.difference, self.old_level, self.new_level
         if self.outcome is not Outcome.NO_CHANGE or not self.stands_on or measure is None or old is None or new is None:
             return self.too_small is not None
-        least = amount(MinimumEffect(self.minimum_effect, self.minimum_effect_absolute), old)
-        return abs(new - old) < least and (measure.low > 0.0 or measure.high < 0.0)
+        return is_less(measure, old, new, MinimumEffect(self.minimum_effect, self.minimum_effect_absolute))
 
     @property
     def looks_worse(self) -> bool:
@@ -297,6 +296,11 @@ def size_of(verdict: SeriesVerdict) -> float:
         return abs(verdict.effect.value)
     least = amount(MinimumEffect(verdict.minimum_effect, verdict.minimum_effect_absolute), verdict.old_level or 0.0)
     return 0.0 if verdict.difference is None else abs(verdict.difference.value) / (least or 1.0)
+
+
+def is_less(measure: Estimate, old: float, new: float, minimum: MinimumEffect) -> bool:
+    """Whether two levels differ, for sure by their *measure*, and by less than the *minimum*."""
+    return abs(new - old) < amount(minimum, old) and (measure.low > 0.0 or measure.high < 0.0)
 
 
 def amount(minimum: MinimumEffect, level: float) -> float:

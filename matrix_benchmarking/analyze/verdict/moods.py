@@ -13,6 +13,8 @@ from .levels import JudgedSeries
 
 FEWEST_VERSIONS, SHORTEST = 20, 4
 """Of fewer versions that follow each other, and of shorter levels, nothing is known."""
+MOST_SERIES = 50
+"""So many series, spread over all, tell the mood that they share; more would take longer than their analysis."""
 LEAST, SURE = 0.3, 2.25
 """The correlation of neighbours that is said, and how many of its standard errors it has to be."""
 
@@ -24,11 +26,11 @@ def that_last(series: Sequence[JudgedSeries]) -> str:
     moods its correlation from one version to the next is below 0, by 1 / √n either way (Bartlett, 1946). Weekends are
     no such mood: what is two versions apart is unlike there.
     """
-    rest = collections.defaultdict[str, list[float]](list)
-    for one in series:
+    rest, some = collections.defaultdict[str, list[float]](list), series[:: math.ceil(len(series) / MOST_SERIES) or 1]
+    for one in some:
         for version, value in _rest(one):
             rest[version].append(value)
-    longest = max((one.series.versions for one in series), key=len, default=())
+    longest = max((one.series.versions for one in some), key=len, default=())
     mood = np.array([np.mean(rest[version]) for version in longest if version in rest])
     pairs = len(mood) - 1
     if pairs < FEWEST_VERSIONS or not mood.any():

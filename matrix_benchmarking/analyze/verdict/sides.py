@@ -114,11 +114,6 @@ class Judged(msgspec.Struct, frozen=True):
         """By how much new and old differ: as a fraction, else in the KPI's unit."""
         return self.effect or self.difference
 
-    def is_less_than(self, minimum: MinimumEffect) -> bool:
-        """Whether the sides differ, for all that is known, by less than the *minimum*."""
-        (old, new), measure = self.levels, self.measure
-        return abs(new - old) < amount(minimum, old) and (measure.low > 0.0 or measure.high < 0.0)
-
     def would_show(self, minimum: MinimumEffect) -> float | None:
         """The smallest difference that would have been seen in four of five cases and counts, as *measure* has it."""
         if self.told is None or not self.told.seen:

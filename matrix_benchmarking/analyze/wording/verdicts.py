@@ -12,7 +12,7 @@ from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..intervals import Scale
 from ..select.series import KPISeries, Series, point_word
-from ..verdict.model import ALONE, Alarm, Analysis, Doubt, Outcome, OverAll, SeriesVerdict
+from ..verdict.model import ALONE, Alarm, Analysis, Doubt, Outcome, OverAll, SeriesVerdict, is_less
 from ..verdict.sides import Judged
 from ..words import count_of, difference, percent, plural, series_label
 
@@ -244,7 +244,7 @@ def outcome_label(outcome: Outcome, is_worse: bool) -> str:
 def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum: MinimumEffect) -> str:
     """The verdict on one mean; without a difference also which one would have shown."""
     label = outcome_label(outcome, (judged.difference.value > 0) == kpi.lower_better)
-    if outcome is Outcome.NO_CHANGE and judged.is_less_than(minimum):
+    if outcome is Outcome.NO_CHANGE and is_less(judged.measure, *judged.levels, minimum):
         return LESS
     seen = judged.would_show(minimum) if outcome is Outcome.NO_CHANGE else None
     return f"{label}; {_seen_by(judged, kpi, seen)} would have shown" if seen else label
