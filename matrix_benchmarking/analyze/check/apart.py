@@ -18,7 +18,7 @@ from ..select.order import Order
 from ..select.versions import in_words
 from .finding import ANALYSES, EVERY, NONE, OF_HISTORY, Finding, are_few, runs_have
 from .measured import Measured
-from .settings import written
+from .settings import is_explained, written
 
 Key = tuple[int, ...]
 """What identifies a series among others, by its labels."""
@@ -35,21 +35,9 @@ def group_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
         without = good.where(not said[code] and rest in beside for rest, code in zip(of_rest, codes, strict=True))
         others = good.where(said[code] for code in codes)
         # Few are those that `missing-setting` names; and a codec without levels has none.
-        if without and not are_few(len(without), len(good)) and not _is_told_by_a_word(without, others):
+        if without and not are_few(len(without), len(good)) and not is_explained(without, others):
             what = f"{runs_have(without)} no '{name}', which {len(others)} {'has' if len(others) == 1 else 'have'}"
             yield Finding.of("apart", f"{what}: another group, ranked apart and compared with none of those.", without)
-
-
-def _is_told_by_a_word(some: Rows, others: Rows) -> bool:
-    """Whether a setting is one word in *some* runs and something else in all *others*: it may be why these differ."""
-    for name in some.names():
-        values, codes = some.setting(name)
-        words = {values[code] for code in set(codes)}
-        if len(words) == 1 and isinstance(next(iter(words)), (str, bool)):
-            theirs, of = others.setting(name)
-            if not words & {theirs[code] for code in set(of)}:
-                return True
-    return False
 
 
 _COUNTS = re.compile(r"(random_?)?seed|rep|repetition|replicate|repeat_?(id|no|number|index)", re.IGNORECASE)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
-from ...matrix import Entry, Matrix, typed
+from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...plausible import is_number
 from ...rows import Rows
 from ...settings import is_nearly, misspelt
@@ -52,7 +52,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         yield Finding.of("misspelt-setting", sentence, runs)
     for name, runs in of_names.items():
         if name not in meant and are_few(len(runs), len(entries)):
-            if _is_explained(runs, entries.where(name not in names[code] for code in which), but=name):
+            if is_explained(runs, entries.where(name not in names[code] for code in which), but=name):
                 continue
             sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
             yield Finding.of("rare-setting", sentence, runs, NONE)
@@ -62,7 +62,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             without = entries.where(map(lacks.__getitem__, which)).successful
             if are_few(len(without), len(entries)):
                 sentence = f"{runs_have(without)} no '{name}', which {runs_have(runs)}."
-                changes = NONE if _is_explained(without, runs) else EVERY
+                changes = NONE if is_explained(without, runs) else EVERY
                 yield Finding.of("missing-setting", sentence, without, changes)
     for name, runs in of_names.items():
         values, codes = runs.setting(name)
@@ -150,7 +150,7 @@ def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Find
         shown = _first(odd)
         what = "numbers" if usual is numbers else "texts"
         sentence = f"'{name}' is {shown} in {count_of(count, 'run')}, beside {what} in the others."
-        if not _is_explained(list(having(odd)), list(having(usual)), but=name):
+        if not is_explained(Rows.of(list(having(odd))), Rows.of(list(having(usual))), but=name):
             yield Finding.of("odd-value", sentence, having(odd))
 
 
@@ -187,19 +187,18 @@ def _first(kinds: Sequence[Kind]) -> str:
     return ", ".join(written(value) for _, value in kinds[:_NAMED])
 
 
-def _is_explained(few: Sequence[Entry], others: Sequence[Entry], *, but: str = "") -> bool:
-    """Whether a word, *but* for that setting, tells a *few* runs from all *others*: one codec has levels, another none.
+def is_explained(some: Rows, others: Rows, *, but: str = "") -> bool:
+    """Whether words, *but* for that setting, tell *some* runs from all *others*: one codec has levels, another none.
 
-    Of a word that others lack nobody knows which came first.
+    Of a word that others lack nobody knows which came first, and one that each run has for itself is a name.
     """
-    words = (
-        (name, {entry.settings[name] for entry in few})
-        for name in set.intersection(*(set(entry.settings) for entry in few)) - {but}
-        if all(isinstance(entry.settings[name], (str, bool)) for entry in few)
-    )
-    return any(
-        all(name in entry.settings and entry.settings[name] not in values for entry in others) for name, values in words
-    )
+    for name in (each for each in some.names() if each != but):
+        columns = (runs.setting(name) for runs in (some, others))
+        words, theirs = ({values[code] for code in set(codes)} for values, codes in columns)
+        are_words = all(isinstance(word, (str, bool)) for word in words) and len(words) <= max(len(some) - 1, 1)
+        if are_words and NOT_SET not in theirs and not words & theirs:
+            return True
+    return False
 
 
 def _plain(value: object) -> object:
