@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store import ArtifactPath, TestDirectory
+from ..filters import Scalar, show
+from ..store import ArtifactPath, TableReader, TestDirectory
+from ..store.decimal_marks import are_grouped
 from ..store.tables import (
     NO_KPIS,
     STATES,
@@ -48,7 +49,7 @@ from matrix_benchmarking.workload import RegressionKeys, Workload
 KPIS = [
 {kpis}
 ]
-TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r}, texts={texts!r})
+TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r}, texts={texts!r}{written})
 
 workload = Workload(
     name={name!r},
@@ -105,10 +106,10 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
-    said = _unread(file, [column for column in columns if column not in named], settings, kpi, time)
-    compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     ways = WrittenTwoWays(settings)
-    collections.deque(rows(file, settings, ways), maxlen=0)
+    reader = _reader(file, settings, kpi, ways)
+    said = _unread(file, [column for column in columns if column not in named], reader, kpi, time)
+    compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
     called = _plain(table.stem)
     written = output or table.with_name(f"{called}_workload.py")
     if written.exists():
@@ -117,8 +118,9 @@ def command(
         table=table.name,
         kpis="\n".join(_kpi(*each) for each in kpi),
         settings=list(settings),
-        names=[column for column, _, _ in kpi],
+        names=reader.kpis,
         time=time,
+        written="".join(f", {name}={value!r}" for name in ("units", "thousands") if (value := getattr(reader, name))),
         name=called,
         versions=compared,
         texts=[*dict.fromkeys([*compared, *ways.found, *ways.names])],
@@ -133,6 +135,7 @@ def command(
     odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
     warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
     warn(said)
+    warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
     if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
         warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
     if called.lower() in _OFTEN:
@@ -182,18 +185,51 @@ def _opened(table: Path) -> ArtifactPath:
     return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
 
 
+def _reader(
+    file: ArtifactPath, settings: Sequence[str], kpis: Sequence[tuple[str, str, str]], ways: WrittenTwoWays
+) -> TableReader:
+    """What reads the columns, by how all cells of the *kpis* are written; *ways* sees those of *settings*.
+
+    Raises:
+        MatbenchError: no cell of a KPI's column is a number.
+    """
+    cells: dict[str, dict[str, Scalar]] = {column: {} for column, _, _ in kpis}
+    for row in (row for _, row in rows(file, settings, ways) if not isinstance(row, str)):
+        for name, of in cells.items():
+            if (value := row.get(name)) is not None:
+                of[show(value).strip()] = value
+    units = {name: unit for name, _, unit in kpis if unit and _behind(cells[name]) == {unit}}
+    thousands = [
+        name for name, of in cells.items() if are_grouped({text.removesuffix(units.get(name, "")) for text in of})
+    ]
+    reader = TableReader(name=file.name, settings=settings, kpis=list(cells), units=units, thousands=thousands)
+    for name, better, _ in kpis:
+        if (texts := cells[name]) and all(is_no_number(reader.number(name, {name: value})) for value in texts.values()):
+            behind = _behind(texts)
+            way = f"; --kpi={name}:{better}:{min(behind)} reads numbers in that unit" if len(behind) == 1 else ""
+            raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
+    return reader
+
+
+def _behind(texts: Iterable[str]) -> set[str]:
+    """What is behind the numbers of cells, such as a unit."""
+    found = (re.fullmatch(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?\s*([^\s0-9.,]+)", text) for text in texts)
+    return {match[1] for match in found if match}
+
+
 def _unread(
     file: ArtifactPath,
     columns: Sequence[str],
-    settings: Sequence[str],
+    reader: TableReader,
     kpis: Sequence[tuple[str, str, str]],
     time: str | None,
 ) -> list[str]:
-    """What of the table is in no run, or odd: *columns* that nobody named, empty *settings*, *kpis* below 0.
+    """What of the table is in no run, or odd: *columns* that nobody named, empty settings, *kpis* below 0.
 
     Raises:
         MatbenchError: no row can be read, such as where no cell of the column *time* is one.
     """
+    settings = reader.settings
     is_told = "exit_code" in columns  # which says what failed
     names = ", ".join(one for one in columns if one != "exit_code" and (is_told or one.lower() not in STATES))
     said = [f"left out, since no option names them: {names}"] if names else []
@@ -218,7 +254,7 @@ def _unread(
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:
-            if is_no_number(value := row.get(name)):
+            if is_no_number(value := reader.number(name, row)):
                 what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
                 odd.setdefault((name, "unknown", "it is no number"), []).append(what)
             elif better == "lower" and isinstance(value, (int, float)) and value < 0:

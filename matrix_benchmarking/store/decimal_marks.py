@@ -1,9 +1,9 @@
-"""Numbers in a table whose cells ``;`` parts, as spreadsheets write it where a comma is the decimal mark."""
+"""Commas in the numbers of a table: decimal marks where ``;`` parts its cells, else between thousands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
@@ -14,6 +14,23 @@ def pointed(text: str) -> str:
     """Where ``;`` separates cells, a comma is a decimal point."""
     found = text.replace(",", ".")
     return found if text.count(",") == 1 and DECIMAL.fullmatch(found.strip()) else text
+
+
+GROUPED = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")
+
+
+def are_grouped(texts: Collection[str]) -> bool:
+    """Whether commas part thousands in *texts*, the cells of a column of a table whose cells commas part.
+
+    A comma before three digits may be a decimal mark, unless one has another beside it, or numbers without one have a
+    point or are all below 1000.
+    """
+    texts = [text.strip() for text in texts]
+    with_commas = [text for text in texts if "," in text]
+    others = [text for text in texts if "," not in text and DECIMAL.fullmatch(text) and float(text)]
+    says_more = any(text.count(",") > 1 or "." in text for text in with_commas) or bool(others)
+    is_known = bool(with_commas) and says_more and all(abs(float(text)) < 1000.0 for text in others)
+    return is_known and all(map(GROUPED.fullmatch, with_commas))
 
 
 class RowsAbove:

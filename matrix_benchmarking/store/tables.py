@@ -17,7 +17,7 @@ from ..errors import ArtifactError
 from ..filters import Scalar, show
 from ..jsonable import Document
 from .artifacts import ArtifactPath
-from .decimal_marks import DECIMAL, WHOLE, RowsAbove, pointed
+from .decimal_marks import DECIMAL, GROUPED, WHOLE, RowsAbove, pointed
 from .readers import Part
 from .summed_rows import numbered
 
@@ -37,6 +37,8 @@ class TableReader:
         kpis: the columns that are numbers. An empty cell, and what is no finite number, is unknown.
         time: the column that says when a run was, in ISO 8601; UTC where it names no zone.
         texts: the columns of a CSV file whose cells stay as they are written: of versions 1.1 and 1.10 are two.
+        units: what cells of a KPI's column have behind their numbers, as in ``12 ms``.
+        thousands: the KPIs' columns in whose numbers commas part thousands.
     """
 
     parts_move: ClassVar[bool] = True
@@ -45,6 +47,8 @@ class TableReader:
     kpis: Sequence[str]
     time: str | None = None
     texts: Sequence[str] = ("version", "commit")
+    units: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    thousands: Sequence[str] = ()
 
     @property
     def file_names(self) -> Sequence[str]:
@@ -98,9 +102,10 @@ class TableReader:
         if missing:
             raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
         settings = {name: value for name in self.settings if not _is_nothing(value := row[name])}
+        values = {name: self.number(name, row) for name in self.kpis}
         results: dict[str, object] = {
-            field_name(name): show(value) if is_no_number(value := row[name]) and value is not None else value
-            for name in self.kpis
+            field_name(name): show(value) if is_no_number(value) and value is not None else value
+            for name, value in values.items()
         }
         rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
         if self.time is not None:
@@ -108,6 +113,13 @@ class TableReader:
         if code := failed_with(rest):
             results["exit_code"] = code
         return f"row {number}", settings, {**results, "row": rest}
+
+    def number(self, name: str, row: Mapping[str, Scalar]) -> Scalar:
+        """The cell of a KPI's column, without its unit and the commas between thousands."""
+        if not isinstance(value := row[name], str):
+            return value
+        text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
+        return _cell(text.replace(",", "") if name in self.thousands and GROUPED.fullmatch(text) else text)
 
 
 def _is_nothing(value: Scalar) -> bool:

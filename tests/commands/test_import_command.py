@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from matrix_benchmarking import workload
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.store import parse_tree
 
 Capture = pytest.CaptureFixture[str]
 IMPORT = ["import", "runs.csv", "--settings=image,version", "--kpi=rate:higher:req/s", "--kpi=p95.ms:lower:ms"]
@@ -228,6 +231,50 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
     assert main(["import", name, "--settings=a", "--kpi=b:lower"]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        ("'1,234.5' '998.2'", "1234.5 998.2"),
+        ("'1,027' 971", "1027 971"),  # below 1000 there is no comma
+        ("'1,234,567' '2,000,000'", "1234567 2000000"),
+        ("'12 ms' '13.5ms' '1,200 ms' 14", "12 13.5 1200 14"),
+    ],
+)
+def test_commas_between_thousands_and_units_in_cells_are_no_part_of_numbers(
+    directory: Path, capsys: Capture, cells: str, values: str
+) -> None:
+    texts = [text or bare for text, bare in re.findall(r"'([^']*)'|(\S+)", cells)]
+    rows = [f'i{place},"{text}"' for place, text in enumerate(texts)]
+    Path("p.csv").write_text("\n".join(["image,lat", *rows, ""]))
+    assert main(["import", "p.csv", "--settings=image", "--kpi=lat:lower:ms"]) == 0
+    thousands = "lat: the commas in its numbers were taken to part thousands"
+    assert (thousands in capsys.readouterr().err) is ("," in cells)
+    read = parse_tree(workload.load("p_workload.py"), Path())
+    assert [entry.kpis["lat"] for entry in read] == [*map(float, values.split())]
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (["12 s", "13 s"], "holds no number, but '12 s'; --kpi=lat:lower:s reads numbers in that unit"),
+        (["12 ms", "1 s"], "holds no number, but '12 ms'"),  # of one column in one unit
+        (["1,234", "2,345"], "holds no number, but '1,234'"),  # it may be a decimal mark
+        (["1,234", "1500"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1,234'"),
+        (["0,5", "12"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '0,5'"),
+        (["timeout", "n/a"], "holds no number, but 'timeout'"),
+        (["", "3"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 is empty"),
+    ],
+)
+def test_cells_that_are_no_sure_numbers_are_said(
+    directory: Path, capsys: Capture, cells: list[str], sentence: str
+) -> None:
+    rows = [f'i{place},"{cell}"' for place, cell in enumerate(cells)]
+    Path("p.csv").write_text("\n".join(["image,lat", *rows, ""]))
+    assert main(["import", "p.csv", "--settings=image", "--kpi=lat:lower:ms"]) == (2 if "holds" in sentence else 0)
+    assert sentence in capsys.readouterr().err
+    assert Path("p_workload.py").exists() is ("holds" not in sentence)
 
 
 def parsed(capsys: Capture) -> str:
