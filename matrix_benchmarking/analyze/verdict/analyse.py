@@ -20,12 +20,12 @@ from ..select.labelled import labelled
 from ..select.order import Order
 from ..select.selection import Selection, select
 from ..select.series import Series
-from . import moods
 from .beginnings import begun_together
 from .beyond import with_newest, with_spikes, with_trends
 from .levels import JudgedSeries, judged_together
 from .lifecycle import known_alarms
 from .model import Analysis, Outcome, SeriesVerdict, severity, unjudged
+from .moods import that_lasts, with_mood
 from .over_all import told_over_all
 from .told import told_of
 
@@ -74,13 +74,15 @@ def analyse(
     series = begun_together(judged_together(judgeable, minima), known)
     told = with_trends(told_of(series, known, now), series)
     told = with_spikes(with_newest(told, series, now), series)
+    is_told = any(one.outcome not in (Outcome.NO_CHANGE, Outcome.CANT_TELL) for one in told)
+    mood = that_lasts(series) if is_told else None
+    told = with_mood(told, series, mood, known)
     newest = selection.newest
     sides = [_before_and_since(one, verdict) for one, verdict in zip(series, told, strict=True)]
     are_changes = [verdict.first_bad is not None for verdict in told]
     of_changes = [both for both, is_change in zip(sides, are_changes, strict=True) if is_change]
     changed = ignored_since(of_changes, ignored)
-    is_told = any(one.outcome not in (Outcome.NO_CHANGE, Outcome.CANT_TELL) for one in told)
-    lasting = moods.that_last(series) if is_told else ""
+    lasting = mood.said if mood is not None else ""
     return Analysis(
         workload=selection.workload,
         data=data,
