@@ -143,14 +143,14 @@ class ArtifactPath(os.PathLike[str]):
         return open(self, mode, **options)
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The content as text.
+        """The content as text, without a mark of its encoding.
 
         Raises:
             FileNotFoundError: it is missing.
             ArtifactError: it can't be read, or is no such text.
         """
         try:
-            return self.read_bytes().decode(encoding, errors)
+            return self.read_bytes().decode(encoding, errors).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             reason = f"is not {encoding.upper()} text: {error.reason} at byte {error.start}"
             raise ArtifactError(self, reason) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import datetime as dt
 import functools
 import types
@@ -60,7 +61,7 @@ def read_json(path: ArtifactPath) -> Any:
         FileNotFoundError: it is missing.
         ArtifactError: it is empty, truncated or not JSON.
     """
-    content = path.read_bytes()
+    content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     if not content.strip():
         raise ArtifactError(path, "is empty")
     try:

@@ -30,6 +30,8 @@ from . import models
 _LINE = re.compile(
     r"(?P<kind>Batch size|Concurrency) (?P<at>\d+): (?P<rate>[-+.\w]+) reqs/sec(?P<rest>(?:, *\w+: *[-+.\w]+ *%)*)"
 )
+_POINT = re.compile(r"^(Batch size|Concurrency) |\b(Batch size|Concurrency) \d+:")
+_FORMS = "of the form 'Batch size N: … reqs/sec' or 'Concurrency N: … reqs/sec'"
 _LOAD = re.compile(r"(\w+): *([-+.\w]+) *%")
 
 
@@ -45,11 +47,11 @@ def parse_log(text: str) -> types.SimpleNamespace:
     baseline: dict[int, types.SimpleNamespace] = {}
     api: dict[int, types.SimpleNamespace] = {}
     for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
-        if not line.startswith(("Batch size ", "Concurrency ")):
+        if not _POINT.search(line):
             continue
         found = _LINE.fullmatch(line)
         if found is None:
-            raise ValueError(f"line {number} is not of the form '{line.split(' ')[0]} … N: … reqs/sec': {line[:80]!r}")
+            raise ValueError(f"line {number} is not {_FORMS}: {line[:80]!r}")
         at, rate = int(found["at"]), _number(found["rate"], number)
         if found["kind"] == "Batch size":
             _add(baseline, at, number, types.SimpleNamespace(batch_size=at, throughput=rate))
@@ -58,7 +60,7 @@ def parse_log(text: str) -> types.SimpleNamespace:
             record = types.SimpleNamespace(concurrency=at, throughput=rate, cpu=loads.get("cpu"), gpu=loads.get("gpu"))
             _add(api, at, number, record)
     if not baseline and not api:
-        raise ValueError("holds no line of the form 'Batch size N: … reqs/sec' or 'Concurrency N: … reqs/sec'")
+        raise ValueError(f"holds no line {_FORMS}")
     return types.SimpleNamespace(baseline=_in_order(baseline), api=_in_order(api))
 
 

@@ -133,3 +133,63 @@ def test_fio_s_latency_that_was_not_measured_is_unknown_and_a_group_is_read(tmp_
     assert [(entry.settings["benchmark"], entry.kpis.get("time"), entry.kpis["rate"]) for entry in matrix] == [
         ("a (read)", None, 5.0), ("b (mixed)", 2e-9, 5.0)
     ]  # fmt: skip
+
+
+def session(**params: object) -> dict[str, Any]:
+    name = "t.py::test[f]"
+    benchmark = {"fullname": name, "param": "f", "params": params, "stats": {"mean": 1.0, "rounds": 9}}
+    return {"machine_info": {}, "benchmarks": [benchmark]}
+
+
+def test_an_object_that_is_a_parameter_is_the_same_in_each_process(tmp_path: Path) -> None:
+    of = "UNSERIALIZABLE[<function f at 0x7f9c3ea50d60>]", "UNSERIALIZABLE[<function f at 0x7f00c3ea5a2b>]"
+    matrix = parsed(
+        tmp_path, **{f"{name}.json": session(impl=value, n=3) for name, value in zip("ab", of, strict=True)}
+    )
+    assert [(*map(entry.settings.get, ("impl", "n")), entry.repeat) for entry in matrix] == [
+        ("<function f>", 3, 0),
+        ("<function f>", 3, 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "benchmarks", "procs"),
+    [
+        (["Hash/size-64", "Hash/size-512"], ["Hash/size-64", "Hash/size-512"], {1}),  # of which nobody knows
+        (["Hash/n=64-2", "Hash/n=64-6"], ["Hash/n=64", "Hash/n=64"], {2, 6}),
+        (["Hash/64-2", "Hash/64-6"], ["Hash/64", "Hash/64"], {2, 6}),
+        (["Hash/size-64", "New"], ["Hash/size-64", "New"], {1}),
+        (["Hash/size-64-8", "New-8"], ["Hash/size-64", "New"], {8}),
+        (["Hash/md5-2", "New-2", "Hash/md5-6", "New-6"], ["Hash/md5", "New", "Hash/md5", "New"], {2, 6}),
+    ],
+)
+def test_what_ends_names_of_go_is_gomaxprocs_only_where_it_can_be_nothing_else(
+    tmp_path: Path, lines: list[str], benchmarks: list[str], procs: set[int]
+) -> None:
+    text = "".join(f"Benchmark{name} \t 100 \t 5 ns/op\n" for name in lines)
+    matrix = parsed(tmp_path, **{"go.txt": f"goos: linux\n{text}PASS\n"})
+    assert (settings(matrix, "benchmark"), {*settings(matrix, "procs")}) == (benchmarks, procs)
+
+
+def test_a_sample_that_is_no_number_is_unknown_and_the_rest_is_read(tmp_path: Path) -> None:
+    content = hyperfine("n", "1", "2")
+    content["results"][0] |= {"times": [1.0, None, "2"], "exit_codes": [0, 0, 0], "memory_usage_byte": [1, 2, 3]}
+    matrix = parsed(tmp_path, **{"h.json": content})
+    assert [entry.kpis.get("time") for entry in matrix] == [1.0, None, None, 1.0]
+    assert "memory_usage_byte" in " ".join(matrix.notes)
+
+
+def test_a_mark_of_the_encoding_is_no_part_of_a_document(tmp_path: Path) -> None:
+    assert len(parsed(tmp_path, **{"h.json": "\ufeff" + json.dumps(hyperfine("n", "1"))})) == 1
+
+
+def test_percentiles_of_fio_are_those_that_were_asked_for(tmp_path: Path) -> None:
+    read = {
+        "total_ios": 5,
+        "lat_ns": {"mean": 1e3, "percentile": {"99.000000": 3e3}},
+        "clat_ns": {"mean": 9e2},
+        "iops": 1,
+    }
+    content = {"fio version": "fio-3.33", "jobs": [{"jobname": "j", "error": 0, "read": read}]}
+    [entry] = parsed(tmp_path, **{"f.json": content})
+    assert (entry.kpis["time"], entry.kpis["p99"]) == (pytest.approx(1e-6), pytest.approx(3e-6))

@@ -45,6 +45,7 @@ def test_a_log_of_one_kind_of_line_has_one_curve() -> None:
         ("", "holds no line of the form"),
         ("Traceback (most recent call last):\n", "holds no line of the form"),
         ("Concurrency 8: 82.5", "line 1 is not of the form"),
+        ("Concurrency 1: 2 reqs/sec\n[INFO] Concurrency 8: 3 reqs/sec", "line 2 is not of the form"),
         ("x\nConcurrency 8: many reqs/sec", "line 2 has 'many' where a number should be"),
         ("Concurrency 8: -1 reqs/sec", "line 1 has '-1' where a number should be"),
         ("Concurrency 8: nan reqs/sec", "line 1 has 'nan' where a number should be"),

@@ -32,7 +32,9 @@ def repeats(
     batch = math.ceil(len(samples) / MOST_REPEATS)
     for repeat, start in enumerate(range(0, len(samples), batch or 1)):
         some = samples[start : start + batch]
-        measured = {**results, name: math.fsum(some) / len(some), "batch": len(some), "campaign": True}
+        known = [value for value in map(number, some) if value is not None]
+        mean = math.fsum(known) / len(known) if len(known) == len(some) else None
+        measured = {**results, name: mean, "batch": len(some), "campaign": True}
         yield f"{part}/{repeat}", {**settings, "repeat": repeat}, measured
 
 
@@ -99,7 +101,7 @@ def printed(file: ArtifactPath, torn: re.Pattern[str], rest: re.Pattern[str]) ->
 
 def _lines(file: ArtifactPath) -> Iterator[str]:
     waiting = ""
-    with file.open(encoding="utf-8", errors="replace") as stream:
+    with file.open(encoding="utf-8-sig", errors="replace") as stream:
         for line in stream:
             try:
                 waiting += json.loads(line).get("Output", "") if line.startswith("{") else line

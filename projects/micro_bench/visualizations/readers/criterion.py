@@ -3,7 +3,8 @@
 ``base`` holds the samples of an earlier run, which are not read again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from pathlib import Path
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
@@ -14,6 +15,10 @@ from . import repeats, scalar
 
 def recognises(head: bytes, name: str) -> bool:
     return name.endswith("/new/sample.json") and b'"sampling_mode"' in head
+
+
+def belongs_to_another(path: Path, names: Set[str]) -> bool:
+    return path.parent.name == "base" and "sample.json" in names
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:

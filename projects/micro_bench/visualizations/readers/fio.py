@@ -70,10 +70,10 @@ def _json(file: ArtifactPath) -> Any:
 
 def _results(done: dict[str, Any]) -> dict[str, float | None]:
     kind, unit = ("_ns", 1e-9) if "clat_ns" in done else ("", 1e-6)
-    mean = (done.get(f"lat{kind}") or {}).get("mean") or None  # 0 where it wasn't measured, as by gtod_reduce
+    whole, completed = done.get(f"lat{kind}") or {}, done.get(f"clat{kind}") or {}
     return {
-        "time": number(mean, unit),
-        "p99": number((done.get(f"clat{kind}") or {}).get("percentile", {}).get("99.000000"), unit),
+        "time": number(whole.get("mean") or None, unit),  # 0 where it wasn't measured, as by gtod_reduce
+        "p99": number((whole.get("percentile") or completed.get("percentile") or {}).get("99.000000"), unit),
         "rate": number(done.get("iops")),
         "bandwidth": number(done["bw_bytes"]) if "bw_bytes" in done else number(done.get("bw"), 1024),
     }

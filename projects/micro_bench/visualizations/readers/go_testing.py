@@ -27,7 +27,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     units = set[str]()
     with contextlib.suppress(ArtifactError):  # raised again below, where it is
         names.update(match[1] for line in printed(file, _TORN, _REST) if (match := _LINE.fullmatch(line)))
-    names = _bases(names)
+    names = _bases(file, names)
     for line in printed(file, _TORN, _REST):
         if said := _CONFIGURATION.fullmatch(line):
             configuration[said[1]], is_open = said[2], True  # lines alone, as people pick them out, have no end either
@@ -48,12 +48,20 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         raise ArtifactError(file, what if failed else "is cut off: neither PASS nor FAIL ends it")
 
 
-def _bases(names: set[str]) -> set[str]:
-    """The *names* without GOMAXPROCS, if they have it: where it is 1 a sub-benchmark may end with a size."""
+def _bases(file: ArtifactPath, names: set[str]) -> set[str]:
+    """The *names* without GOMAXPROCS, if they have it: where it is 1 a sub-benchmark may end with a size.
+
+    No function's name has a ``-``, and ``n=64-2`` has its value before; what ``size-64`` is a note says.
+    """
     parts = [match.groups() for match in map(_PROCS.fullmatch, names) if match is not None]
-    procs, is_whole = {int(number) for _, number in parts}, any("/" not in name for name in names)
-    is_known = is_whole or len(procs) == 1 or all(number & (number - 1) == 0 for number in procs)
-    return {base for base, _ in parts} if len(parts) == len(names) and is_known else names
+    numbers, is_whole = {int(number) for _, number in parts}, any("/" not in name for name in names)
+    is_known = is_whole or all("=" in base.rpartition("/")[2] or base[-1].isdigit() for base, _ in parts)
+    if len(parts) < len(names) or is_known or len(numbers) == 1:
+        return {base for base, _ in parts} if len(parts) == len(names) else names
+    are_few = all(number & (number - 1) == 0 and number <= 32 for number in numbers)
+    taken = "taken for GOMAXPROCS: -cpu=1,… tells" if are_few else "parts of their names, which aren't compared"
+    file.note(f"the numbers at the end of {min(names)} and {len(names) - 1} more are {taken}")
+    return {base for base, _ in parts} if are_few else names
 
 
 def _named(name: str, names: set[str], configuration: dict[str, str]) -> dict[str, Scalar]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from matrix_benchmarking.store import ArtifactPath, Part, read_json
 
-from . import number, parameters, repeats, texts_of
+from . import note_others, number, parameters, repeats, texts_of
 
 
 def recognises(head: bytes, name: str) -> bool:
@@ -15,6 +15,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     content = read_json(file)["results"]
     commands = [(result["command"], str(result.get("parameters"))) for result in content]
     texts = texts_of([result.get("parameters") or {} for result in content])
+    note_others(file, {"memory_usage_byte"}.intersection(*content[:1]))
     for index, result in enumerate(content):
         settings = {"tool": "hyperfine", "benchmark": file.path.stem, "command": result["command"]}
         settings |= parameters(result.get("parameters"), settings, texts)

@@ -1,5 +1,6 @@
 """pytest-benchmark --benchmark-json: seconds; with --benchmark-save-data the rounds of a test are its repeats."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             settings["python"] = ".".join(str(python).split(".")[:2])
         if (name := machine.get("python_implementation")) and name != "CPython":
             settings["python"] = f"{name} {settings.get('python', '')}".rstrip()
-        params = benchmark.get("params") or {}
+        params = {name: _lasting(value) for name, value in (benchmark.get("params") or {}).items()}
         known = parameters(params, settings, [value for value in params.values() if isinstance(value, str)])
         settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
         results = {"end": end, "rounds": stats["rounds"]}
@@ -40,6 +41,12 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             yield from repeats(full_name, settings, "time", stats["data"], results)
         else:
             yield full_name, settings, {**results, "time": number(stats["mean"])}
+
+
+def _lasting(value: object) -> object:
+    """A parameter; of a function or another object, without its address in that process."""
+    match = re.fullmatch(r"UNSERIALIZABLE\[(.*)\]", value, re.DOTALL) if isinstance(value, str) else None
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", match[1]) if match else value
 
 
 def _machine(info: Mapping[str, Any]) -> str | None:
