@@ -140,3 +140,12 @@ def test_what_one_version_was_suspected_of_the_second_does_not_take_back() -> No
         kinds[first.suspicion is not None, second.suspicion is not None or second.kind is Kind.REGRESSION] += 1
     assert kinds[True, True] > 80
     assert kinds[True, False] < kinds[True, True] / 8
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.3, 2.0])
+def test_a_suspicion_begins_where_the_new_level_does(factor: float) -> None:
+    """The newest point alone speaks for one as clearly, with a lower threshold; where it begins a bisection goes by."""
+    noise = np.random.default_rng(815).normal(1.0, 0.01, (20, 17))
+    begun = [judge((20.0 * row * np.where(np.arange(17) >= 15, factor, 1.0)).tolist()).suspicion for row in noise]
+    assert sum(one is not None for one in begun) >= 14
+    assert {(one.last_good, one.first_bad) for one in begun if one is not None} == {(14, 15)}

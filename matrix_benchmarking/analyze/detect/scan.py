@@ -123,11 +123,19 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
 
 
 def suspicious(of: Plateau, found: Candidates) -> int | None:
-    """Which of the splits up to the last point speaks most for a new level that isn't confirmed; None for none."""
+    """Which of the splits up to the last point is where a new level begins that isn't confirmed; None for none.
+
+    It is the best fit near the one that speaks most for it, of which the threshold may be lower.
+    """
     over = np.flatnonzero(unconfirmed(of.series, found, len(of.series.points) - 1))
     if found.excess[over].max(initial=-1.0) >= 0.0:
         over = as_clear_on_logarithms(of, found, over)
-    return int(over[np.argmax(found.excess[over])]) if len(over) else None
+    if not len(over):
+        return None
+    best, points = int(over[np.argmax(found.excess[over])]), of.series.points[of.begin :]
+    start = _locate(points, int(found.split.after[best]), int(of.levels.counts[0]))
+    same = (found.split.after == len(points) - start) & (found.split.shift * found.split.shift[best] > 0.0)
+    return int(same.argmax()) if same.any() else best
 
 
 def unconfirmed(series: TimeSeries, found: Candidates, last: int | Integers) -> Flags:
