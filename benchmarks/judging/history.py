@@ -6,7 +6,6 @@ discovery rate over many, which would take some away.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import functools
 import math
@@ -46,8 +45,7 @@ MORE = 5
 """So many times the series where alarms are rare."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Simulated(Series):
+class Simulated(Series, frozen=True):
     """A series of which only the values matter."""
 
     runs: Sequence[Sequence[float]] = ()

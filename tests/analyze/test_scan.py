@@ -33,7 +33,7 @@ def test_what_is_known_of_the_noise_grows_by_the_points_of_each_level() -> None:
 def test_what_was_estimated_of_a_level_ends_where_the_points_do() -> None:
     whole = watch(CASES["three steps"][0])
     begin = whole.walk.alarms[0].start
-    levels = scan.up_to(whole.walk, 60, whole.series.prior).levels[-1]
+    levels = scan.up_to(whole.walk, 60, whole.series).levels[-1]
     assert levels is not None and levels.counts[-1] == 60 - begin
 
 

@@ -93,10 +93,13 @@ def levels_of(points: Floats) -> Floats:
     return estimate(points, np.array([points.shape[1]])).level
 
 
-def moves(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Move]:
-    """The alarms whose new level was ever far enough from the last one that counted, so that small ones add up."""
+def moves(points: Floats, alarms: list[NewLevel], minimum: Minimum, first: int = 0) -> list[Move]:
+    """The alarms whose new level was ever far enough from the last one that counted, so that small ones add up.
+
+    The *first* level begins with that point.
+    """
     found: list[Move] = []
-    old = (0, alarms[0].start if alarms else 0)
+    old = (first, alarms[0].start if alarms else first)
     for place, alarm in enumerate(alarms):
         following = alarms[place + 1] if place + 1 < len(alarms) else None
         until = following.seen if following else len(points)

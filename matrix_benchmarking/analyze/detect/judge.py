@@ -161,7 +161,7 @@ def _in_points(minimum: Minimum, watched: Watched) -> Minimum:
 
 
 def _moves(watched: Watched, minimum: Minimum) -> list[Move]:
-    return moves(watched.series.points, watched.walk.alarms, _in_points(minimum, watched))
+    return moves(watched.series.points, watched.walk.alarms, _in_points(minimum, watched), watched.walk.first)
 
 
 def _without_drifts(points: Floats, found: list[Move]) -> list[Move]:

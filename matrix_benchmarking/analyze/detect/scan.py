@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from .cumulative import first_crossing
+from .early import first_level
 from .evidence import MORE_OF_TWO, Flags, Floats, Integers, Prior, behind, only
 from .levels import LEAST, LONGEST, Levels, counts_up_to, estimate
 from .series import LEAST_DEGREES, OF_THE_PRIOR, Blocks, TimeSeries, Values, precision, prepare
@@ -53,11 +54,12 @@ class Walk(msgspec.Struct, frozen=True):
     begin: int  # of the level on which it ends
     prior: Prior  # what was known of the noise before that level
     levels: list[Levels | None]  # what was estimated of each level on the way
+    first: int  # where the first level begins
 
 
 def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None = None) -> Walk:
     """Once along the whole series, from where *known* ends; *looks* are the next splits, if they were weighed."""
-    known = Walk(0, [], 0, series.prior, [None]) if known is None else known
+    known = _begun(series) if known is None else known
     found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
     there, same = known.levels[-1], known.count - begin
     while True:
@@ -66,22 +68,31 @@ def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None
             alarm, there = _first(series, begin, prior, there, same)
         levels.append(there)
         if alarm is None:
-            return Walk(len(series.points), found, begin, prior, levels)
+            return Walk(len(series.points), found, begin, prior, levels, known.first)
         found.append(alarm)
         prior, begin = _prior(alarm, begin, prior), alarm.start
         there, same, looks = None, 0, None  # a level may begin long before it is seen
 
 
-def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
-    known = [*itertools.takewhile(lambda alarm: alarm.seen < count, whole.alarms)]
-    begin = 0
+def _begun(series: TimeSeries) -> Walk:
+    first, prior = first_level(series)
+    return Walk(0, [], first, prior, [None], first)
+
+
+def up_to(whole: Walk, count: int, series: TimeSeries) -> Walk:
+    """What the *whole* walk had seen of the first *count* points of *series*; nothing where it began elsewhere then."""
+    start = _begun(_first_points(series, count))
+    if start.first != whole.first:
+        return start
+    known, prior = [*itertools.takewhile(lambda alarm: alarm.seen < count, whole.alarms)], start.prior
+    begin = start.first
     for alarm in known:
         begin, prior = alarm.start, _prior(alarm, begin, prior)
     levels = whole.levels[len(known)]
     if levels is not None:
         few = int(levels.counts.searchsorted(count - begin, side="right"))
         levels = only(levels, slice(few)) if few else None
-    return Walk(count, known, begin, prior, [*whole.levels[: len(known)], levels])
+    return Walk(count, known, begin, prior, [*whole.levels[: len(known)], levels], start.first)
 
 
 def _prior(alarm: NewLevel, begin: int, prior: Prior) -> Prior:
@@ -285,7 +296,9 @@ class Watched(msgspec.Struct, frozen=True):
     def until(self, stop: int) -> Watched:
         count = self._place(stop)
         series, index = _first_points(self.series, count), self.index[:count]
-        return Watched(series, index, self.scale, up_to(self.walk, count, series.prior), (series, index))
+        known = up_to(self.walk, count, series)
+        seen = known if known.count == count else walk(series, known)
+        return Watched(series, index, self.scale, seen, (series, index))
 
     def without(self, first: int, stop: int) -> Watched:
         """As if the values from *first* to before *stop* weren't there; not the first three, which tell of noise."""
@@ -294,7 +307,7 @@ class Watched(msgspec.Struct, frozen=True):
         left = series.part(lambda array: np.concatenate([array[:begin], array[end:]]))
         if "precision" not in series.common:  # else there are neither repeats nor campaigns, and that stays so
             left = dataclasses.replace(left, precision=precision(left.runs, left.stretches))
-        known = up_to(self.walk, begin, series.prior)
+        known = up_to(self.walk, begin, left)
         whole = left, np.concatenate([index[:begin], index[end:] - (stop - first)])
         return self._to(len(self.index) - (end - begin), whole, known)
 

@@ -14,6 +14,7 @@ import numpy as np
 from . import scan
 from .changes import Minimum, asked_about, levels_of, reach, smallest_steps
 from .cumulative import crosses
+from .early import first_levels
 from .evidence import Flags, Floats, Integers, only
 from .judge import MINIMUM, Judgement, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
 from .levels import Levels, counts_up_to
@@ -64,6 +65,14 @@ def watched_together(
 
 def _looked_at(part: Beside, minimum: Minimum) -> Iterator[tuple[int, Judgement | Watched]]:
     """The place of each of the series, and the verdict where nothing shows, or what is seen along it."""
+    begun = first_levels(part.rows(part.series.points))[0] > 0
+    for row in np.flatnonzero(begun).tolist():
+        yield int(part.places[row]), _watched(part, row)
+    if begun.all():
+        return
+    if begun.any():
+        left = np.flatnonzero(~begun)
+        part, minimum = part.only(left), only(minimum, left)
     least, length = scan.least_history(part.series.prior), part.length
     counts = counts_up_to(length - 1, least)
     levels = estimate_beside(part.rows(part.series.points), counts)
@@ -81,7 +90,16 @@ def _looked_at(part: Beside, minimum: Minimum) -> Iterator[tuple[int, Judgement 
     quiet &= ~part.rows(scan.as_far_as_one(found, _NEAR)).any(axis=1)
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     for row in np.flatnonzero(~quiet).tolist():
-        yield int(part.places[row]), _watched(part, row, levels, int(quiet_until[row]), looks.get(row))
+        each = len(levels.counts) // len(every)
+        known = scan.Walk(
+            int(quiet_until[row]),
+            [],
+            0,
+            only(part.prior, (row, 0)),
+            [only(levels, slice(row * each, (row + 1) * each))],
+            0,
+        )
+        yield int(part.places[row]), _watched(part, row, known, looks.get(row))
     if quiet.any():
         rows = np.flatnonzero(quiet)
         seen = [one[rows] for one in smallest_steps(part.series, 0, found, minimum)]
@@ -154,12 +172,10 @@ def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_bes
     return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places)), found
 
 
-def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Candidates | None) -> Watched:
-    """What is seen along one of the series, in which nothing shows up to the point *quiet_until*: how that *looks*."""
+def _watched(part: Beside, row: int, known: scan.Walk | None = None, looks: Candidates | None = None) -> Watched:
+    """What is seen along one of the series, of which the beginning is *known*, and how what follows *looks*."""
     prior, index = only(part.prior, (row, 0)), part.index[row]
     series = dataclasses.replace(part.series.part(lambda array: part.rows(array)[row]), prior=prior, beside=1)
-    each = len(levels.counts) // len(part.places)
-    known = scan.Walk(quiet_until, [], 0, prior, [only(levels, slice(row * each, (row + 1) * each))])
     return Watched(series, index, float(part.scales[row]), scan.walk(series, known, looks), (series, index))
 
 

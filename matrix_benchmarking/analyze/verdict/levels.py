@@ -51,6 +51,7 @@ class JudgedSeries(msgspec.Struct, frozen=True):
     p_values: tuple[float, ...]  # of the changes, each when it was the last one
     judged: int | None  # first point of the change that the judgement is about
     minimum: MinimumEffect
+    begin: int = 0  # of its first level; before it are a few points on another one
     too_small: Change | None = None  # without a change, the last one that is less than the minimum effect
 
 
@@ -111,6 +112,7 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
+        kept[int(watched.index[watched.walk.first])],
         any_size[0] if len(any_size) == 1 else None,
     )
 

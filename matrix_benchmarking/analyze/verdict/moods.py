@@ -91,7 +91,7 @@ def _rest(one: JudgedSeries) -> tuple[list[tuple[str, float]], float]:
     """What levels and drifts leave of each version, worse above 0, in standard deviations, and what one of these is."""
     points, scaled = one.series.points, _scale_of(one)
     values = np.array([scaled(point.mean) for point in points])
-    starts = sorted({0, *(change.first for change in one.changes), len(points)})
+    starts = sorted({0, one.begin, *(change.first for change in one.changes), len(points)})
     found = list[tuple[int, float]]()
     for start, stop in itertools.pairwise(starts):
         if stop - start >= SHORTEST:

@@ -103,7 +103,7 @@ def _of_levels(
         q_value=q_value,
         changes=raised.changes,
         alarms=raised.alarms,
-        notes=(*series.notes, *raised.notes),
+        notes=(*series.notes, *_begun(one), *raised.notes),
     )
     if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
         return msgspec.structs.replace(
@@ -134,6 +134,11 @@ def _of_levels(
     if judgement.is_one_block:
         return msgspec.structs.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(base, judgement, values)
+
+
+def _begun(one: JudgedSeries) -> list[str]:
+    few = one.begin
+    return [f"its first {few} {point_word(one.series.points)}s lie on another level, and take no part"] if few else []
 
 
 def _too_short(series: Series, missing: int) -> str:
@@ -197,7 +202,7 @@ def _about(
     changes = base.changes
     change, last = changes[place], changes[-1]
     starts = [one.first for one in changes if one.first < change.first]
-    begin = max(starts, default=0) if change.takes_back is None else change.takes_back
+    begin = max(starts, default=one.begin) if change.takes_back is None else change.takes_back
     old, new = (begin, change.first), (last.first, len(values))
     if change.takes_back is None and change is last and change.first == one.judged:
         effect, difference = one.judgement.effect, one.judgement.difference
