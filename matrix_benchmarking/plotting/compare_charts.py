@@ -179,7 +179,7 @@ def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tu
         )
     names = [template.wrapped(side, 14, 3) for side in sides]
     figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False, tickangle=0)
-    figure.update_yaxes(title=template.text(kpi.display_unit))
+    figure.update_yaxes(title=template.text(kpi.display_unit) if kpi.display_unit else None)
     figure.update_layout(showlegend=False)
     return template.apply(figure, height=PANEL_PX)
 

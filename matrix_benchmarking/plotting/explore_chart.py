@@ -78,7 +78,7 @@ def explore_figure(
     panels: Sequence[tuple[str, Sequence[Mark]]], chosen: Chosen, everything: Matrix, places: Mapping[Any, int]
 ) -> go.Figure:
     """A panel for each of *panels*; colours are those that a value has on all pages."""
-    facets = template.Facets([title for title, _ in panels], COLUMNS, shared_xaxes=False, shared_yaxes=True)
+    facets = template.Facets([title for title, _ in panels], COLUMNS, shared_xaxes=False, shared_yaxes="all")
     colours = template.colour_map(everything, chosen.colour) if chosen.colour else {}
     symbols = template.symbols_of(list(colours))
     values = {typed(mark.x): mark.x for _, marks in panels for mark in marks}
@@ -113,6 +113,8 @@ def explore_figure(
     heights = [run.kpis[kpi.name] / kpi.divisor for _, marks in panels for mark in marks for run in mark.runs]
     if chosen.is_log("y") and min(heights) > 0:
         facets.axes("y", type="log", **template.log_axis(heights))
+    for panel in range(1, facets.panels if chosen.x_kpi else 0):  # others have one range
+        facets.axis("x", panel)["matches"] = "x"
     legend = {"legend": {"title": {"text": template.text(chosen.colour)}}} if chosen.colour else {}
     return facets.figure(FIGURE_PX if facets.rows == 1 else PANEL_PX * facets.rows + 80, **legend)
 

@@ -160,7 +160,7 @@ class KPIReport(Report):
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
         """The best of *valued*, best first; the *others*; and where it is."""
         best, runs = valued[0]
-        ties = sum(value == best for value, _ in valued)
+        ties = sum(math.isclose(value, best) for value, _ in valued)  # means of other numbers of runs
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
         at = tuning_label(runs[0].settings, self._differing) or runs[0].name
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)

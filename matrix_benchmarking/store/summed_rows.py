@@ -11,9 +11,14 @@ _OF_REPETITIONS = ("mean", "median", "stddev", "cv")
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
 _DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
 _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
-_MIDDLES = ("average", "avg", "mean", "median", "mittelwert")
+_MIDDLES = ("average", "avg", "mean", "median", "mittelwert", "geomean", "geometric mean")
 _SUMS = ("total", "totals", "subtotal", "sum", "summe")
 _SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
+_BELOW_OTHERS = frozenset(
+    ("cv", "rsd", "coefficient of variation", "variance", "var", "std", "sd", "sem", "std err", "stderr", "iqr", "mad",
+     "range", "n", "count", "runs", "samples", "p50", "p90", "p95", "p99")
+)  # fmt: skip
+"""What sums up below a row that does, and may be anything elsewhere."""
 _REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", "sample", "attempt", "round")
 _OF_REPEATS = ("std", "p50", "p90", "p95", "p99")
 _REMARK = "# "
@@ -30,11 +35,12 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
     repeats = [name for name in names if name.lower() in _REPEATS and name not in settings]
     spans: dict[str, tuple[float, float]] = {}
+    is_below = False
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
     for row in table:
         cell = next((name for name in labels if _summary(row.get(name))), first)
-        word = _summary(row.get(cell))
+        word = _summary(row.get(cell)) or (_below_others(row.get(cell)) if held or is_below else "")
         agrees = word != "" and word not in known and _agrees(word, row, spans)
         others = [name for name in settings if name != cell and (row.get(name) or "").strip()]
         is_alone = not others and any(
@@ -47,9 +53,10 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
             yield table.line_num, said.format(row[summed].strip())
             continue
         if is_statistic or _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
+            is_below = is_below or (agrees and not is_remark)
             yield table.line_num, said.format(row[cell].strip())
             continue
-        count, above = count + 1, row
+        count, above, is_below = count + 1, row, False
         if agrees and cell == first and word not in held:
             held[word] = table.line_num, row
             continue
@@ -73,6 +80,11 @@ def _summary(cell: str | None) -> str:
     word = text.partition(" (")[0].strip(" :").replace(".", "").lower()
     is_remark = text.startswith(_REMARK) and not text.removeprefix(_REMARK).strip().isdigit()  # `# 1` is a name
     return _REMARK if is_remark else word if word in _SUMMARIES else ""
+
+
+def _below_others(cell: str | None) -> str:
+    word = (cell or "").strip(" :").replace(".", "").lower()
+    return word if word in _BELOW_OTHERS else ""
 
 
 def _is_of_group(cell: str | None, above: str | None) -> bool:

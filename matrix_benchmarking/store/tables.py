@@ -344,7 +344,7 @@ def _cell(text: str) -> Scalar:
     text = text.strip()
     if WHOLE.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9]+", text):
         return int(text)
-    if DECIMAL.fullmatch(text) and not text[1:].isdigit():
+    if DECIMAL.fullmatch(text) and not text.lstrip("+-").isdigit():
         return float(text) if math.isfinite(float(text)) else text
     return {"true": True, "false": False, "": None}.get(text.lower(), text)
 

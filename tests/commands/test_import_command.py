@@ -240,6 +240,7 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         ("'1,027' 971", "1027 971"),  # below 1000 there is no comma
         ("'1,234,567' '2,000,000'", "1234567 2000000"),
         ("'12 ms' '13.5ms' '1,200 ms' 14", "12 13.5 1200 14"),
+        (".5 -.5 5.", "0.5 -0.5 5"),
     ],
 )
 def test_commas_between_thousands_and_units_in_cells_are_no_part_of_numbers(
@@ -291,6 +292,22 @@ def test_runs_that_a_tracker_of_experiments_calls_failed_take_no_part(directory:
     assert "State: 2 of 4 rows say that their run failed, and take no part" in said
     assert "left out, since no option names them: Name\n" in said
     assert "0.55 (2 runs" in parsed(capsys)
+
+
+@pytest.mark.parametrize(
+    "below", ["Mean,8,11.5\nStd Dev,8,1.29\nCV,8,0.112", "Mean,,11.5\nVariance,,1.7\nn,,4", "Geomean,,11.4"]
+)
+def test_rows_of_statistics_below_a_table_are_no_configurations(below: str, directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text(f"image,vus,p95\na,8,12\na,8,13\nb,8,11\nb,8,10\n{below}\n")
+    assert main(["import", "p.csv", "--settings=image,vus", "--kpi=p95:lower:ms"]) == 0
+    said = parsed(capsys)
+    assert "Lowest p95: b · vus 8: 10.5 ms" in said or "Lowest p95: b: 10.5 ms" in said
+
+
+def test_what_is_called_as_a_statistic_is_a_run_where_none_is_above(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("name,rate\na,3\nb,4\nn,9\nCV,8\n")
+    assert main(["import", "p.csv", "--settings=name", "--kpi=rate:higher"]) == 0
+    assert "Highest rate: n: 9" in parsed(capsys)
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,8 @@ def test_panels_have_one_axis_and_whole_numbers_no_halves(toy: Workload, panels:
     for axis in axes:
         assert axis["range"] == pytest.approx([0.82, 4.18] if panels == "image" else [-0.5, 1.5])
         assert axis.get("dtick") == (1 if panels == "image" else None)
+    heights = [figure.layout[name].matches for name in sorted(figure.layout) if name.startswith("yaxis")]
+    assert heights == [None, *["y"] * (len(axes) - 1)], "panels below each other, too"
 
 
 @pytest.mark.parametrize(

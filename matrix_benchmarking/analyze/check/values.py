@@ -355,6 +355,8 @@ def _of_another_unit(
 def _far_off_of(places: Sequence[int], values: Sequence[float | None]) -> Iterator[tuple[int, float]]:
     """The fewer of the *places* of one point whose values are far from the others', which agree; and their median."""
     there = [value for place in places if (value := values[place]) is not None and value > 0]
+    if len(there) == FEWEST - 1 and max(there) >= OF_A_UNIT * min(there):  # nobody knows which, but not both
+        yield next(place for place in places if values[place] == max(there)), min(there)
     if len(there) < FEWEST or max(there) <= FAR_OFF * min(there):
         return
     known = sorted((value, place) for place in places if (value := values[place]) is not None and value > 0)

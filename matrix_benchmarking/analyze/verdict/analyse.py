@@ -93,7 +93,7 @@ def analyse(
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
-        points=sum([len(point.entries) for one in selection.series for point in one.points]),
+        points=sum([len(point.entries) for one in judgeable for point in one.points]),
         kpis=selection.kpis,
         made_at=now,
         over_all=tuple(told_over_all(series, told, now, newest)),

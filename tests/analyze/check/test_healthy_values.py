@@ -59,6 +59,13 @@ def test_a_zero_and_a_run_far_off_are_odd_where_values_are_alike() -> None:
     assert "below-zero" in changing(whole)
 
 
+def test_of_two_repeats_that_are_a_unit_apart_one_is_odd_and_nobody_knows_which() -> None:
+    values = 100.0 * np.exp(np.random.default_rng(20261204).normal(0.0, 0.03, (*SHAPE[:-1], 2)))
+    assert changing(values) == []
+    values[0, 0, 0] /= 1000.0
+    assert "far-off" in changing(values)
+
+
 def test_a_zero_is_no_count_of_whole_milliseconds_or_hundreds() -> None:
     milliseconds = np.random.default_rng(5).integers(3, 10, SHAPE).astype(np.float64)
     for values in (milliseconds, 100.0 * np.arange(1, 451).reshape(SHAPE)):
