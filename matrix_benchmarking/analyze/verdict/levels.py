@@ -112,7 +112,7 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
-        kept[int(watched.index[watched.walk.first])],
+        kept[int(watched.index[watched.walk.first])] if watched.walk.first else 0,
         any_size[0] if len(any_size) == 1 else None,
     )
 

@@ -20,7 +20,7 @@ from ..words import percent
 OF_FEW = "few versions don't tell it from a mood of the machine that lasts"
 NOW_AND_THEN = "now and then a run is far beyond the usual, more often than before, which medians don't show"
 FARTHEST = "no version before moved half as far"
-OF_A_MOOD = "a mood of the machine that lasts over versions may move it as far"
+OF_A_MOOD = "a mood of the machine that lasts over versions could have moved it as far"
 OF_NEWEST = "by its newest 20 versions alone, as earlier ones move too much"
 ALONE = "one or two blocks of runs alone say so"  # why a series of a history is suspected
 

@@ -38,7 +38,7 @@ class Mood(msgspec.Struct, frozen=True):
     def said(self) -> str:
         return (
             f"Neighbouring versions are alike beyond what changed (correlation {self.correlation:.1f}): a mood of the "
-            "machine that lasts over versions may be taken for a change, so what it may move as far is suspected at "
+            "machine that lasts over versions may be taken for a change, so what it could have moved is suspected at "
             "most; measure the old version again beside the new one."
         )
 
