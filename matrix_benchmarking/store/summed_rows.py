@@ -14,10 +14,16 @@ _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
 _MIDDLES = ("average", "avg", "mean", "median", "mittelwert", "geomean", "geometric mean")
 _SUMS = ("total", "totals", "subtotal", "sum", "summe")
 _SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
-_BELOW_OTHERS = frozenset(
-    ("cv", "rsd", "coefficient of variation", "variance", "var", "std", "sd", "sem", "std err", "stderr", "iqr", "mad",
-     "range", "n", "count", "runs", "samples", "p50", "p90", "p95", "p99")
-)  # fmt: skip
+_SPREADS = {
+    **dict.fromkeys(
+        ("cv", "rsd", "coefficient of variation", "std", "sd", "sem", "std err", "stderr", "iqr", "mad"), 1
+    ),
+    "range": 1,
+    "variance": 2,
+    "var": 2,
+}
+"""Words for how rows scatter, and of their range the power that it is no more than."""
+_BELOW_OTHERS = frozenset((*_SPREADS, "n", "count", "runs", "samples", "p50", "p90", "p95", "p99"))
 """What sums up below a row that does, and may be anything elsewhere."""
 _REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", "sample", "attempt", "round")
 _OF_REPEATS = ("std", "p50", "p90", "p95", "p99")
@@ -83,7 +89,7 @@ def _summary(cell: str | None) -> str:
 
 
 def _below_others(cell: str | None) -> str:
-    word = (cell or "").strip(" :").replace(".", "").lower()
+    word = (cell or "").partition(" (")[0].strip(" :").replace(".", "").lower()
     return word if word in _BELOW_OTHERS else ""
 
 
@@ -103,8 +109,10 @@ def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, 
     numbers = [(number, *spans[name]) for name in spans if (number := _number(row.get(name))) is not None]
     if extreme := _EXTREMES.get(word):
         return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
-    if word in _MIDDLES:
+    if word in (*_MIDDLES, *_OF_REPEATS[1:]):
         return all(low <= number <= high for number, low, high in numbers)
+    if word in _SPREADS:
+        return all(0.0 <= number <= (high - low) ** _SPREADS[word] for number, low, high in numbers)
     return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
 
 

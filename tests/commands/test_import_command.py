@@ -304,6 +304,13 @@ def test_rows_of_statistics_below_a_table_are_no_configurations(below: str, dire
     assert "Lowest p95: b · vus 8: 10.5 ms" in said or "Lowest p95: b: 10.5 ms" in said
 
 
+def test_functions_that_are_called_as_statistics_are_runs(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("name,time\nadd,10\nmul,20\nmean,17\nstd,25\nvar,240\n")
+    assert main(["import", "p.csv", "--settings=name", "--kpi=time:lower"]) == 0
+    assert "taken for no run" not in capsys.readouterr().err
+    assert "Lowest time: add: 10" in parsed(capsys)
+
+
 def test_what_is_called_as_a_statistic_is_a_run_where_none_is_above(directory: Path, capsys: Capture) -> None:
     Path("p.csv").write_text("name,rate\na,3\nb,4\nn,9\nCV,8\n")
     assert main(["import", "p.csv", "--settings=name", "--kpi=rate:higher"]) == 0
