@@ -30,8 +30,7 @@ from .splits import (
 )
 
 _FIRST_CHUNK = 128
-_LEAST_LATER = 5
-_LEAST_WITH_REPEATS = 3
+_LEAST_OF_KNOWN_NOISE = 3
 _FIRST_SPLITS = 32
 MOST_CARRIED = 20.0
 
@@ -102,13 +101,8 @@ def _prior(alarm: NewLevel, begin: int, prior: Prior) -> Prior:
 
 
 def least_history(prior: Prior) -> int:
-    """The number of points that an old level needs."""
-    return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
-
-
-def _least(begin: int, prior: Prior) -> int:
-    """The same of the level that starts at *begin*: after an alarm the noise is known."""
-    return _LEAST_LATER if begin else least_history(prior)
+    """The number of points that an old level needs: few where repeats or the level before tell of the noise."""
+    return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_OF_KNOWN_NOISE
 
 
 def newest(series: TimeSeries, seen: Walk) -> tuple[Plateau, Candidates] | None:
@@ -168,7 +162,7 @@ def _first(
     series: TimeSeries, begin: int, prior: Prior, levels: Levels | None, same: int
 ) -> tuple[NewLevel | None, Levels | None]:
     """The first alarm of a level, of which the *same* first points raise none, and what was estimated on the way."""
-    points, least = series.points[begin:], _least(begin, prior)
+    points, least = series.points[begin:], least_history(prior)
     counts = counts_up_to(len(points), least)
     start, step = max(least, same), _FIRST_CHUNK
     while start < len(points):
@@ -222,7 +216,7 @@ def _or_creeping(alarm: NewLevel | None, of: Plateau, span: tuple[int, int]) -> 
         points = points[: alarm.seen - begin]
 
     def begins(seen: int, rising: int) -> int:
-        return begin + _locate(points[: seen + 1], seen - rising + 1, _least(begin, prior))
+        return begin + _locate(points[: seen + 1], seen - rising + 1, least_history(prior))
 
     def is_enough(seen: int, rising: int) -> bool:
         return bool(series.blocks_from(begins(seen, rising), begin + seen) >= FEWEST_BLOCKS)
@@ -245,7 +239,7 @@ def _alarm(of: Plateau, found: Candidates, over: Integers) -> NewLevel | None:
         return None
     best = int(over[np.argmax(found.weight.score[over])])
     seen, weight = begin + int(found.last[best]), only(found.weight, best)
-    start = begin + _locate(series.points[begin : seen + 1], int(found.split.after[best]), _least(begin, of.prior))
+    start = begin + _locate(series.points[begin : seen + 1], int(found.split.after[best]), least_history(of.prior))
     if series.blocks_from(start, seen) < FEWEST_BLOCKS:  # the split had a point of the old level in it
         return None
     return NewLevel(start, seen, float(found.excess[best]), float(weight.deviation), float(weight.correlation))

@@ -133,7 +133,7 @@ def _first_episode(
         return None
     for place, change in enumerate(changes):
         begin = changes[place - 1].first if place else 0
-        stop = changes[place + 1].seen if place + 1 < len(changes) else known
+        stop = changes[place + 1].seen + (not change.is_worse) if place + 1 < len(changes) else known
         if stop < asked:
             continue
         is_up = change.is_worse == lower_is_better

@@ -52,7 +52,7 @@ def test_what_a_mood_that_lasts_may_have_moved_is_suspected_at_most_where_it_is_
     known = [one for one in found if SAID in one.beside]
     suspected = list(filter(of_a_mood, known))
     assert len(suspected) >= 3, "it is what moods that last do"
-    assert sum(any(verdict.fails for verdict in one.verdicts) for one in known) <= 2
+    assert 2 * sum(any(verdict.fails for verdict in one.verdicts) for one in known) < len(known)
     assert all(not verdict.alarms for one in suspected for verdict in of_a_mood(one))
     assert f": {OF_A_MOOD}." in " ".join(lead(suspected[0]))
 
@@ -61,7 +61,7 @@ def test_what_no_mood_would_have_moved_is_worse_as_ever() -> None:
     step = np.where(np.arange(VERSIONS) >= 50, 1.3, 1.0)
     found = [history(moody(0.7, seed) * step, seed) for seed in range(200, 210)]
     assert sum(SAID in one.beside for one in found) >= 3
-    assert all(all(verdict.fails for verdict in one.verdicts) for one in found)
+    assert sum(not verdict.fails for one in found for verdict in one.verdicts) <= 1  # of 50
 
 
 def test_an_alarm_that_was_raised_before_the_mood_was_known_stays(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,9 @@ def test_an_alarm_that_was_raised_before_the_mood_was_known_stays(monkeypatch: p
         before.setattr(analyse, "that_lasts", lambda series: None)
         raised = new_events(history(moody(0.7, seed), seed), {})
     again = history(moody(0.7, seed), seed, raised)
-    assert {alarm.id for one in again.failing for alarm in one.alarms} == {event.alarm for event in raised} != set()
+    stay = {event.alarm for event in raised}
+    assert stay
+    assert stay <= {alarm.id for one in again.failing for alarm in one.alarms}
     assert SAID in again.beside
 
 
