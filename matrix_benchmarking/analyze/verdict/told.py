@@ -17,7 +17,7 @@ from ..intervals import Scale, hidden_between, hidden_in, is_clear_of_zero, scal
 from ..select.series import Series, point_word
 from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
-from .levels import JudgedSeries, middles
+from .levels import LEFT, JudgedSeries, middles
 from .lifecycle import Known
 from .model import Outcome, SeriesVerdict
 from .sides import ratio
@@ -115,7 +115,8 @@ def _of_levels(
             why=_too_short(series, judgement.reruns or 0),
         )
     if raised.worst is not None:
-        return _about(base, one, values, raised.worst, Outcome.REGRESSION)
+        worse = _about(base, one, values, raised.worst, Outcome.REGRESSION)
+        return msgspec.structs.replace(worse, notes=(*worse.notes, *_perhaps_back(worse)))
     seen = judgement.suspicion
     if seen is not None and _is_suspected(seen, values):
         base = _measured(msgspec.structs.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen, values)
@@ -139,6 +140,14 @@ def _of_levels(
 def _begun(one: JudgedSeries) -> list[str]:
     few = one.begin
     return [f"its first {few} {point_word(one.series.points)}s lie on another level, and take no part"] if few else []
+
+
+def _perhaps_back(worse: SeriesVerdict) -> list[str]:
+    """What is said where the newest point, too few runs to take a change back, lies on the level before it."""
+    old, new, newest = worse.old_level, worse.new_level, worse.points[-1].mean
+    if old is None or new is None or abs(newest - old) > LEFT * abs(new - old):
+        return []
+    return [f"its newest {point_word(worse.points)} is where it was before, in too few runs to tell: measure it again"]
 
 
 def _too_short(series: Series, missing: int) -> str:

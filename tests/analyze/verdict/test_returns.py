@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_disturbed import verdict_on
 
 from matrix_benchmarking.analyze.detect import Change, changes_of, watch
 from matrix_benchmarking.analyze.verdict import levels as of
@@ -348,3 +349,17 @@ def test_a_first_step_behind_skewed_noise_is_an_alarm(repeats: int) -> None:
         worse += any(one.is_worse for one in changes)
     assert worse > 30
     assert known <= 4
+
+
+@pytest.mark.parametrize(
+    ("runs", "newest", "said"), [(1, 100.0, True), (2, 100.0, True), (3, 100.0, None), (2, 107.0, False)]
+)
+def test_of_a_newest_version_that_may_be_back_it_is_said_that_more_runs_would_tell(
+    runs: int, newest: float, said: bool | None
+) -> None:
+    """None where it is back, as three runs show."""
+    chance = np.random.default_rng(runs)
+    levels = [100.0] * 15 + [110.0] * 6 + [newest]
+    found = verdict_on([(level + chance.normal(0.0, 0.5, runs)).tolist() for level in levels])
+    assert found.fails is (said is not None)
+    assert any("is where it was before, in too few runs to tell" in note for note in found.notes) is bool(said)
