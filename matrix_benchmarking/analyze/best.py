@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -289,15 +290,16 @@ def group_key(group: Group, workload: Workload) -> tuple[Key, str]:
 
 
 def is_better(point: Point, group: Group) -> bool:
-    """True for a *point* of other runs that is better than the best of *group*, beyond the intervals of both.
+    """True for a *point* of other runs that is better than the best of *group* by more than both intervals allow.
 
-    False where one isn't known. Runs of other campaigns have another mood of the machine: it is no verdict.
+    Their reaches towards each other add up as independent errors do, in squares. False where one isn't known. Runs of
+    other campaigns have another mood of the machine: it is no verdict.
     """
     best, sign = group.best, 1 if group.kpi.lower_better else -1
     if point.interval is None or best.interval is None:
         return False
-    ends = (point.interval.high, best.interval.low) if sign > 0 else (point.interval.low, best.interval.high)
-    return sign * (ends[1] - ends[0]) > 0
+    mine, others = (point.interval.high, best.interval.low) if sign > 0 else (point.interval.low, best.interval.high)
+    return sign * (best.value - point.value) > math.hypot(mine - point.value, best.value - others)
 
 
 def _named(scopes: Sequence[Mapping[str, object]]) -> list[tuple[Mapping[str, object], tuple[str, ...]]]:

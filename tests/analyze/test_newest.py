@@ -105,6 +105,23 @@ def test_what_measures_beyond_the_edge(
     assert ranking.verdict(rank(Matrix(group.best.runs), workload))[0].command == ""  # one value has no edge
 
 
+@pytest.mark.parametrize(("newest", "is_said"), [(1.06, False), (1.09, True)])
+def test_intervals_that_overlap_a_little_hide_no_better_version(
+    newest: float, is_said: bool, versioned: Workload, entries: MakeEntries
+) -> None:
+    """Both reach some .05 towards each other: independent errors, together .07."""
+    spread = (-0.05, -0.02, 0.0, 0.02, 0.05)
+    runs = [
+        *entries({"version": "1.9", "hw_type": "a"}, *(1.0 + one for one in spread)),
+        *entries({"version": "1.10", "hw_type": "a"}, *(newest + one for one in spread)),
+    ]
+    study = Study(Matrix(runs), versioned)
+    (group,), (before,) = study.best.groups, rank(Matrix(runs[:5]), versioned).groups
+    old, new = before.best.interval, group.best.interval
+    assert old is not None and new is not None and old.high > new.low
+    assert bool(study.better_before) is is_said
+
+
 def test_that_the_version_before_had_a_better_one_is_said(versioned: Workload, entries: MakeEntries) -> None:
     runs = [
         *entries({"version": "1.8", "hw_type": "a"}, 0.5, 0.51, 0.52),
