@@ -5,6 +5,7 @@ Links to directories are followed last and only inside the tree, so that a link 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import fnmatch
@@ -317,6 +318,14 @@ def find_tests(root: Path, workload: Workload, look: Look = _look) -> Found:
     above = {parent for each in candidates for parent in each.path.parents} if unfinished else set()
     tests = [each for each in candidates if each.finished]
     return Found(tests, [each for each in unfinished if each.path not in above], sorted(notes))
+
+
+def hidden_with_tests(root: Path, workload: Workload) -> Path | None:
+    """The first hidden directory in *root* that may hold tests, which :func:`find_tests` passes over."""
+    with contextlib.suppress(OSError):
+        hidden = sorted(each for each in root.glob(".*") if each.is_dir() and not each.is_symlink())
+        return next((each for each in hidden if find_tests(each, workload).tests), None)
+    return None
 
 
 def _recognise(listing: Listing, workload: Workload, traces: Traces | None) -> list[Candidate]:

@@ -27,7 +27,7 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
-from .find import Candidate, Found, NativeLayout, check_root, find_tests, layouts_of
+from .find import Candidate, Found, NativeLayout, check_root, find_tests, hidden_with_tests, layouts_of
 from .in_bucket import BucketTree, Objects
 from .parsing import Context, NotRecognised, tests_of
 from .tree_index import (
@@ -133,6 +133,9 @@ def _nothing_found(
     wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
     beside = (suffix for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file())
     packed = [f"'{root}{suffix}' beside it is not unpacked" for suffix in beside]
+    hidden = None if isinstance(resolved, BucketPath) else hidden_with_tests(resolved, workload)
+    if hidden is not None:
+        packed.append(f"hidden directories are passed over: --results-dirname={Path(root) / hidden.name} reads one")
     lines = "".join(f"\n  {note}" for note in (*packed, *notes[:5]))
     return MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{lines}")
 

@@ -135,13 +135,22 @@ def test_a_mark_before_three_digits_beside_whole_numbers_may_part_thousands_wher
     assert problems == ([] if said is None else [said])
 
 
-def test_commas_that_all_stand_before_three_digits_are_said(tmp_path: Path) -> None:
-    matrix = parse(tmp_path, "image;batch;rate\na;1;1,027\nb;1;2,385\n")
-    assert [entry.kpis["rate"] for entry in matrix] == [1.027, 2.385]
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        (["1,027", "2,385"], "'1,027' was read as 1.027, as ';' parts the cells: write it without the comma"),
+        (["1.027", "12.999"], "'1.027' was read with a decimal point: write it without the point"),
+    ],
+)
+def test_marks_that_all_stand_before_three_digits_are_said(tmp_path: Path, rates: list[str], said: str) -> None:
+    table = "image;batch;rate\na;1;{}\nb;1;{}\n"
+    matrix = parse(tmp_path, table.format(*rates))
+    assert [entry.kpis["rate"] for entry in matrix] == [float(rate.replace(",", ".")) for rate in rates]
     (note,) = matrix.notes
-    assert "rate: '1,027' was read as 1.027, as ';' parts the cells: write it without the comma" in note
-    other = parse(tmp_path, "image;batch;rate\na;0,5;1,027\nb;0,5;2,385\n")
-    assert other.notes == []
+    assert note == f"runs.csv: rate: {said} if that parts thousands"
+    mark = rates[0][1]
+    others = [table.replace(";1;", f";0{mark}5;").format(*rates), table.format(rates[0], f"0{mark}125")]
+    assert all(not parse(tmp_path, other).notes for other in others)
 
 
 @pytest.mark.parametrize("last", ["Total,6,500", " average ,,20.0"])

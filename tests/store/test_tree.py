@@ -113,6 +113,16 @@ def test_a_directory_beside_its_archive_is_said_not_to_be_unpacked(tmp_path):
         store.parse_tree(speed_workload(), tmp_path / "runs")
 
 
+def test_a_hidden_directory_that_holds_tests_is_named_where_there_are_no_others(tmp_path):
+    (tmp_path / ".git").mkdir()
+    write_test(tmp_path / ".runs" / "a", {"vus": 1})
+    with pytest.raises(MatbenchError, match=r"hidden directories .*: --results-dirname=.*/\.runs reads one$"):
+        store.parse_tree(speed_workload(), tmp_path)
+    shutil.rmtree(tmp_path / ".runs")
+    with pytest.raises(MatbenchError, match=r"no test found in [^\n]*$"):
+        store.parse_tree(speed_workload(), tmp_path)
+
+
 def test_a_tree_of_key_value_files_is_read_through_its_own_layout(tmp_path):
     for vus in (1, 2):
         run = tmp_path / f"run_{vus}"
