@@ -284,26 +284,30 @@ def results_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
     results = _typed(workload, content)[0].results
     if isinstance(results, pydantic.BaseModel):
         return types.SimpleNamespace(**{name: getattr(results, name) for name in type(results).model_fields})
-    if isinstance(results, Mapping):
-        return types.SimpleNamespace(**results)
     return results if isinstance(results, types.SimpleNamespace) else types.SimpleNamespace()
 
 
 def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
-    """The payload with the types of the workload's model; one that doesn't fit as namespaces, and why."""
+    """The payload with the types of the workload's model; one that doesn't fit as namespaces, and why.
+
+    Results without a model are a namespace too, as they were when the test was parsed.
+    """
     try:
-        return payload_model(workload).model_validate_json(content), None
+        payload: Any = payload_model(workload).model_validate_json(content)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        payload = msgspec.json.decode(content)
-        metadata, results = payload["metadata"], payload.get("results")
-        lenient = types.SimpleNamespace(
-            metadata=types.SimpleNamespace(**metadata),
-            results=types.SimpleNamespace(**(results if isinstance(results, dict) else {})),
-            kpis=payload["kpis"],
-        )
+        named = msgspec.json.decode(content)
+        lenient = _named(types.SimpleNamespace(**named["metadata"]), named.get("results"), named["kpis"])
         return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
+    if isinstance(payload.results, pydantic.BaseModel):
+        return payload, None
+    return _named(payload.metadata, payload.results, payload.kpis), None
+
+
+def _named(metadata: object, results: object, kpis: object) -> types.SimpleNamespace:
+    known = results if isinstance(results, Mapping) else {}
+    return types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace(**known), kpis=kpis)
 
 
 def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:

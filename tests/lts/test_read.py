@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -49,6 +50,21 @@ def test_results_and_payload_are_loaded_on_demand(written, speed):
     entry = next(iter(lts.read_matrix(speed, written.parent)))
     assert entry.results.speed == 1.5
     assert entry.lts.metadata.settings == {"size": 1}
+
+
+def test_without_a_payload_model_the_rules_of_a_workload_see_results_as_in_its_tree(written, speed):
+    def too_fast(payload):
+        speed_of = getattr(payload.results, "speed", 0.0)
+        return [f"{speed_of} is fast"] if speed_of > 2.0 else []
+
+    def impossible(payload):
+        return ["faster than light"] if getattr(payload.results, "speed", 0.0) > 4.0 else []
+
+    strict = dataclasses.replace(speed, warnings=too_fast, implausible=impossible)
+    of_tree = store.parse_tree(strict, written.parent.parent / "tree")
+    for matrix in (of_tree, lts.read_matrix(strict, written)):
+        assert [entry.warnings for entry in matrix] == [(), ("3.0 is fast",), ("4.5 is fast",)]
+        assert [entry.implausible for entry in matrix] == [(), (), ("faster than light",)]
 
 
 @pytest.mark.parametrize("name", ["encoder_bench", "encoder_digits"])
