@@ -115,10 +115,14 @@ class TableReader:
         return f"row {number}", settings, {**results, "row": rest}
 
     def number(self, name: str, row: Mapping[str, Scalar]) -> Scalar:
-        """The cell of a KPI's column, without its unit and the commas between thousands."""
+        """The cell of a KPI's column, without its unit and the commas between thousands.
+
+        Where cells have their unit, a number without one may be in another: it is a text, and so no number.
+        """
+        unit = self.units.get(name, "")
         if not isinstance(value := row[name], str):
-            return value
-        text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
+            return f"{show(value)} (without {unit})" if unit and value else value
+        text = value.strip().removesuffix(unit).rstrip()
         return _cell(text.replace(",", "") if name in self.thousands and GROUPED.fullmatch(text) else text)
 
 

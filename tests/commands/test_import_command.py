@@ -239,7 +239,7 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         ("'1,234.5' '998.2'", "1234.5 998.2"),
         ("'1,027' 971", "1027 971"),  # below 1000 there is no comma
         ("'1,234,567' '2,000,000'", "1234567 2000000"),
-        ("'12 ms' '13.5ms' '1,200 ms' 14", "12 13.5 1200 14"),
+        ("'12 ms' '13.5ms' '1,200 ms' 0", "12 13.5 1200 0"),
         (".5 -.5 5.", "0.5 -0.5 5"),
     ],
 )
@@ -254,6 +254,14 @@ def test_commas_between_thousands_and_units_in_cells_are_no_part_of_numbers(
     assert (thousands in capsys.readouterr().err) is ("," in cells)
     read = parse_tree(workload.load("p_workload.py"), Path())
     assert [entry.kpis["lat"] for entry in read] == [*map(float, values.split())]
+
+
+def test_a_number_without_the_unit_that_others_have_is_unknown(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text("image,hit\nx,50 %\nx,51%\ny,0.60\n")
+    assert main(["import", "p.csv", "--settings=image", "--kpi=hit:higher:%"]) == 0
+    assert "hit: unknown in 1 of 3 rows" in capsys.readouterr().err
+    read = parse_tree(workload.load("p_workload.py"), Path())
+    assert [entry.kpis.get("hit") for entry in read] == [50.0, 51.0, None]
 
 
 @pytest.mark.parametrize(
