@@ -276,3 +276,15 @@ def test_a_fall_to_nearly_nothing_is_no_error() -> None:
         assert found is not None and found.value == pytest.approx(-1.0)
     almost, _ = estimates(5e-324 - 4.0, 4.0, 0.1, 1.0, is_found=True)
     assert almost is not None and almost.value == -1.0
+
+
+def test_the_interval_of_a_thousandth_or_a_thousandfold_is_about_as_wide_as_that_of_the_difference() -> None:
+    for shift, old, is_found in ((-9.99, 10.0, False), (-9.99, 10.0, True), (9990.0, 10.0, True)):
+        effect, _ = estimates(shift, old, 0.03 * abs(shift), 1.0, is_found=is_found)
+        assert effect is not None
+        assert effect.low == pytest.approx(max(min(1.03 * shift, 0.97 * shift) / old, -1.0))
+        assert effect.high == pytest.approx(max(1.03 * shift, 0.97 * shift) / old)
+    unclear, difference = estimates(-9.0, 10.0, 6.0, 1.0)
+    assert unclear is not None
+    assert unclear.low < 0.0 < unclear.high
+    assert difference.high < 0.0

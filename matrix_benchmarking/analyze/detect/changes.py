@@ -235,26 +235,30 @@ def reach(weight: Weight) -> Floats:
     return np.asarray(special.stdtrit(np.maximum(weight.degrees, 1.0), 0.5 + CONFIDENCE / 2.0) * weight.error)
 
 
+ROUGH = math.log(2.0)
+
+
 def estimates(
     shift: float, old: float, reach: float, scale: float, *, is_found: bool = False
 ) -> tuple[Estimate | None, Estimate]:
     """The effect relative to the old level, None if that isn't positive, and the difference, each within its *reach*.
 
-    The interval of a ratio is symmetric on the logarithmic scale, by the delta method. Of a large step that
-    *is_found* it holds no change where the difference's doesn't: its nearer end is then as far on the way there.
+    The interval of a ratio is symmetric on the logarithmic scale, by the delta method. That is too rough where it
+    reaches to twice as much, or to no change at all, of a step that *is_found* or clear: it is the difference's then.
     """
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
     if old <= 0.0:
         return None, difference
+    least = -1.0 if new >= 0.0 else -math.inf  # nothing is less than nothing, unless levels are below zero
+    linear = Estimate(shift / old, max((shift - reach) / old, least), (shift + reach) / old)
     if new <= 0.0:
-        least = -1.0 if new == 0.0 else -math.inf  # nothing is less than nothing, unless levels are below zero
-        return Estimate(shift / old, max((shift - reach) / old, least), (shift + reach) / old), difference
+        return linear, difference
     step, factor = math.log(new) - math.log(old), reach / min(old, new)
+    is_clear = (1.0 if is_found else 2.0) * reach < abs(shift)
+    if is_clear and factor >= min(abs(step), ROUGH):
+        return linear, difference
     low, high = step - factor, step + factor
-    if is_found and reach < abs(shift) and low <= 0.0 <= high:
-        nearer = step * (1.0 - reach / abs(shift))
-        low, high = (nearer, high) if step > 0.0 else (low, nearer)
     return Estimate(new / old - 1.0, math.expm1(low), math.expm1(high) if high < 500.0 else math.inf), difference
 
 
