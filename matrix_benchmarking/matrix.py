@@ -165,14 +165,16 @@ class Matrix:
         rows = [(entry, record) for entry, records in zip(self.entries, per_entry, strict=True) for record in records]
         taken = {"repeat", "exit_code", "test_uuid", "location"}
         taken.update(*(entry.kpis for entry in self.entries), *(record for _, record in rows))
-        columns: dict[str, list[Any]] = {}
+        kinds: list[dict[str, list[Any]]] = [{}, {}, {}, {}]  # columns of settings, of KPIs, of records, and the last
         for place, (entry, record) in enumerate(rows):
             settings = {f"setting_{name}" if name in taken else name: value for name, value in entry.settings.items()}
             last = {"exit_code": entry.exit_code, "test_uuid": entry.test_uuid, "location": entry.name}
-            for name, value in {**settings, "repeat": entry.repeat, **entry.kpis, **record, **last}.items():
-                if name not in columns:
-                    columns[name] = [math.nan] * len(rows)
-                columns[name][place] = _encodable(value)
+            of_kpis = {"repeat": entry.repeat, **entry.kpis}
+            of_kinds: Sequence[Mapping[str, Any]] = (settings, of_kpis, record, last)
+            for columns, of_kind in zip(kinds, of_kinds, strict=True):
+                for name, value in of_kind.items():
+                    columns.setdefault(name, [math.nan] * len(rows))[place] = _encodable(value)
+        columns = {name: values for each in kinds for name, values in each.items()}
         frame = pandas.DataFrame(columns)
         for name, values in columns.items():
             known = [value for value in values if value is not None and value == value]

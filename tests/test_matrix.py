@@ -143,8 +143,9 @@ class TestFiltered:
 
 
 def test_the_table_has_settings_kpis_and_location() -> None:
-    frame = Matrix([entry({"a": 1}, kpis={"speed": 2.5}), entry({"b": "x"}, exit_code=None)]).to_dataframe()
-    assert list(frame.columns) == ["a", "repeat", "speed", "exit_code", "test_uuid", "location", "b"]
+    other = entry({"b": "x"}, kpis={"cost": 1.5}, exit_code=None)
+    frame = Matrix([entry({"a": 1}, kpis={"speed": 2.5}), other]).to_dataframe()
+    assert list(frame.columns) == ["a", "b", "repeat", "speed", "cost", "exit_code", "test_uuid", "location"]
     assert frame["speed"][0] == 2.5
     assert frame["exit_code"].isna().tolist() == [False, True]
 

@@ -61,13 +61,14 @@ def write_matrix(matrix: Matrix, stream: IO[bytes], *, pretty: bool = False) -> 
 
 
 def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> list[str]:
-    """Write the KPIs of all entries that did not fail; gives a sentence for each test that was left out."""
+    """Write the KPIs of all entries whose values count; gives a sentence for each test that was left out."""
     families = _names(workload.kpis, lambda name: metric_name(name, workload.kpis[name].unit), "KPIs")
     samples: dict[str, list[str]] = {name: [] for name in workload.kpis}
     left_out = []
     for entry in matrix:
-        if entry.failed:
-            left_out.append(f"{entry.name}: failed, and so left out of the metrics")
+        if entry.failed or entry.implausible:
+            why = "failed" if entry.failed else "has values that can't be"
+            left_out.append(f"{entry.name}: {why}, and so left out of the metrics")
             continue
         try:
             lts = entry.lts

@@ -68,8 +68,13 @@ def test_an_unknown_label_is_omitted_and_a_truth_value_is_lower_case(lenient: Wo
 
 def test_failed_tests_are_left_out_and_said_to_be(strict: Workload, make_entry: MakeEntry) -> None:
     stream = io.BytesIO()
-    notes = write_openmetrics(strict, Matrix([make_entry("bad", exit_code=1)]), stream)
-    assert notes == ["bad: failed, and so left out of the metrics"]
+    odd = make_entry("odd")
+    odd.implausible = ("longer than the run",)
+    notes = write_openmetrics(strict, Matrix([make_entry("bad", exit_code=1), odd]), stream)
+    assert notes == [
+        "bad: failed, and so left out of the metrics",
+        "odd: has values that can't be, and so left out of the metrics",
+    ]
     assert stream.getvalue().decode().count("\n") == 7
 
 

@@ -284,13 +284,17 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
 
 
 def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
-    """KPIs, but for the headline, that a few of the runs lack to which they apply, or that few of them have."""
+    """KPIs, but for the headline, that a few of the runs lack to which they apply, or that few of them have.
+
+    What may be limited is said in any number: a point keeps a limit by the runs that have it.
+    """
     said, reasons, runs = [], dict[str, None](), dict[str, Entry]()
     for name, kpi in workload.kpis.items():
         wanted = good.with_settings(kpi.applies_to) if kpi is not workload.headline else good.at(())
         without = _without(wanted, name)
         having = len(wanted) - len(without)
-        if are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
+        is_limit = kpi is workload.limited and having and without
+        if is_limit or are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
             said.append(f"{name} (in {len(without)} of {len(wanted)})")
             runs |= {entry.name: entry for entry in without}
             reasons |= dict.fromkeys(entry.missing_kpis.get(name, "no reason is given") for entry in without)

@@ -348,7 +348,8 @@ def _of_another_unit(
         at = f"{'the point of ' if len(places) > 1 else ''}'{good[places[0]].name}'"
         what = f"{kpi.name} is {kpi.show(worst)} at {at}"
         more = f" ({count_of(len(odd), 'point')} like that)" if rest else ""
-        sentence = f"{what}{more}, and {beyond} at the {len(others)} others: is it in another unit?"
+        of_others = f"the {len(others)} others" if len(others) > 1 else "the other"
+        sentence = f"{what}{more}, and {beyond} at {of_others}: is it in another unit?"
         yield Finding.of("another-unit", sentence, (good[run] for _, places in odd for run in places), changes)
 
 

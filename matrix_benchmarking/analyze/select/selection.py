@@ -59,7 +59,7 @@ def select(
         kpi_filter: names of KPIs, ``*`` and ``?`` for any characters; all that aren't ignored unless given.
         since_us: only runs from this time on, in microseconds since 1970; one of unknown time isn't known to be so new.
         now_us: the time of the analysis, likewise; runs from long after it are noted.
-        noted: which of them the notes are about.
+        noted: which of them the notes, and what is skipped, are about.
 
     Raises:
         OrderUnknown: nothing says which version, or run, came after which.
@@ -73,8 +73,14 @@ def select(
         runs = [run for run in runs if (time_us := run.entry.time_us) is not None and time_us >= since_us]
         if early := every - len(runs):
             notes.append(f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time")
-    notes += _about_runs([run for run in runs if noted(run.entry)], workload, now_us)
-    return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
+    said = [run for run in runs if noted(run.entry)]
+    notes += _about_runs(said, workload, now_us)
+    found = select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
+    if len(said) < len(runs):
+        found = msgspec.structs.replace(
+            found, skipped=select_runs(said, workload, order, kpi_filter=kpi_filter).skipped
+        )
+    return found
 
 
 def select_runs(

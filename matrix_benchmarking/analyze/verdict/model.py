@@ -269,8 +269,10 @@ class Analysis(msgspec.Struct, frozen=True):
 SEVERITY = (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.CANT_TELL)
 
 
-def not_judged(series: Series, reason: str) -> NotAnalysed:
-    return NotAnalysed(series.kpi.name, series.name, series.labels, reason, sum(one.count for one in series.points))
+def not_judged(series: Series, reason: str, points: Sequence[SeriesPoint] | None = None) -> NotAnalysed:
+    """That *series* takes no part, of which so many runs were asked about: those of all its points unless given."""
+    asked = series.points if points is None else points
+    return NotAnalysed(series.kpi.name, series.name, series.labels, reason, sum(one.count for one in asked))
 
 
 def unjudged(series: Series, old: int, new: int = -1) -> NotAnalysed:

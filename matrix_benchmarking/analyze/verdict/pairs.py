@@ -73,6 +73,12 @@ def compare_builds(
     )
     failed = [f"{count} failed {'run' if count == 1 else 'runs'} of {build.name} left out"
               for build in (old, new) if (count := sum(entry.failed for entry in build.entries))]  # fmt: skip
+    pooled = [
+        f"{build.name} has {count} values of {name}, taken together"
+        for build in (old, new)
+        for name in workload.regression.comparison_keys
+        if (count := len({typed(entry.settings.get(name, NOT_SET)) for entry in build.entries})) > 1
+    ]
     order = Order(runs, by_side, axis=BUILD)
     selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
     pairs, alone = [], []
@@ -91,7 +97,7 @@ def compare_builds(
             alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
-    notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
+    notes = (*nothing, *pooled, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
     fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
@@ -116,14 +122,16 @@ def compare_versions(
 def version_pairs(
     selection: Selection, old: str, new: str | None, axis: str | None
 ) -> tuple[list[Pair], list[NotAnalysed]]:
-    """The series of *selection* that have both versions, and why the others don't; as :func:`compare_versions`."""
+    """The series of *selection* that have both versions, as :func:`compare_versions`, and why those with one don't."""
     pairs, others = [], []
     for series in selection.series:
         before = _places(series, old, axis)
         after = (len(series.points) - 1,) if new is None else _places(series, new, axis)
         missing = [f"no run at {name} has it" for name, places in ((old, before), (new, after)) if not places]
+        if len(missing) == 2:
+            continue  # it is of other versions
         if missing:
-            others.append(not_judged(series, missing[0]))
+            others.append(not_judged(series, missing[0], [series.points[place] for place in (*before, *after)]))
         elif set(before) & set(after):
             others.append(not_judged(series, f"{old} is its newest version"))
         else:

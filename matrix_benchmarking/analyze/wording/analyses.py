@@ -149,7 +149,7 @@ def _of_a_unit(analysis: Analysis) -> list[str]:
     jumped = []
     for one in analysis.verdicts:
         old, new = one.old_level or 0.0, one.new_level or 0.0
-        is_ratio = one.first_bad is not None and one.effect is not None and min(old, new) > 0
+        is_ratio = one.effect is not None and min(old, new) > 0
         jumped += [one] if is_ratio and not 1 / OF_UNITS < new / old < OF_UNITS else []
     if not jumped:
         return []

@@ -21,7 +21,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
-from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions
+from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions, either
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN, NOT_IN_TURN, Question, RunBlocks
 from matrix_benchmarking.analyze.wording import analyses, verdicts
 from matrix_benchmarking.errors import ConfigError
@@ -538,6 +538,23 @@ def test_a_difference_that_is_sure_and_less_than_counts_is_no_difference_that_is
     assert re.fullmatch(
         r"cost of a changed by less than the minimum effect \(.* %\)\): such changes don't count here\.", said
     )
+
+
+def test_of_other_versions_nothing_is_counted_and_what_a_build_pools_is_said() -> None:
+    builds = [build(f"r{at}", {"a": 100.0}, version=f"1.{at}.0", seed=at) for at in range(4)]
+    there = [run for each in builds for run in each.entries]
+    alone = build("r1", {"b": 5.0}, version="1.1.0").entries + build("r2", {"c": 5.0}, version="1.2.0").entries
+    for run in (builds[0].entries[0], builds[3].entries[0]):
+        run.implausible = ("longer than it took",)
+    runs = [*there, *alone]
+    known = select(runs, workload(), kpi_filter=["cost"], noted=either("version", "1.1.0", "1.3.0"))
+    found = compare_versions(known, "1.1.0", "1.3.0", asked(runs), axis="version")
+    assert [(one.series, one.reason, one.runs) for one in found.not_analysed] == [
+        ("b", "no run at 1.3.0 has it", 5),
+        ("", "values of the run can't be", 1),
+    ]
+    pooled = compare(Build("old", [*builds[1].entries, *builds[2].entries]), builds[3])
+    assert "old has 2 values of version, taken together" in pooled.notes
 
 
 @pytest.mark.parametrize(("factor", "is_said"), [(1000.0, True), (0.001, True), (50.0, True), (20.0, False)])

@@ -77,18 +77,28 @@ def metric(unit: str, **values: float) -> dict[str, Any]:
     return {"unit": unit, **values}
 
 
-def test_aiperfs_first_release_has_its_metrics_in_records(tmp_path: Path, parsed: Parse) -> None:
+@pytest.mark.parametrize(("errors", "failed"), [([], 0.0), ([{"count": 20}, {"count": 5}, {"count": "x"}], 0.25)])
+def test_aiperfs_first_release_has_its_metrics_in_records(
+    errors: list[Any], failed: float, tmp_path: Path, parsed: Parse
+) -> None:
     records = {
         "ttft": metric("ms", avg=23.0, p99=45.0),
         "request_throughput": metric("requests/sec", avg=27.8),
+        "request_count": metric("requests", avg=75.0),
         "input_sequence_length": metric("tokens", avg=64.0),
         "output_token_throughput": metric("tokens/sec", avg=890.0),
     }
     config = {"endpoint": {"model_names": ["org/m"]}, "loadgen": {"concurrency": 4}}
-    document = {"records": records, "input_config": config, "error_summary": []}
+    document = {"records": records, "input_config": config, "error_summary": errors}
     (tmp_path / "profile_export_aiperf.json").write_text(json.dumps(document))
     (entry,) = parsed(tmp_path)
-    expected = {"ttft_mean": 0.023, "ttft_p99": 0.045, "input_tokens_per_s": 64 * 27.8, "output_tokens_per_s": 890}
+    expected = {
+        "ttft_mean": 0.023,
+        "ttft_p99": 0.045,
+        "input_tokens_per_s": 64 * 27.8,
+        "output_tokens_per_s": 890,
+        "error_share": failed,
+    }
     assert {name: entry.kpis.get(name) for name in expected} == pytest.approx(expected)
     assert (entry.settings["model"], entry.settings["concurrency"]) == ("org/m", 4)
 

@@ -155,8 +155,8 @@ def _results(document: Mapping[str, Any]) -> dict[str, Any]:
             f"aiperf and the server count tokens otherwise in {unlike:,.0f} requests: rates are by aiperf's count"
         )
     found |= {"told": odd} if odd else {}
-    if "requests" in found and document.get("error_summary") == []:
-        found.setdefault("failed_requests", 0.0)
+    if "requests" in found and isinstance(errors := document.get("error_summary"), list):
+        found.setdefault("failed_requests", sum(number(each.get("count")) or 0.0 for each in objects(errors)))
     if found.get("failed_requests"):
         found.setdefault("requests", 0.0)
     return counted({**_telemetry(document, found), **found})
