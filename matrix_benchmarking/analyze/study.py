@@ -28,7 +28,7 @@ from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
-from .select.selection import good_and_bad, judged_and_without
+from .select.selection import good_and_bad, judged_and_without, of_newest
 from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
 from .verdict.sides import RunBlocks
@@ -156,6 +156,11 @@ class Study:
     def runs(self) -> Matrix:
         """Every run that was selected, those of the history among them."""
         return self.matrix if self.past is None else self.past
+
+    @functools.cached_property
+    def newest_runs(self) -> Sequence[Entry]:
+        """Those of :attr:`runs` that are of the newest version."""
+        return of_newest(self.runs, self.workload, self.order_at_hand)[0].entries
 
     @functools.cached_property
     def of_all(self) -> Best:

@@ -56,7 +56,7 @@ class Candidate(msgspec.Struct, frozen=True):
             return _of_trees(study, entries, self.old, self.new)
         if self.selections is not None:
             return _sided(entries, self.selections, (show(self.old), show(self.new)))
-        return entries if study.places(self.setting) else of_newest(study.best, entries)
+        return entries if study.places(self.setting) else list(study.newest_runs)
 
 
 def comparable(study: Study) -> dict[str, list[Scalar]]:

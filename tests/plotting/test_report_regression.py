@@ -270,6 +270,12 @@ def test_results_older_than_the_history_beside_them_are_the_old_side() -> None:
     assert (found.old, found.new) == (VERSIONS[0], VERSIONS[-1])
 
 
+def test_of_a_history_beside_results_the_newest_version_alone_is_on_both_sides() -> None:
+    study = Study(Matrix(mixed()), toy_workload(), past=Matrix(mixed()))
+    (one,) = candidates(study, {SETTING: "image", "old": "better", "new": "same"})
+    assert {run.settings["version"] for run in one.runs_of(study)} == {VERSIONS[-1]}
+
+
 def test_that_results_beside_a_history_are_not_what_is_judged_is_said() -> None:
     entries = mixed()
 
