@@ -205,7 +205,7 @@ class Campaign:
             description = {"url": served.endpoint.url, **server, "local": run.is_local}
             run_directory.write_json(directory / "000__server" / "server.json", description)
         try:
-            return self._driver.run(run)
+            return run_directory.outcome_of_driver(self._driver.run(run))
         except (Stopped, OutputError):
             raise
         except MatbenchError as error:

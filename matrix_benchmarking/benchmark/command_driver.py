@@ -150,8 +150,8 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
 
 
 def _without_path(word: str) -> str:
-    """A *word*, of paths only the last names: one place has another path on another day."""
-    return re.sub(r"[^\s'\"=]*/", "", word)
+    """A *word*, of absolute paths only the last names: one place has another path on another day."""
+    return re.sub(r"(?<![^\s'\"=])/[^\s'\"=]*/", "", word)
 
 
 def _command(load: Section) -> Command:

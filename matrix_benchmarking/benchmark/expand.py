@@ -206,6 +206,10 @@ def check_distinct(template: str, points: Iterable[Point]) -> None:
         if other is not point:
             names = [*point.all_settings, *(name for name in other.all_settings if name not in point.all_settings)]
             differing = [n for n in names if point.all_settings.get(n) != other.all_settings.get(n)]
+            alike = next((name for name in differing if f"{{{name}}}" in template), None)
+            if alike is not None:
+                values = " and ".join(repr(each.all_settings.get(alike)) for each in (other, point))
+                raise ConfigError(f"{alike} {values} give two points the directory '{path}': write one otherwise")
             hint = ", ".join(f"{{{name}}}" for name in differing) or "{experiment}"
             raise ConfigError(f"path_tpl '{template}' gives two points the directory '{path}': add {hint} to it")
 
@@ -215,7 +219,7 @@ def _safe(value: Scalar) -> str:
     text = exact(value)
     plain = re.sub(r"[/:\s]", "-", text)
     safe = _UNSAFE.sub("-", plain).strip("-.")
-    return safe if safe == plain else f"{safe}-{_digest(text)}".lstrip("-")
+    return safe if safe and safe == plain else f"{safe}-{_digest(text)}".lstrip("-")
 
 
 def _digest(text: str) -> str:

@@ -29,6 +29,7 @@ from ..errors import MatbenchError, OutputError, SettingsError, failing, os_reas
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import typed
+from ..plausible import is_number
 from ..recorded import BLOCK_FILE, VERSION, RecordedBlock
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
 from .environment import anonymous
@@ -78,6 +79,19 @@ class Outcome:
     p95_ms: float | None = None  # 95th percentile of the latency of the answered requests
     problem: str | None = None  # why it failed, a sentence
     wall_s: float | None = None  # how long the whole point took
+
+
+def outcome_of_driver(given: object) -> Outcome:
+    """The outcome that a load driver has *given*; a failure that says what is wrong with one that can't be."""
+    if not isinstance(given, Outcome):
+        return Outcome(1, problem=f"the load driver gave {given!r:.50}, and no Outcome")
+    if type(given.exit_code) is not int:
+        return Outcome(1, problem=f"the load driver's exit_code is {given.exit_code!r:.50}, and no whole number")
+    for name in ("throughput", "p95_ms"):
+        value = getattr(given, name)
+        if value is not None and not (is_number(value) and value >= 0):
+            return Outcome(1, problem=f"the load driver's {name} is {value!r:.50}, and no number of at least 0")
+    return given
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from requirements import missing
 
+from matrix_benchmarking.benchmark.command_driver import _without_path
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -196,3 +197,17 @@ def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
     assert run("--run", workload="encoder_bench", load={"command": "echo {vus}", "monitor": False}) == 0
     assert Path("r/vus_2/000__script/stdout.log").read_text() == "2\n"
     assert not Path("r/vus_2/001__monitor").exists()
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "is_same"),
+    [
+        ("/tmp/a/run.py", "/home/b/run.py", True),
+        ("--out=/tmp/a/x", "--out=/srv/x", True),
+        ("1/2", "9/2", False),
+        ("http://hostA:1/x/run", "http://hostB:1/x/run", False),
+        ("scripts/old/run.py", "scripts/new/run.py", False),
+    ],
+)
+def test_of_an_absolute_path_alone_the_directory_may_be_another_one(then: str, now: str, is_same: bool) -> None:
+    assert (_without_path(then) == _without_path(now)) is is_same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,27 @@ def _finished(root, path, point, exit_code=0):
     directory = run_directory.begin(root, Path(path), point)
     run_directory.finish(directory, Outcome(exit_code, throughput=12.5))
     return directory
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (None, "gave None, and no Outcome"),
+        (0, "gave 0, and no Outcome"),
+        (Outcome("0"), "exit_code is '0', and no whole number"),
+        (Outcome(True), "exit_code is True, and no whole number"),
+        (Outcome(0, math.nan), "throughput is nan, and no number of at least 0"),
+        (Outcome(0, -3.0), "throughput is -3.0, and no number of at least 0"),
+        (Outcome(0, "many"), "throughput is 'many', and no number of at least 0"),
+        (Outcome(0, 1.0, math.inf), "p95_ms is inf, and no number of at least 0"),
+    ],
+)
+def test_what_a_driver_gives_that_can_not_be_is_a_failure_with_a_sentence(given, said):
+    assert run_directory.outcome_of_driver(given) == Outcome(
+        1, problem=f"the load driver's {said}".replace("'s gave", " gave")
+    )
+    for good in (Outcome(0), Outcome(3, problem="it fell"), Outcome(0, 0.0, 12)):
+        assert run_directory.outcome_of_driver(good) is good
 
 
 def test_a_finished_run_is_found_by_its_settings_wherever_it_lies(tmp_path):
