@@ -197,10 +197,16 @@ def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple
     found = [] if harmless else times(*span)
     if rule is not None:
         try:
-            found += [shortened(each, LONGEST_REASON) for each in rule(payload)]
+            found += sentences(rule(payload))
         except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
             harmless.append(f"whether its values can be is not known: {explained(error)}")
     return tuple(found), tuple(harmless)
+
+
+def sentences(given: Sequence[str] | str | None) -> list[str]:
+    """What a rule of a workload has *given*: None is no sentence, and a text is one."""
+    several = [given] if isinstance(given, str) else given or ()
+    return [shortened(each, LONGEST_REASON) for each in several]
 
 
 def _moment(value: object) -> Any:

@@ -66,7 +66,7 @@ def dotted(path: Path) -> str:
     """``("results", "values", 3)`` as ``results.values[3]``."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        text += f"[{part}]" if type(part) is int else f".{part}"
     return text.removeprefix(".")
 
 

@@ -130,6 +130,15 @@ class Gate:
     minimum: float | None = None
     maximum: float | None = None
 
+    def __post_init__(self) -> None:
+        """Raise ConfigError for what is no number, and for limits that nothing keeps."""
+        limits = [one for one in (self.minimum, self.maximum) if one is not None]
+        for one in limits:
+            if isinstance(one, bool) or not isinstance(one, numbers.Real) or math.isnan(one):
+                raise ConfigError(f"a limit of '{self.kpi}' is a number, not {one!r}")
+        if limits != sorted(limits):
+            raise ConfigError(f"no value of '{self.kpi}' is from {limits[0]} to {limits[1]}")
+
     def refuses(self, value: float | None) -> bool:
         """True if a known *value* is beyond the limit. An unknown value passes."""
         if value is None:
@@ -344,6 +353,10 @@ class Workload:
         named = [self.headline_kpi, *self.headline_fallbacks, self.limit_kpi, *(gate.kpi for gate in self.gates)]
         for name in (*named, *self.regression.minimum_effects):
             self._check_kpi(name)
+        for name, effect in self.regression.minimum_effects.items():
+            if not isinstance(effect, MinimumEffect):
+                said = f"of '{name}' in workload '{self.name}' is a MinimumEffect, such as MinimumEffect({effect!r})"
+                raise WorkloadError(f"the minimum effect {said}")
         for kpi in (self.headline, self.limited):
             if kpi is not None and kpi.lower_better is None:
                 raise WorkloadError(

@@ -47,6 +47,26 @@ def test_a_minimum_effect_that_is_no_amount_is_said(given: Any) -> None:
         MinimumEffect(0.0, given)
 
 
+def test_a_number_in_the_place_of_a_minimum_effect_is_said() -> None:
+    keys = RegressionKeys(comparison_keys=["version"], minimum_effects={"cost": 0.2})  # type: ignore[dict-item]
+    with pytest.raises(WorkloadError, match=r"'cost' in .* is a MinimumEffect, such as MinimumEffect\(0\.2\)"):
+        dataclasses.replace(toy_runs.workload(), regression=keys).check()
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"minimum": "100"}, "a limit of 'speed' is a number, not '100'"),
+        ({"maximum": float("nan")}, "a limit of 'speed' is a number, not nan"),
+        ({"minimum": 300, "maximum": 100}, "no value of 'speed' is from 300 to 100"),
+    ],
+)
+def test_a_limit_that_can_not_be_kept_is_said(limits: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Gate(kpi="speed", **limits)
+    assert Gate(kpi="speed", minimum=1, maximum=1.0).refuses(2.0)
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [(AssertionError("no rows"), "AssertionError: no rows"), (RuntimeError("off"), "RuntimeError: off")],

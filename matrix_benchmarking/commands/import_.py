@@ -207,6 +207,8 @@ def _reader(
         if (texts := cells[name]) and all(is_no_number(reader.number(name, {name: value})) for value in texts.values()):
             behind = _behind(texts)
             way = f"; --kpi={name}:{better}:{min(behind)} reads numbers in that unit" if len(behind) == 1 else ""
+            if len(behind) > 1:
+                way = f", and there are {' and '.join(sorted(behind)[:3])}: write all in one unit"
             raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
     return reader
 

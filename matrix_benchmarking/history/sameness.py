@@ -11,6 +11,7 @@ import msgspec
 
 from ..filters import show
 from ..jsonable import Document
+from ..models import version_numbers
 from .records import URLS_LABEL, Record, digest, microseconds
 
 SHARED = "*"
@@ -152,7 +153,7 @@ def renamed(of: Record, run: str) -> Record:
 
 def schema_version(of: Record) -> tuple[int, ...]:
     """The numbers in the version of the payload's schema."""
-    return tuple(map(int, re.findall(r"\d{1,9}", of.payload["metadata"].get("lts_schema_version") or "")))
+    return version_numbers(of.payload["metadata"].get("lts_schema_version"))
 
 
 def _is_same_measurement(kept: Record, new: Record) -> bool:

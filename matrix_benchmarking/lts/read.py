@@ -204,6 +204,8 @@ def entry_of(head: Head, names: Sequence[str], time_us: int | None, today: Other
         raise KeyError("settings")
     settings, repeat = check_settings({**head.settings, "repeat": 0 if head.repeat is None else head.repeat})
     block = recorded.parse_block({"campaign": head.campaign, "round": head.round})
+    if head.exit_code is not None and type(head.exit_code) is not int:
+        raise TypeError(f"its exit_code is {head.exit_code!r:.50}, and no whole number")
     kpis, other_units = _kpis(names, head.values), today[0]
     for name in other_units:
         del kpis[name]
@@ -314,7 +316,7 @@ def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:
     if workload.warnings is None:
         return ()
     try:
-        return tuple(workload.warnings(payload))
+        return tuple(plausible.sentences(workload.warnings(payload)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return (f"whether its numbers are doubtful is not known: {type(error).__name__}: {error}",)
 

@@ -180,7 +180,10 @@ class _Named:
         """What *cfg* says of the control *name*, or its default."""
         if name in cfg:
             return cfg[name]
-        return next(control.default for control in self.controls() if control.name == name)
+        defaults = {control.name: control.default for control in self.controls()}
+        if name not in defaults:
+            raise MatbenchError(f"'{self.name}' has no control '{name}': {did_you_mean(name, defaults)}")
+        return defaults[name]
 
     def draw(self, view: View) -> Any:
         """Of a plot its figure (None: nothing to draw), and text or Dash components about it; of a report those."""

@@ -133,7 +133,7 @@ class ErrorReport(Report):
             groups.setdefault((entry.finished, entry.exit_code, same), []).append((entry, logs))
         largest = sorted(groups.values(), key=len, reverse=True)
         prone = prone_values([*matrix.entries, *matrix.unfinished])
-        note = "No value of a setting is among the failed tests more often than chance explains."
+        note = "No single value of a setting is among the failed tests more often than chance explains."
         if prone:
             note = (
                 "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"

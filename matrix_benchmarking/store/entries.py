@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import kpi, plausible
-from ..errors import LONGEST_REASON, MatbenchError, explained, place, shortened
+from ..errors import MatbenchError, explained, place
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..models import LTS_SCHEMA_VERSION
@@ -101,7 +101,7 @@ def evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -
     entry.implausible, entry.harmless = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:
-            entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
+            entry.warnings = tuple(plausible.sentences(workload.warnings(payload)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
             entry.problems = (*entry.problems, parser_problem("warnings", error))
 

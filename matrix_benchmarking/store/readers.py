@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import SettingsError, explained, os_reason
+from ..errors import SettingsError, explained, os_reason, shortened
 from ..files import read_regular
 from ..filters import Scalar
 from ..jsonable import Document
@@ -127,7 +127,12 @@ class ReaderLayout:
         results.parts, names = [], set()
         alike: collections.Counter[str] = collections.Counter()
         copies: collections.Counter[str] = collections.Counter()
-        for name, settings, values in reader.read(file):
+        for given in reader.read(file):
+            is_part = isinstance(given, (tuple, list)) and len(given) == 3
+            if not is_part or not all(isinstance(each, Mapping) for each in given[1:]):
+                what = f"the reader {_name(reader)} gives {shortened(repr(given), 60)}"
+                raise SettingsError(f"{what}, and should give a name, settings and results, both by name")
+            name, settings, values = given
             if name in names:
                 raise SettingsError(f"the reader {_name(reader)} gives the part '{name}' twice")
             names.add(name)

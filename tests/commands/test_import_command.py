@@ -268,7 +268,7 @@ def test_a_number_without_the_unit_that_others_have_is_unknown(directory: Path, 
     ("cells", "sentence"),
     [
         (["12 s", "13 s"], "holds no number, but '12 s'; --kpi=lat:lower:s reads numbers in that unit"),
-        (["12 ms", "1 s"], "holds no number, but '12 ms'"),  # of one column in one unit
+        (["12 ms", "1 s"], "holds no number, but '12 ms', and there are ms and s: write all in one unit"),
         (["1,234", "2,345"], "holds no number, but '1,234'"),  # it may be a decimal mark
         (["1,234", "1500"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1,234'"),
         (["0,5", "12"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '0,5'"),

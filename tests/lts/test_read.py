@@ -88,6 +88,7 @@ def test_what_is_no_payload_is_noted_and_left_out(written, speed):
         "number.json": "5",
         "list.json": "[1, 2]",
         "empty.json": "",
+        "code.json": json.dumps({**good, "metadata": {**good["metadata"], "exit_code": "0"}}),
         "other.json": json.dumps({"metadata": {"workload": "other", "settings": {}}, "kpis": {}}),
         "nothing.json": "{}",
         "nan.json": json.dumps(good).replace("1.5", "NaN"),
@@ -100,7 +101,8 @@ def test_what_is_no_payload_is_noted_and_left_out(written, speed):
     (written.parent / "binary.json").write_bytes(b"\xff\xfe\x00")
     matrix = lts.read_matrix(speed, written.parent)
     assert len(matrix) == 3
-    assert len(matrix.notes) == 10
+    assert len(matrix.notes) == 11
+    assert any("code.json: no LTS payload: its exit_code is '0', and no whole number" in note for note in matrix.notes)
     assert "1 payloads of workload 'other' were left out" in matrix.notes
 
 

@@ -57,6 +57,17 @@ def test_a_plot_draws_its_view_and_a_report_is_the_only_list_of_it(tmp_path):
     assert workload.pages() == ([Costs], [Page])
 
 
+def test_a_control_that_a_page_does_not_have_is_named(tmp_path):
+    class Misspelt(Costs):
+        def draw(self, view: View):
+            return None, view.option("wrod")
+
+    page = type("Odd", (PlotsReport,), {"name": "report: Odd", "plots": (Misspelt,)})
+    assert "&#x27;Costs&#x27; has no control &#x27;wrod&#x27;: did you mean" in drawn(
+        of(reports=[page]), tmp_path, "Odd"
+    )
+
+
 def test_a_plot_that_is_listed_by_the_workload_too_is_there_once():
     assert of(plots=lambda: [Costs], reports=lambda: (Page, Page)).pages()[0] == [Costs]
 

@@ -111,7 +111,7 @@ def test_a_setting_that_fails_more_often_than_chance_is_named(workload: Workload
     good: list[Any] = [failed(tmp_path, f"good-{n}", code=0, engine="fp32") for n in range(20)]
     shown = text(page(workload, *good, *(failed(tmp_path, f"bad-{n}") for n in range(5))))
     assert "All 5 failed tests have engine=int8; of the 5 with it all failed." in shown
-    assert "No value of a setting is among the failed tests more often" in text(
+    assert "No single value of a setting is among the failed tests more often" in text(
         page(workload, good[0], failed(tmp_path, "one"))
     )
 

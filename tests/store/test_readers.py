@@ -182,6 +182,18 @@ def test_what_is_wrong_with_a_file_is_a_problem_and_the_rest_stays(
         assert [entry.problems[0].reason[: len(reason)] for entry in matrix.unfinished] == [reason]
 
 
+@pytest.mark.parametrize("given", [None, ("a", {}), ("a", {}, 5), ("a", None, {}), types.SimpleNamespace(name="a")])
+def test_a_reader_that_gives_no_part_is_told_what_it_should_give(given: Any, tmp_path: Path) -> None:
+    class Odd(Lines):
+        def read(self, file: ArtifactPath) -> Iterator[Part]:
+            yield given
+
+    write(tmp_path / "one.jsonl", {})
+    (lost,) = store.parse_tree(workload_of(Odd()), tmp_path).unfinished
+    said = f"the reader Odd gives {given!r}, and should give a name, settings and results, both by name"
+    assert said in lost.problems[0].reason
+
+
 def test_a_reader_that_finds_nothing_or_stops_is_a_problem(tmp_path: Path) -> None:
     class Empty(Lines):
         def recognises(self, head: bytes, name: str) -> bool:

@@ -258,6 +258,7 @@ def written(value: object) -> str:
 
 
 COMPARISON_KEY = "comparison key"
+APPLIES = "setting that a KPI applies to"
 
 
 def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) -> Iterator[Finding]:
@@ -271,8 +272,9 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         if name in known:
             continue
         near = next((other for other in known if is_nearly(name, other)), None)
+        said = f"a {kind}" if kind == APPLIES else f"a {kind} of the workload"
         if name not in of_model and near is not None:
-            yield Finding("misspelt-name", f"No run has '{name}', a {kind} of the workload: is '{near}' meant?", EVERY)
+            yield Finding("misspelt-name", f"No run has '{name}', {said}: is '{near}' meant?", EVERY)
         elif of_model and name not in (*of_model, *workload.variant_keys) and kind == COMPARISON_KEY:
             sentence = f"No run has '{name}', a {kind} that is no label of the model either."
             yield Finding("unknown-key", sentence, ANALYSES)
@@ -296,6 +298,8 @@ def _names(workload: Workload) -> dict[str, str]:
         ("group key", workload.group_keys),
         ("variant key", workload.variant_keys),
         ("sorting key", keys.sorting_keys),
+        ("product key", keys.product_keys),
+        (APPLIES, [name for kpi in workload.kpis.values() for name, _ in kpi.applies_to]),
     )
     first: dict[str, str] = {}
     for kind, names in uses:

@@ -193,6 +193,10 @@ def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
     )
     assert not found.changes
     assert "schemas" not in kinds(findings(Matrix(runs[:2]), toy_runs.workload()))
+    (newer,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "newer-schema"]
+    assert newer.sentence == "1 payload of schema 1.1, newer than this workload's 1.0: read it with a newer one."
+    assert newer.changes == frozenset(AnswerKind)
+    assert "newer-schema" not in kinds(findings(Matrix(runs[:2]), toy_runs.workload()))
 
 
 def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
@@ -369,6 +373,15 @@ def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:
     assert [one.sentence for one in others if one.kind == "unused-name"] == [
         "The workload uses what no run has: task (variant key)."
     ]
+
+
+def test_a_setting_that_a_kpi_applies_to_is_a_name_of_the_workload() -> None:
+    workload = toy_runs.workload(product_keys=["engine"])
+    cost = dataclasses.replace(workload.kpis["cost"], applies_to=(("vversion", ("1",)),))
+    store = dataclasses.replace(workload.store, models_kpis={**workload.kpis, "cost": cost})
+    first, *others = findings(Matrix(entries({"version": "1"})), dataclasses.replace(workload, store=store))
+    assert first.sentence == "No run has 'vversion', a setting that a KPI applies to: is 'version' meant?"
+    assert any("engine (product key)" in one.sentence for one in others)
 
 
 def test_a_price_is_used_if_a_run_names_its_hardware() -> None:
