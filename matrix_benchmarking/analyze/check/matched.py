@@ -17,8 +17,9 @@ from .measured import Measured
 
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
 """A value of a setting is of another unit if so many times lie between it and each other one at so many points."""
-UNIFORM = 2.0
-"""How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere."""
+UNIFORM, FEWER_PAIRS, MORE_UNIFORM = 2.0, 2, 1.2
+"""How many times as large the largest of these ratios may be as the smallest: what is faster isn't so everywhere. At so
+few points they have to be more alike."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
 DIGITS, MOST_DIGITS = 9, 14  # significant ones that chance doesn't repeat, and that a float holds exactly
@@ -42,7 +43,8 @@ def of_another_unit(
                 for other in of.keys() - {code} if code in of else ():
                     others[other].append(of[code] / of[other] if is_more else of[other] / of[code])
             fewest = max(map(len, others.values()), default=0)
-            if fewest < FEWEST_PAIRS or any(max(found) > UNIFORM * min(found) for found in others.values()):
+            uniform = UNIFORM if fewest >= FEWEST_PAIRS else MORE_UNIFORM
+            if fewest < FEWER_PAIRS or any(max(found) > uniform * min(found) for found in others.values()):
                 continue
             middle = statistics.geometric_mean(statistics.median(found) for found in others.values())
             if not any(low <= middle <= high for low, high in THOUSANDS):

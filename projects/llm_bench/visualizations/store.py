@@ -33,8 +33,11 @@ FEW_REQUESTS = 100
 LATE_SHARE = 0.1
 BEHIND, HALF, TURNS = 0.95, 0.5, 3
 COLD = 5.0
-SHORT, LONG = 0.9, 1.25
-"""Of the length that was asked for, answers of which length are worth a warning."""
+UNASKED = {"output_length": ("answers", 0.9, 1.25), "input_length": ("prompts", 2 / 3, 1.5)}
+"""Of the lengths that were asked for, below and above what share of which what was measured is worth a warning.
+
+Templates of chats add to prompts.
+"""
 PARTS = 1.5
 """How many times as long as the times of its tokens an answer may take, or the other way round."""
 COUNTED = {"input_length": "tokens", "output_length": "tokens", "concurrency": "requests"}
@@ -183,13 +186,17 @@ def _p99s(results: Any) -> list[bool]:
 
 
 def _of_lengths(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
-    asked, made = settings.get("output_length"), getattr(results, "output_length_mean", None)
-    if settings.get("range_ratio") not in (None, 1) or not (is_number(asked) and is_number(made) and made > 0):
-        return []
-    said = f"{made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"
-    if made < SHORT * asked:
-        return [f"answers are shorter than asked: {said}"]
-    return [f"answers are longer than asked: {said}: are tokens counted otherwise?"] if made > LONG * asked > 0 else []
+    found = []
+    for name, (what, short, long) in UNASKED.items():
+        asked, made = settings.get(name), getattr(results, f"{name}_mean", None)
+        if settings.get("range_ratio") not in (None, 1) or not (is_number(asked) and is_number(made) and made > 0):
+            continue
+        said = f"{made:,.4g} tokens, the mean, where {asked:,.4g} were asked for"
+        if made < short * asked:
+            found.append(f"{what} are shorter than asked: {said}")
+        elif made > long * asked > 0:
+            found.append(f"{what} are longer than asked: {said}: are tokens counted otherwise?")
+    return found
 
 
 def exchange(lts_payload: Payload) -> dict[str, dict[str, Any]]:

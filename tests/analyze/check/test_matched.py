@@ -53,6 +53,19 @@ def test_one_hardware_in_another_unit_is_asked_about_though_the_sweep_has_values
     assert " times as small where 'hw' is b as where it isn't" in smaller.sentence
 
 
+def test_at_two_points_that_are_alike_in_it_a_thousand_times_is_another_unit() -> None:
+    def asked(change: Change) -> list[Finding]:
+        def few(settings: dict[str, Any], kpis: dict[str, float]) -> None:
+            change(settings, kpis)
+            kpis |= {} if settings["batch"] == BATCHES[0] and settings["users"] in USERS[:2] else dict.fromkeys(kpis)
+
+        return found(few)
+
+    (one,) = asked(of_b("rate", 1000.0))
+    assert one.sentence.endswith("where it isn't, at 2 points that are else alike: is it in another unit?")
+    assert asked(lambda settings, kpis: None) == []
+
+
 def test_what_is_a_thousand_times_faster_at_some_points_or_for_a_larger_number_is_no_other_unit() -> None:
     def cached(settings: Mapping[str, Any], kpis: dict[str, float]) -> None:
         kpis["cost"] /= 500 * settings["batch"] if settings["hw"] == "b" else 1.0

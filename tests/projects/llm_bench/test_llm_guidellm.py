@@ -32,6 +32,20 @@ def read(tmp_path: Path, parsed: Parse, *benchmarks: dict[str, Any], **labels: o
     return sorted(parsed(tmp_path), key=lambda entry: entry.name)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"), [(512, []), (400, []), (1024, ["prompts are shorter"]), (32, ["prompts are longer"])]
+)
+def test_prompts_of_another_length_than_asked_are_doubted(
+    asked: int, said: list[str], tmp_path: Path, parsed: Parse
+) -> None:
+    measured = benchmark(2.0)
+    measured["metrics"]["prompt_token_count"] = {"successful": {"mean": 512.0}}
+    (entry,) = read(tmp_path, parsed, measured, isl=asked)
+    assert entry.settings["input_length"] == asked
+    doubts = [each for each in entry.warnings if each.startswith("prompts are")]
+    assert [each.partition(" than asked: 512 tokens")[0] for each in doubts] == said
+
+
 def test_measures_of_the_latest_version(tmp_path: Path, parsed: Parse) -> None:
     (entry,) = read(tmp_path, parsed, benchmark(2.0))
     expected = {"input_tokens_per_s": 28.6, "goodput": 1.5, "schedule_delay_mean": 0.2, "schedule_delay_p99": 0.9}
