@@ -26,12 +26,6 @@ from .kpi import NeitherBetter as NeitherBetter
 
 LTS_SCHEMA_VERSION = "1.0"
 
-
-def version_numbers(of: object) -> tuple[int, ...]:
-    """The numbers in the version *of* a schema, which tell the newer of two."""
-    return tuple(map(int, re.findall(r"\d{1,9}", str(of or ""))))
-
-
 Scalar = (
     Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True)]

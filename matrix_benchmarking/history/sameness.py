@@ -11,7 +11,6 @@ import msgspec
 
 from ..filters import show
 from ..jsonable import Document
-from ..models import version_numbers
 from .records import URLS_LABEL, Record, digest, microseconds
 
 SHARED = "*"
@@ -153,7 +152,7 @@ def renamed(of: Record, run: str) -> Record:
 
 def schema_version(of: Record) -> tuple[int, ...]:
     """The numbers in the version of the payload's schema."""
-    return version_numbers(of.payload["metadata"].get("lts_schema_version"))
+    return tuple(map(int, re.findall(r"\d{1,9}", of.payload["metadata"].get("lts_schema_version") or "")))
 
 
 def _is_same_measurement(kept: Record, new: Record) -> bool:

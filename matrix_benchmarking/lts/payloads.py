@@ -151,22 +151,18 @@ def summary(problems: list[tuple[str, Problem]], tests: int) -> str:
     return "\n".join([head, *(f"  {name}: {problem}" for name, problem in problems)])
 
 
-def schema_version(workload: Workload) -> str:
-    """That of the payloads that the workload makes today."""
-    metadata = model_of(payload_model(workload), "metadata")
-    field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
-    return str(models.LTS_SCHEMA_VERSION if field is None or field.is_required() else field.default)
-
-
 def payload_schema(workload: Workload) -> Document:
     """The schema of one payload, which an array of payloads, as ``--output-lts`` writes it, satisfies too."""
     model = payload_model(workload)
     schema = model.model_json_schema(by_alias=True, mode="validation")
     if (reference := schema.get("$ref")) is not None:  # the model refers to itself
         schema = {**schema["$defs"][reference.rpartition("/")[2]], "$defs": schema["$defs"]}
+    metadata = model_of(model, "metadata")
+    field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
+    version = models.LTS_SCHEMA_VERSION if field is None or field.is_required() else field.default
     return {
         "$schema": DIALECT,
-        "$id": f"urn:matbench:lts:{workload.name}:{schema_version(workload)}",
+        "$id": f"urn:matbench:lts:{workload.name}:{version}",
         **schema,
         "title": f"LTS payload of {workload.name}, or an array of such payloads",
         "type": ["object", "array"],

@@ -11,11 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ... import lts
 from ...errors import MatbenchError
 from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, TREE, Entry, Matrix, typed
-from ...models import version_numbers
 from ...rows import Rows
 from ...workload import Workload
 from ..machines import among_points
@@ -146,7 +144,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _hosts(good)
     yield from _numeric_versions(matrix, workload)
-    yield from _schemas(matrix, workload)
+    yield from _schemas(matrix)
     impossible = good.having("implausible")
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -235,17 +233,10 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             yield Finding.of("numeric-version", sentence, numeric)
 
 
-def _schemas(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    """Payloads of a newer version than the workload's, or of several: a KPI may have been computed otherwise then."""
+def _schemas(matrix: Matrix) -> Iterator[Finding]:
+    """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
     said = (each.schema_version for each in matrix.entries.values("facts") if each is not None)
     versions = collections.Counter(str(version) for version in said if version)
-    today = lts.schema_version(workload) if versions else ""
-    newer = [version for version in versions if version_numbers(version) > version_numbers(today)]
-    if newer:
-        count = sum(versions[each] for each in newer)
-        what = f"{count_of(count, 'payload')} of schema {named(newer)}, newer than this workload's {today}"
-        sentence = f"{what}: read {'it' if count == 1 else 'them'} with a newer one."
-        yield Finding("newer-schema", sentence, EVERY)
     if len(versions) > 1:
         counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
         what = f"KPIs were computed by several versions of the payload's schema ({counts})"

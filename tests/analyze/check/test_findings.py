@@ -193,10 +193,6 @@ def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
     )
     assert not found.changes
     assert "schemas" not in kinds(findings(Matrix(runs[:2]), toy_runs.workload()))
-    (newer,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "newer-schema"]
-    assert newer.sentence == "1 payload of schema 1.1, newer than this workload's 1.0: read it with a newer one."
-    assert newer.changes == frozenset(AnswerKind)
-    assert "newer-schema" not in kinds(findings(Matrix(runs[:2]), toy_runs.workload()))
 
 
 def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
