@@ -13,7 +13,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from ...errors import MatbenchError, OutputError, SettingsError, failing, os_reason
 from ...files import read_regular
@@ -91,12 +91,14 @@ def keep_returned(root: Path, path: str, parts: Iterable[bytes], point: Point | 
         MatbenchError: it isn't the run of *point* (None: of a search), it isn't finished, or it can't be written; or
             what *parts* raise.
     """
-    place, rest = root / JOBS / f"returned-{_flat(path)}", iter(parts)
+    place = root / JOBS / f"returned-{_flat(path)}"
     shutil.rmtree(place, ignore_errors=True)
     try:
-        left_out = _unpack(_Parts(rest), place)
-        for _ in rest:  # what fills the archive's last block
-            pass
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent) as archive:
+            archive.writelines(parts)
+            archive.seek(0)
+            left_out = _unpack(archive, place)
         settings, repeat = check_settings(read_settings_file(str(place / SETTINGS_FILE)) or {})
         is_other = point is not None and run_directory.point_key(settings, repeat) != point.key
         if is_other or run_directory.exit_code(place) is None:
@@ -119,7 +121,7 @@ def keep_left(root: Path, host: str, archive: bytes) -> Path:
     return place
 
 
-def _unpack(archive: Any, place: Path) -> list[str]:
+def _unpack(archive: IO[bytes], place: Path) -> list[str]:
     """The names of what is left out: pipes, and links that lead out of *place*."""
     left_out = []
 
@@ -134,20 +136,6 @@ def _unpack(archive: Any, place: Path) -> list[str]:
     with tarfile.open(fileobj=archive, mode="r|*") as packed:
         packed.extractall(place, filter=harmless)
     return left_out
-
-
-class _Parts:
-    """The bytes of *parts*, one after the other, as a file."""
-
-    def __init__(self, parts: Iterable[bytes]) -> None:
-        self._parts, self._part = iter(parts), io.BytesIO()
-
-    def read(self, size: int) -> bytes:
-        read = self._part.read(size)
-        while len(read) < size and (part := next(self._parts, b"")):
-            self._part = io.BytesIO(part)
-            read += self._part.read(size - len(read))
-        return read
 
 
 def set_aside(own: Path, place: Path) -> None:
