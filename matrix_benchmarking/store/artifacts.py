@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from ..errors import ArtifactError, natural, os_reason
 from ..files import read_regular
@@ -28,10 +28,8 @@ def _any_of(patterns: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
     return re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
 
 
-class Need(Protocol):
-    """Has the file at *path*, or all below it, here before it is looked at."""
-
-    def __call__(self, path: str, *, all_below: bool = False) -> None: ...
+Need = Callable[[str, bool], None]
+"""Has the file at a path, or (True) all below it, here before it is looked at."""
 
 
 class Recorder:
@@ -58,7 +56,7 @@ class Recorder:
         sighting = self.sightings.get(relative)
         if sighting is None:
             if self.need is not None:
-                self.need(f"{self.root}/{relative}")
+                self.need(f"{self.root}/{relative}", False)
             sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
             is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE) or sighting.is_directory
             if not is_known and not self._is_declared(relative):
@@ -110,7 +108,7 @@ class ArtifactPath(os.PathLike[str]):
             raise ArtifactError(self, "is not a regular file")
         path = f"{self._recorder.root}/{self.relative}"
         if self._recorder.need is not None:
-            self._recorder.need(path, all_below=True)
+            self._recorder.need(path, True)
         return path
 
     def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
@@ -133,7 +131,7 @@ class ArtifactPath(os.PathLike[str]):
         """The plain path; using it notes nothing."""
         path = Path(self._recorder.root, self.relative)
         if self._recorder.need is not None:
-            self._recorder.need(str(path), all_below=True)
+            self._recorder.need(str(path), True)
         return path
 
     def open(self, mode: str = "r", **options: Any) -> IO[Any]:

@@ -167,7 +167,7 @@ class AtHand:
                 first += [n for n in below if any(fnmatch.fnmatchcase(n[len(start) :], each) for each in declared)]
         self._fetch(first)
 
-    def need(self, path: str, *, all_below: bool = False) -> None:
+    def need(self, path: str, all_below: bool) -> None:
         """Have the file at *path* here; or all files below it. MatbenchError: it can't be read."""
         name = os.path.relpath(path, self.root)
         self._fetch([name])
