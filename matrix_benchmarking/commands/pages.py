@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from ..config import keep_view
 from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
 from ..history import Location
 from ..history.alarms import Action, AlarmEvent
+from ..history.location import is_loopback
 from ..matrix import Matrix
 from ..plotting import catalogue, explore, pictures
 from ..plotting.report_best import limited
@@ -235,10 +235,3 @@ def writing_by(host: str, user_header: str | None, proxies: Sequence[Network]) -
     if (user_header is None) != (not proxies):
         raise ConfigError("--user-header and --proxy belong together: the header is believed only from these addresses")
     return Writing(user_header, tuple(proxies))
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

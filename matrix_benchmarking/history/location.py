@@ -96,11 +96,14 @@ def engine(module: str, name: str) -> Callable[..., Storage]:
 
 def is_local(host: str) -> bool:
     """True for this machine: no name at all and a directory are sockets of it."""
-    if not host or host.startswith("/") or host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):
+    return not host or host.startswith("/") or is_loopback(host)
+
+
+def is_loopback(host: str) -> bool:
+    try:
         return ipaddress.ip_address(host).is_loopback
-    return False
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclasses.dataclass(eq=False, slots=True)
