@@ -241,10 +241,33 @@ class OpenSearchStorage(Storage):
         return self._place.kpi_index + self._index(row).removeprefix(self._place.index)
 
     def _shown(self, row: Row) -> Iterator[Action]:
-        return _shown(self._kpi_index(row), row, self._place.has_flat_labels)
+        """The KPIs of *row*, which has its payload, each a document of its own, in which are its labels."""
+        for name, kpi in _kpis(row):
+            labels = dict(kpi.get("labels") or {})
+            urls = labels.pop(URLS_LABEL, None)
+            document = {
+                "@timestamp": kpi.get("@timestamp"),
+                "workload": row.workload,
+                "kpi": name,
+                "value": kpi["value"],
+                "unit": kpi["unit"],
+                "help": kpi["help"],
+                "lower_better": kpi["lower_better"],
+                "ignored_for_regression": kpi.get("ignored_for_regression", False),
+                "test_uuid": row.id,
+                "urls": urls,
+            }
+            # In the name of a field a dot would mean an object; a blank one can't be.
+            fields = {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()}
+            if self._place.has_flat_labels:  # but for those that have the names of other fields, or of the server's
+                taken = {label for label in fields if label in ("labels", *document) or label.startswith("_")}
+                document |= {label: fields.pop(label) for label in fields.keys() - taken}
+            document["labels"] = fields
+            yield action("index", self._kpi_index(row), _kpi_id(row.id, name), document)
 
     def _hidden(self, row: Row) -> Iterator[Action]:
-        return _hidden(self._kpi_index(row), row)
+        """What removes them."""
+        return (action("delete", self._kpi_index(row), _kpi_id(row.id, name)) for name, _ in _kpis(row))
 
     def _hide(self, rows: Iterable[Row]) -> None:
         """Remove the documents of the KPIs of *rows*, which were read with their payloads."""
@@ -320,37 +343,6 @@ def _event(of: Event) -> Document:
         "workload": of.workload,
         "matbench": {"id": of.id, "at_us": of.at_us, "event": of.text},
     }
-
-
-def _shown(index: str, row: Row, is_flat: bool) -> Iterator[Action]:
-    """The KPIs of *row*, which has its payload, each as a document of its own, with its labels in it if *is_flat*."""
-    for name, kpi in _kpis(row):
-        labels = dict(kpi.get("labels") or {})
-        urls = labels.pop(URLS_LABEL, None)
-        document = {
-            "@timestamp": kpi.get("@timestamp"),
-            "workload": row.workload,
-            "kpi": name,
-            "value": kpi["value"],
-            "unit": kpi["unit"],
-            "help": kpi["help"],
-            "lower_better": kpi["lower_better"],
-            "ignored_for_regression": kpi.get("ignored_for_regression", False),
-            "test_uuid": row.id,
-            "urls": urls,
-        }
-        # In the name of a field a dot would mean an object; a blank one can't be.
-        fields = {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()}
-        if is_flat:  # but for those that have the names of the document's fields, or of the server's
-            taken = {label for label in fields if label in ("labels", *document) or label.startswith("_")}
-            document |= {label: fields.pop(label) for label in fields.keys() - taken}
-        document["labels"] = fields
-        yield action("index", index, _kpi_id(row.id, name), document)
-
-
-def _hidden(index: str, row: Row) -> Iterator[Action]:
-    """What removes them."""
-    return (action("delete", index, _kpi_id(row.id, name)) for name, _ in _kpis(row))
 
 
 def _kpis(row: Row) -> list[tuple[str, Document]]:

@@ -7,6 +7,7 @@ it is pushed, so the same run again meets itself.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from typing import NamedTuple
 
@@ -263,13 +264,9 @@ def begin(client: opensearchpy.OpenSearch, place: OpenSearchLocation) -> None:
         monthly = of_version(MONTHLY, wanted)
         put_template(client, f"{index}{MONTH}", f"{index}{MONTH}*", monthly, index + ALL)
         put_template(client, index, index, monthly)
-        _set_alias(client, index)
+        request = functools.partial(client.indices.put_alias, index=index, name=index + ALL)
+        acknowledge(request, f"the alias '{index + ALL}'")
         ensure(client, index, monthly)
-
-
-def _set_alias(client: opensearchpy.OpenSearch, index: str) -> None:
-    alias = index + ALL
-    acknowledge(lambda: client.indices.put_alias(index=index, name=alias), f"the alias '{alias}'")
 
 
 def ensure_month(client: opensearchpy.OpenSearch, place: OpenSearchLocation, index: str) -> None:
@@ -302,8 +299,10 @@ def expire(place: OpenSearchLocation, *, delete: bool, now: dt.datetime | None =
         old = [_expired(client, place, month) for month in known[: -place.keep_months] if month < oldest]
         for each in old if delete else ():
             if not each.stays:
-                for index in (place.kpi_index, place.index):
-                    _delete(client, f"{index}{MONTH}{each.month}")
+                for name in (f"{index}{MONTH}{each.month}" for index in (place.kpi_index, place.index)):
+                    params = {"ignore_unavailable": "true"}
+                    request = functools.partial(client.indices.delete, index=name, params=params)
+                    acknowledge(request, f"that '{name}' is deleted")
         return old
 
 
@@ -316,8 +315,3 @@ def _expired(client: opensearchpy.OpenSearch, place: OpenSearchLocation, month: 
     last = read(answer, "a search", dict[str, float | None], "aggregations", "last")["value"]
     is_later = last is not None and index_of(place.index, round(last)) > index
     return Expired(month, count, is_later)
-
-
-def _delete(client: opensearchpy.OpenSearch, index: str) -> None:
-    params = {"ignore_unavailable": "true"}
-    acknowledge(lambda: client.indices.delete(index=index, params=params), f"that '{index}' is deleted")
