@@ -99,7 +99,9 @@ def export(file: str, locate: Locate, format: str | None) -> None:
     written = transfer.Contents(0, 0)
     with open_history(location, writable=False) as history, progress_bar("exporting") as progress:
         total = sum(1 for _ in history.runs())
-        draw = None if progress is None else lambda done: progress(done, max(total, done))
+
+        def draw(done: int) -> None:
+            progress(done, max(total, done))
 
         def export_to(stream: IO[bytes]) -> None:
             nonlocal written
@@ -153,16 +155,14 @@ def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None
 def _import_lines(file: Path, location: Location, replace: bool) -> transfer.Imported:
     total = transfer.contents(file).payloads
     with open_history(location, writable=True) as history, progress_bar("importing") as progress:
-        draw = None if progress is None else lambda done: progress(done, total)
-        return transfer.read_import(history, file, replace=replace, progress=draw)
+        return transfer.read_import(history, file, replace=replace, progress=lambda done: progress(done, total))
 
 
 def _import_table(file: Path, location: Location, replace: bool) -> transfer.Imported:
     with open_history(ParquetLocation(str(file)), writable=False) as export, progress_bar("importing") as progress:
         total = sum(1 for _ in export.runs())
-        draw = None if progress is None else lambda done: progress(done, total)
         with open_history(location, writable=True) as history:
-            return transfer.copy(history, export, replace=replace, progress=draw)
+            return transfer.copy(history, export, replace=replace, progress=lambda done: progress(done, total))
 
 
 def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:

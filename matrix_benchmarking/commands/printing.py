@@ -17,6 +17,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, os_reason
 from ..files import atomic_write
+from ..history.port import silent
 from ..runs import text
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ def answer_console() -> Console:
 
 
 @contextlib.contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A function ``(done, total)`` that draws a bar on stderr; None where stderr is no terminal."""
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function ``(done, total)`` that draws a bar on stderr, or nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield silent
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -26,7 +26,7 @@ from .history import History
 from .location import Location
 from .opensearch_location import OpenSearchLocation
 from .plan import Pushed, twins
-from .port import Progress
+from .port import silent
 from .records import Record, Recorded, next_moment, record
 
 VERSION = 1
@@ -62,7 +62,7 @@ class Delivered:
 
 
 def upload(
-    write: Writer, location: Location, outboxes: Path, *, replace: bool = False, progress: ProgressOfAll | None = None
+    write: Writer, location: Location, outboxes: Path, *, replace: bool = False, progress: ProgressOfAll = silent
 ) -> Delivered:
     """Keep what *write* writes, one payload a line, in the history at *location*.
 
@@ -78,14 +78,14 @@ def upload(
             total = sum(1 for _ in spool)
             spool.seek(0)
             with open_history(location, writable=True) as history:
-                progressed = _with_total(progress, total)
-                pushed = history.push(records(spool, "the upload"), replace=replace, progress=progressed)
+                told = records(spool, "the upload")
+                pushed = history.push(told, replace=replace, progress=lambda done: progress(done, total))
                 return Delivered(pushed, None, _twins(history, pushed))
     outbox = Outbox(outboxes, str(location))
     batch = outbox.add(write, replace=replace)
     earlier = [each for each in outbox.batches() if each.path < batch.path]
     with _undelivered(outbox), open_history(location, writable=True) as history:
-        waited = outbox.deliver_all(earlier, history, None)
+        waited = outbox.deliver_all(earlier, history, silent)
         delivered = outbox.deliver(outbox.as_newest(batch, history), history, progress)
         twins_of_all = _twins(history, waited, delivered)
     return Delivered(delivered, waited, twins_of_all, _expired(location))
@@ -103,7 +103,7 @@ def _expired(location: Location) -> Sequence[str]:
         return [f"months that are too old are still there: {error}"]
 
 
-def flush(location: Location, outboxes: Path, progress: ProgressOfAll | None = None) -> Pushed | None:
+def flush(location: Location, outboxes: Path, progress: ProgressOfAll = silent) -> Pushed | None:
     """Send what waits for *location*; None where nothing does. Raises as :func:`upload`."""
     if not location.is_server:
         return None
@@ -153,10 +153,6 @@ def _twins(history: History, *pushed: Pushed | None) -> Sequence[str]:
     with contextlib.suppress(HistoryError):  # what was delivered is delivered, and a check of the history says the rest
         return twins(history.runs, new) if new else ()
     return ()
-
-
-def _with_total(progress: ProgressOfAll | None, total: int) -> Progress | None:
-    return None if progress is None else lambda done: progress(done, total)
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -228,7 +224,7 @@ class Outbox:
     def pending(self) -> int:
         return sum(batch.count() for batch in self.batches())
 
-    def deliver_all(self, batches: Sequence[Batch], history: History, progress: ProgressOfAll | None) -> Pushed | None:
+    def deliver_all(self, batches: Sequence[Batch], history: History, progress: ProgressOfAll) -> Pushed | None:
         """Send *batches*; None where there are none."""
         pushed = Pushed()
         for batch in batches:
@@ -237,17 +233,18 @@ class Outbox:
                 pushed.add(delivered)
         return pushed if batches else None
 
-    def deliver(self, batch: Batch, history: History, progress: ProgressOfAll | None = None) -> Pushed | None:
+    def deliver(self, batch: Batch, history: History, progress: ProgressOfAll = silent) -> Pushed | None:
         """Send *batch*; None where another process has done it meanwhile.
 
         What is acknowledged leaves the outbox; what is rejected stays, and so does the rest where the server is away.
         """
-        progressed = _with_total(progress, batch.count())
+        total = batch.count()
         with _locked(batch.path) as is_there:
             if not is_there:
                 return None
             try:
-                pushed = history.push(batch.records(), replace=batch.replace, progress=progressed)
+                told = batch.records()
+                pushed = history.push(told, replace=batch.replace, progress=lambda done: progress(done, total))
             except UnavailableError as error:
                 if error.acknowledged:
                     left = _left(batch, error.acknowledged, set(error.not_kept))

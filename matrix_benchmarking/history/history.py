@@ -17,7 +17,7 @@ from ..lts.read import KPIs, digest_of
 from . import alarms, plan
 from .alarms import Action, AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write
-from .port import EVERYTHING, Event, Progress, Query, Storage, batched
+from .port import EVERYTHING, Event, Progress, Query, Storage, batched, silent
 from .records import URLS_LABEL, KeptRun, Record, Recorded, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
 
 BATCH = 1000
@@ -80,7 +80,7 @@ class History(contextlib.AbstractContextManager["History"]):
         *,
         replace: bool = False,
         are_copies: bool = False,
-        progress: Progress | None = None,
+        progress: Progress = silent,
     ) -> Pushed:
         """Keep *records*; one that is there already is not kept twice. :mod:`.plan` decides what becomes of each.
 
@@ -100,8 +100,7 @@ class History(contextlib.AbstractContextManager["History"]):
             for chunk in plan.writable(records, self._storage.at_once):
                 self._write(upload.plan(chunk), upload)
                 done += len(chunk)
-                if progress is not None:
-                    progress(done)
+                progress(done)
             if upload.waiting:
                 self._write(upload.plan_waiting(), upload)
             self._settle()

@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .location import MARK, SUFFIX, ParquetLocation, files_in
-from .port import EVERYTHING, Progress, Query, Storage, batched
+from .port import EVERYTHING, Progress, Query, Storage, batched, silent
 from .records import KeptRun, Record, Row, newest_first, row_of
 from .transfer import Contents
 
@@ -226,7 +226,7 @@ _MICROSECONDS = pyarrow.timestamp("us", tz="UTC")
 
 
 def write_parquet(
-    history: History, stream: IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
+    history: History, stream: IO[bytes], query: Query = EVERYTHING, progress: Progress = silent
 ) -> Contents:
     """Write the runs that *query* selects, and all events of alarms of its workload.
 
@@ -243,10 +243,9 @@ def write_parquet(
             for run in some:
                 if run.id not in found or found[run.id].digest != run.digest:
                     raise HistoryError(f"run {run.id} of {history.location} changed while it was exported: try again")
-            writer.write_table(pyarrow.table(columns.of(some, [found[run.id] for run in some]), schema))
+            writer.write_table(pyarrow.Table.from_pylist([columns.row(run, found[run.id]) for run in some], schema))
             done += len(some)
-            if progress is not None:
-                progress(done)
+            progress(done)
     return Contents(done, len(events))
 
 
@@ -278,19 +277,15 @@ class _Columns:
         ]
         self.schema = pyarrow.schema([*first, *settings, *of_kpis, (COLUMN, TYPE)])
 
-    def of(self, runs: Sequence[KeptRun], records: Sequence[Record]) -> list[Any]:
-        """An array a column."""
-        values: dict[str, list[object]] = {name: [None] * len(runs) for name in self.schema.names}
-        for place, (run, record) in enumerate(zip(runs, records, strict=True)):
-            values[COLUMN][place] = dict(zip(FIELDS, row_of(record), strict=False))
-            for name, value in zip(_FIRST, _of_run(run), strict=True):
-                values[name][place] = value
-            for name, value in _settings(run).items():
-                is_text = self._types[name] == pyarrow.string()
-                values[self._settings[name]][place] = _text(value) if is_text and value is not None else value
-            for kpi, value in zip(run.kpis, run.head.values, strict=True):
-                values[self._kpis[kpi.name, str(kpi.unit)]][place] = _number(value)
-        return [pyarrow.array(values[field.name], field.type) for field in self.schema]
+    def row(self, run: KeptRun, record: Record) -> dict[str, object]:
+        row = dict(zip(_FIRST, _of_run(run), strict=True))
+        row[COLUMN] = dict(zip(FIELDS, row_of(record), strict=False))
+        for name, value in _settings(run).items():
+            is_text = self._types[name] == pyarrow.string()
+            row[self._settings[name]] = _text(value) if is_text and value is not None else value
+        for kpi, value in zip(run.kpis, run.head.values, strict=True):
+            row[self._kpis[kpi.name, str(kpi.unit)]] = _number(value)
+        return row
 
 
 def _of_run(run: KeptRun) -> Iterator[object]:

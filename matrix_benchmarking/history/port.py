@@ -19,6 +19,10 @@ Progress = Callable[[int], None]
 """Called with the number of records that are dealt with so far."""
 
 
+def silent(*counts: int) -> None:
+    """Progress that nobody sees."""
+
+
 class Query(msgspec.Struct, frozen=True):
     """Which runs are meant; everything where nothing is given.
 

@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .plan import Pushed
-from .port import EVERYTHING, Progress, Query
+from .port import EVERYTHING, Progress, Query, silent
 from .records import KeptRun, Record, record
 
 VERSION = 3
@@ -60,7 +60,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 def write_export(
-    history: History, stream: gzip.GzipFile | IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
+    history: History, stream: gzip.GzipFile | IO[bytes], query: Query = EVERYTHING, progress: Progress = silent
 ) -> Contents:
     """Write the payloads that *query* selects, newest first, and all events of alarms of its workload, oldest first."""
     events = history.alarm_events(query.workload)
@@ -71,15 +71,14 @@ def write_export(
         stream.write(line)
         checksum.update(line)
         count += 1
-        if progress is not None:
-            progress(count)
+        progress(count)
     of_alarms = b"".join(_EVENT + alarms.encode(event).encode() + _EVENT_END for event in events)
     checksum.update(of_alarms)
     stream.write(of_alarms + msgspec.json.encode(_end(count, len(events), checksum.hexdigest())) + b"\n")
     return Contents(count, len(events))
 
 
-def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress | None = None) -> Imported:
+def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress = silent) -> Imported:
     """Keep all of the export *path*, which is read before to see that it is whole.
 
     A run that is new here was first seen when the export says. A place in the order of insertion says nothing beside
@@ -98,7 +97,7 @@ def read_import(history: History, path: Path, *, replace: bool = False, progress
         return _keep(history, _records(stream, path), events, has_places, replace, progress)
 
 
-def copy(history: History, export: History, *, replace: bool = False, progress: Progress | None = None) -> Imported:
+def copy(history: History, export: History, *, replace: bool = False, progress: Progress = silent) -> Imported:
     """Keep all of another history, such as an *export* in Parquet, as :func:`read_import` does."""
     has_places = any(map(_has_place, export.runs()))
     return _keep(history, export.records(), export.alarm_events(), has_places, replace, progress)
@@ -110,7 +109,7 @@ def _keep(
     events: Sequence[AlarmEvent],
     has_places: bool,
     replace: bool,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Imported:
     if has_places and any(map(_has_place, history.runs())):
         records = (msgspec.structs.replace(each, recorded=None) if _has_place(each) else each for each in records)
