@@ -72,8 +72,8 @@ def command(
     made = ""
     if parquet:
         table = lts_results_dirname / TABLE
-        made, matrix = f", and {table}", lts.read_matrix(chosen, lts_results_dirname)
-        write(table, lambda stream: lts.write_table(matrix, stream, table))
+        made, frame = f", and {table}", lts.read_matrix(chosen, lts_results_dirname).to_dataframe()
+        write(table, lambda stream: lts.write_table(frame, stream, table))
     say(
         f"{lts_results_dirname}: {total} payloads ({written.written} written, {written.unchanged} there already"
         f"{f', {written.removed} removed' if written.removed else ''}){made}"

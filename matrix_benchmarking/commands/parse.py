@@ -79,7 +79,10 @@ def command(
         (output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty)),
         (output_matrix, lambda stream: long_term_storage.write_matrix(matrix, stream, pretty=pretty)),
         (output_openmetrics, lambda stream: warn(long_term_storage.write_openmetrics(workload, matrix, stream))),
-        (output_table, lambda stream: long_term_storage.write_table(matrix, stream, output_table or STDOUT)),
+        (
+            output_table,
+            lambda stream: long_term_storage.write_table(matrix.to_dataframe(), stream, output_table or STDOUT),
+        ),
     ]
     for file, content in outputs:
         if file is not None:

@@ -19,7 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from ..download_record import Held
-from ..errors import DownloadError, NotFetched, OutputError, os_reason
+from ..errors import DownloadError, NotFetched, OutputError, failing, os_reason
 from ..files import atomic_write, unsafe
 from .source import LEAST_BYTES, LISTING_S, File, Readable, Source, Trouble, join, shown
 
@@ -94,10 +94,8 @@ class Destination:
         """Make the directory *name*."""
         path = self.path(name)
         self._check_way(join(self.subdirectory, name))
-        try:
+        with failing(f"cannot make the directory {path}", OutputError):
             path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot make the directory {path}: {os_reason(error)}") from error
 
     def write(self, file: File, chunks: Iterable[bytes]) -> int:
         """Write *chunks* to the file's place, whole or not at all, with its modification time; gives its size.

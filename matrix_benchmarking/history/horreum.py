@@ -15,7 +15,7 @@ import msgspec
 import platformdirs
 import urllib3
 
-from ..errors import HistoryError, OutputError, UnavailableError, failing, os_reason
+from ..errors import HistoryError, OutputError, UnavailableError, failing
 from .plan import Pushed, Refused
 from .records import Record
 from .sameness import digest_of_before
@@ -132,12 +132,8 @@ def _made_a_run(content: bytes) -> bool:
 
 def _read_ledger(path: Path) -> dict[str, str]:
     """Digests by id; a last line that was cut off by a crash is ignored."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise HistoryError(f"cannot read the ledger '{path}': {os_reason(error)}") from error
+    with failing(f"cannot read the ledger '{path}'", HistoryError):
+        lines = path.read_bytes().splitlines() if path.exists() else []
     known: dict[str, str] = {}
     for line in lines:
         try:

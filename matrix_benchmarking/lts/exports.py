@@ -192,17 +192,12 @@ def check_table_file(path: Path) -> None:
             import pyarrow  # noqa: F401
 
 
-def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
+def write_table(frame: pandas.DataFrame, stream: IO[bytes], path: Path) -> None:
     """Write the table in the format that the ending of *path* names; CSV to standard output.
 
     In Parquet a setting of several types (``32`` and ``"auto"``) is a column of text. In CSV, text that a spreadsheet
     would take for a formula has a ``'`` before it.
     """
-    write_frame(matrix.to_dataframe(), stream, path)
-
-
-def write_frame(frame: pandas.DataFrame, stream: IO[bytes], path: Path) -> None:
-    """The same of any table."""
     if path.suffix.lower() == ".parquet":
         _one_type_a_column(frame).to_parquet(stream, index=False)
     else:

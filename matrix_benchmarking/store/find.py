@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from ..bucket import BEGINNING, BucketPath
-from ..errors import MatbenchError, SettingsError, natural, os_reason
+from ..errors import MatbenchError, SettingsError, failing, natural, os_reason
 from ..files import read_regular
 from ..jsonable import Document
 from ..matrix import DID_NOT_FINISH
@@ -96,10 +96,8 @@ class KeyValueLayout:
         return [test / self.settings]
 
     def read_settings(self, test: Path, root: Path) -> Document:
-        try:
+        with failing(f"{self.settings} can't be read", SettingsError):
             return read_key_values(read_regular(test / self.settings).decode("utf-8", "replace"))
-        except OSError as error:
-            raise SettingsError(f"{self.settings} can't be read: {os_reason(error)}") from error
 
     def read_exit_code(self, test: Path) -> int | None:
         return None

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import ArtifactError, SettingsError, os_reason
+from ..errors import ArtifactError, SettingsError, failing
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Problem
 from ..plausible import of_another_run
@@ -343,7 +343,7 @@ def _read_settings(
     """Settings, repeat, exit code and fingerprints; None for these if a file changed meanwhile."""
     layout, root, names = context.layout(candidate), str(context.root), _settings_files(context, candidate)
     of_part = () if candidate.part is None else (candidate.part,)
-    try:
+    with failing("settings can't be read", SettingsError):
         if type(layout) is NativeLayout:
             files = [_settings_file(context, name, is_shared=name is not names[-1]) for name in names]
             read = {name: value for content, _ in files for name, value in content.items()}
@@ -354,8 +354,6 @@ def _read_settings(
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root, *of_part))
         exit_code = layout.read_exit_code(candidate.path)
         sources = fingerprint.take(root, sightings)
-    except OSError as error:
-        raise SettingsError(f"settings can't be read: {os_reason(error)}") from error
     return settings, repeat, exit_code, sources
 
 

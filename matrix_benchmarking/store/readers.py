@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import SettingsError, explained, os_reason, shortened
+from ..errors import SettingsError, explained, failing, shortened
 from ..files import read_regular
 from ..filters import Scalar
 from ..jsonable import Document
@@ -105,10 +105,8 @@ class ReaderLayout:
 
     def reader_of(self, path: Path) -> Reader | None:
         """The reader of the file *path*; None if none recognises it."""
-        try:
+        with failing("can't be read", SettingsError):
             head = read_regular(path, HEAD_BYTES)
-        except OSError as error:
-            raise SettingsError(f"can't be read: {os_reason(error)}") from error
         claims = []
         for name, reader in self._readers.items():
             try:

@@ -20,7 +20,7 @@ MakeEntry = Callable[..., Entry]
 
 def table(matrix: Matrix, name: str) -> pandas.DataFrame:
     stream = io.BytesIO()
-    write_table(matrix, stream, Path(name))
+    write_table(matrix.to_dataframe(), stream, Path(name))
     stream.seek(0)
     return pandas.read_parquet(stream) if name.endswith(".parquet") else pandas.read_csv(stream)
 

@@ -23,7 +23,7 @@ from waitress.server import create_server
 from werkzeug.exceptions import HTTPException
 
 from ...errors import MatbenchError, os_reason
-from ...lts.exports import check_table_file, write_frame, write_table
+from ...lts.exports import check_table_file, write_table
 from ..controls import find_run
 from ..static_html import escape, style
 from ..tables import Node, dcc, html
@@ -180,10 +180,9 @@ def _serve_files(server: flask.Flask, answers: Pages) -> None:
         path, stream = Path(f"{name}.{ending}"), io.BytesIO()
         query = flask.request.query_string.decode("utf-8", "replace")
         check_table_file(path)
-        if name == "runs":
-            write_table(answers.runs(query), stream, path)
-        else:
-            write_frame(pandas.DataFrame(answers.table(query).values()), stream, path)
+        is_of_runs = name == "runs"
+        found = answers.runs(query).to_dataframe() if is_of_runs else pandas.DataFrame(answers.table(query).values())
+        write_table(found, stream, path)
         stream.seek(0)
         return flask.send_file(stream, as_attachment=True, download_name=path.name, max_age=0)
 
