@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from ..errors import ConfigError
-from ..history import Indices, Location, location
+from ..history import Location, location
 from ..history.opensearch_location import of_instance
 from .options import DIR, DIR_OR_BUCKET, FILE, configuration, flag, gathered, is_typed, option, strength
 from .printing import warn
@@ -238,22 +238,14 @@ def located(
 ) -> Location:
     """The location of the history: what is given, else the configured instance of OpenSearch, else ``matbench.db``."""
     configured = config.lts.opensearch
-    index = opensearch_index or configured.index
-    indices = Indices(
-        index,
-        configured.index_prefix,
-        configured.prom_index_suffix,
-        has_flat_labels=configured.kpi_labels == "flat",
-        is_monthly=configured.rollover == "monthly",
-        keep_months=configured.keep_months,
-    )
+    configured = configured.model_copy(update={"index": opensearch_index or configured.index})
     found: Location
     if opensearch_host is None and history is None and configured.instance is not None:
-        found, warnings = of_instance(configured.instance, os.environ, indices)
+        found, warnings = of_instance(configured.instance, os.environ, configured)
     else:
         server = None if opensearch_host is None else f"https://{opensearch_host}:{opensearch_port or 9200}"
         text = server or history or location.DEFAULT
-        found, warnings = location.parse(text, os.environ, indices=indices, username=opensearch_username)
+        found, warnings = location.parse(text, os.environ, configured=configured, username=opensearch_username)
     warn(warnings)
     return found
 

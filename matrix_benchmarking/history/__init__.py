@@ -11,7 +11,6 @@ from .history import Summary as Summary
 from .history import WorkloadSummary as WorkloadSummary
 from .location import DEFAULT as DEFAULT
 from .location import Location as Location
-from .opensearch_location import Indices as Indices
 from .opensearch_location import OpenSearchLocation as OpenSearchLocation
 from .plan import Pushed as Pushed
 from .port import EVERYTHING as EVERYTHING

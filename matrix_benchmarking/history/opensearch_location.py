@@ -12,15 +12,16 @@ import stat
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
-
-import msgspec
+from typing import TYPE_CHECKING, ClassVar
 
 from .. import yaml_file
 from ..errors import HistoryError
 from ..jsonable import Document
 from .location import engine, is_local
 from .port import Storage
+
+if TYPE_CHECKING:
+    from ..config import OpenSearch
 
 PREFIX = "MATBENCH_OPENSEARCH_"
 FILE_VARIABLE = f"{PREFIX}CREDENTIALS"
@@ -87,49 +88,38 @@ class OpenSearchLocation:
         return []
 
 
-class Indices(msgspec.Struct, frozen=True):
-    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
-
-    *index* is used where the URL names none. Where it is given and *path_is_prefix*, the URL's path is a proxy's.
-    """
-
-    index: str | None = None
-    prefix: str = ""
-    suffix: str = DEFAULT_SUFFIX
-    path_is_prefix: bool = False
-    has_flat_labels: bool = False  # see OpenSearchLocation, also for the next ones
-    is_monthly: bool = False
-    keep_months: int | None = None
-
-
-_AS_GIVEN = Indices()
-
-
 def locate(
-    text: str, environment: Mapping[str, str], *, indices: Indices = _AS_GIVEN, username: str | None = None
+    text: str, environment: Mapping[str, str], *, configured: OpenSearch | None = None, username: str | None = None
 ) -> tuple[OpenSearchLocation, list[str]]:
     """The location that *text* means, ``http(s)://host:port/index``, and warnings about it.
 
-    Names of indices in *text* come before those of *indices*, and *username* before the environment's.
+    The index in *text* comes before the one that is *configured*, and *username* before the environment's.
     """
     access, warnings = _credentials(environment)
-    location = _location(text, indices, dataclasses.replace(access, username=username or access.username))
+    location = _location(text, configured, dataclasses.replace(access, username=username or access.username))
     return location, warnings + location.warnings()
 
 
 def of_instance(
-    instance: str, environment: Mapping[str, str], indices: Indices = _AS_GIVEN
+    instance: str, environment: Mapping[str, str], configured: OpenSearch | None = None
 ) -> tuple[OpenSearchLocation, list[str]]:
     """The location of the named OpenSearch *instance*, and warnings about it."""
     access, warnings = _credentials(environment, instance)
     if access.url is None:
         variable = f"{_variable_prefix(instance)}URL"
         raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
-    location = _location(access.url, msgspec.structs.replace(indices, path_is_prefix=True), access)
+    location = _location(access.url, configured, access, path_is_prefix=True)
     return location, warnings + location.warnings()
 
 
-def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
+def _location(
+    text: str, configured: OpenSearch | None, access: Credentials, *, path_is_prefix: bool = False
+) -> OpenSearchLocation:
+    """Where an index is *configured* and *path_is_prefix*, the URL's path is a proxy's."""
+    if configured is None:
+        from ..config import OpenSearch  # pydantic, which takes longer than all else of 'matbench --help'
+
+        configured = OpenSearch()
     if "@" in text:
         raise HistoryError(
             "the location of the history holds a user name or password, which others could see: give them in "
@@ -144,18 +134,16 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
         raise HistoryError(f"'{shown}' is no URL of an OpenSearch server, such as https://host:9200/index")
     *above, last = parts.path.strip("/").split("/")
-    if indices.path_is_prefix and indices.index and last and last != indices.index:
+    if path_is_prefix and configured.index and last and last != configured.index:
         above, last = [*above, last], ""
-    index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
-    for name in (index, index + indices.suffix, index + ALARM_SUFFIX, index + indices.suffix + LONGEST_MONTH):
+    index, suffix = configured.index_prefix + (last or configured.index or DEFAULT_INDEX), configured.prom_index_suffix
+    for name in (index, index + suffix, index + ALARM_SUFFIX, index + suffix + LONGEST_MONTH):
         if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
             raise HistoryError(
                 f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
             )
-    if indices.suffix in ("", ALARM_SUFFIX):
-        raise HistoryError(
-            f"prom_index_suffix is {indices.suffix or 'empty'}: payloads, KPIs and alarms need an index each"
-        )
+    if suffix in ("", ALARM_SUFFIX):
+        raise HistoryError(f"prom_index_suffix is {suffix or 'empty'}: payloads, KPIs and alarms need an index each")
     shown = f"[{host}]" if ":" in host else host
     default_port = 443 if parts.scheme == "https" else 9200
     base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
@@ -163,10 +151,10 @@ def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLoc
         base,
         index,
         access,
-        index + indices.suffix,
-        indices.has_flat_labels,
-        indices.is_monthly,
-        indices.keep_months,
+        index + suffix,
+        configured.kpi_labels == "flat",
+        configured.rollover == "monthly",
+        configured.keep_months,
     )
 
 

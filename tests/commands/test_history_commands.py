@@ -17,7 +17,8 @@ import pytest
 from history_support.payloads import payload
 
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.history import Indices, Location, open_history, record
+from matrix_benchmarking.config import OpenSearch
+from matrix_benchmarking.history import Location, open_history, record
 from matrix_benchmarking.history.location import parse
 
 Capture = pytest.CaptureFixture[str]
@@ -586,4 +587,4 @@ def test_months_are_made_and_let_go_as_the_configuration_says(opensearch, capsys
 
 
 def _monthly(text: str) -> Location:
-    return parse(text, {}, indices=Indices(is_monthly=True))[0]
+    return parse(text, {}, configured=OpenSearch(rollover="monthly"))[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from matrix_benchmarking.history import HistoryError, Indices, SQLiteLocation, location
+from matrix_benchmarking.config import OpenSearch
+from matrix_benchmarking.history import HistoryError, SQLiteLocation, location
 from matrix_benchmarking.history.opensearch_location import Credentials, of_instance
 
 
@@ -44,12 +45,12 @@ def test_opensearch_locations(text, url, index):
 
 
 def test_an_index_is_prefix_and_index():
-    found, _ = parsed("https://host:9200", indices=Indices("runs", "psap-"))
+    found, _ = parsed("https://host:9200", configured=OpenSearch(index="runs", index_prefix="psap-"))
     assert (found.index, found.alarm_index) == ("psap-runs", "psap-runs-alarms")
-    found, _ = parsed("https://host:9200/mine", indices=Indices("configured"))
+    found, _ = parsed("https://host:9200/mine", configured=OpenSearch(index="configured"))
     assert (found.url, found.index) == ("https://host:9200", "mine")  # the more explicit one
     environment = {"MATBENCH_OPENSEARCH_SMOKE_URL": "https://host:9200/search/"}
-    found, _ = of_instance("smoke", environment, Indices("runs"))
+    found, _ = of_instance("smoke", environment, OpenSearch(index="runs"))
     assert (found.url, found.index) == ("https://host:9200/search", "runs")
     found, _ = of_instance("smoke", environment)
     assert (found.url, found.index) == ("https://host:9200", "search")
@@ -121,7 +122,7 @@ def test_an_instance_has_credentials_of_its_own():
         "MATBENCH_OPENSEARCH_SMOKE_TEST_USERNAME": "ann",
         "MATBENCH_OPENSEARCH_SMOKE_TEST_PASSWORD": "top-secret",
     }
-    found, _ = of_instance("smoke-test", environment, Indices("runs"))
+    found, _ = of_instance("smoke-test", environment, OpenSearch(index="runs"))
     assert (found.url, found.index) == ("https://smoke:9200", "runs")
     assert (found.access.username, found.access.password) == ("ann", "top-secret")
 
