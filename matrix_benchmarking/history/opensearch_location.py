@@ -57,17 +57,17 @@ class OpenSearchLocation:
     url: str
     index: str
     access: Credentials
-    kpi_index: str = ""
+    suffix: str = DEFAULT_SUFFIX
     has_flat_labels: bool = False  # in the documents of KPIs labels are fields of their own, not below ``labels``
     is_monthly: bool = False  # a history that has one index goes on with one a month
     keep_months: int | None = None  # how many of these stay; None is all
 
-    def __post_init__(self) -> None:
-        if not self.kpi_index:
-            object.__setattr__(self, "kpi_index", self.index + DEFAULT_SUFFIX)
-
     def __str__(self) -> str:
         return f"{self.url}/{self.index}"
+
+    @property
+    def kpi_index(self) -> str:
+        return f"{self.index}{self.suffix}"
 
     @property
     def alarm_index(self) -> str:
@@ -151,7 +151,7 @@ def _location(
         base,
         index,
         access,
-        index + suffix,
+        suffix,
         configured.kpi_labels == "flat",
         configured.rollover == "monthly",
         configured.keep_months,

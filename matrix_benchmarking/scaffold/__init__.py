@@ -11,6 +11,7 @@ import keyword
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -125,15 +126,17 @@ def write(scaffold: Scaffold) -> None:
     finished: list[Path] = []
     try:
         for root in scaffold.roots:
-            staged[root] = _staging(root)
+            root.parent.mkdir(parents=True, exist_ok=True)
+            staged[root] = Path(tempfile.mkdtemp(prefix=f".{root.name}.", dir=root.parent))
             for path, content in scaffold.files.items():
                 if path.is_relative_to(root):
-                    place = staged[root] / path.relative_to(root)
+                    place = staged[root] / root.name / path.relative_to(root)
                     place.parent.mkdir(parents=True, exist_ok=True)
                     place.write_bytes(content)
         for root, temporary in staged.items():
-            os.rename(temporary, root)
+            os.rename(temporary / root.name, root)
             finished.append(root)
+            temporary.rmdir()
     except BaseException as error:
         left = [str(each) for each in (*staged.values(), *finished) if not _removed(each)]
         if not isinstance(error, OSError):
@@ -170,14 +173,6 @@ def _renamed(text: str, name: str, replaced: Mapping[str, str]) -> str:
         longest_first = sorted(replaced, key=len, reverse=True)
         text = re.sub("|".join(map(re.escape, longest_first)), lambda match: replaced[match[0]], text)
     return text.replace(TEMPLATE_NAME, name)
-
-
-def _staging(root: Path) -> Path:
-    """A new directory beside *root*."""
-    root.parent.mkdir(parents=True, exist_ok=True)
-    temporary = root.parent / f".{root.name}.{os.urandom(8).hex()}"
-    temporary.mkdir()
-    return temporary
 
 
 def _removed(directory: Path) -> bool:

@@ -104,7 +104,8 @@ class ArtifactPath(os.PathLike[str]):
 
     def __fspath__(self) -> str:
         """The absolute path. Raises ArtifactError: it is a device, a pipe or a socket, which could block for ever."""
-        if self._recorder.look(self.relative).is_special:
+        sighting = self._recorder.look(self.relative)
+        if sighting.exists and not sighting.is_directory and not sighting.is_file:
             raise ArtifactError(self, "is not a regular file")
         path = f"{self._recorder.root}/{self.relative}"
         if self._recorder.need is not None:
@@ -194,8 +195,7 @@ class ArtifactPath(os.PathLike[str]):
         return self._recorder.look(self.relative).is_directory
 
     def is_file(self) -> bool:
-        sighting = self._recorder.look(self.relative)
-        return sighting.exists and not sighting.is_directory and not sighting.is_special
+        return self._recorder.look(self.relative).is_file
 
     def glob(self, pattern: str) -> Iterator[ArtifactPath]:
         """The paths below this one that match *pattern*, in numbered order."""

@@ -48,9 +48,9 @@ class Sighting(NamedTuple):
         return stat.S_ISDIR(self.mode)
 
     @property
-    def is_special(self) -> bool:
-        """True for a device, a pipe or a socket."""
-        return self.exists and not self.is_directory and not stat.S_ISREG(self.mode)
+    def is_file(self) -> bool:
+        """True for a regular file: neither a directory nor a device, a pipe or a socket."""
+        return stat.S_ISREG(self.mode)
 
 
 class Glob(NamedTuple):
@@ -95,7 +95,7 @@ def take(
     sources = []
     for relative, sighting in sightings:
         content_digest = known.get(relative)
-        if content_digest is None and sighting.exists and not sighting.is_directory and not sighting.is_special:
+        if content_digest is None and sighting.is_file:
             content_digest = digest_file(f"{root}/{relative}")
             if sighting != Sighting.of(f"{root}/{relative}"):
                 return None
