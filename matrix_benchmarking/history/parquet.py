@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .location import MARK, SUFFIX, ParquetLocation, files_in
-from .port import EVERYTHING, Progress, Query, Storage, batched, silent
+from .port import Progress, Storage, batched, silent
 from .records import KeptRun, Record, Row, newest_first, row_of
 from .transfer import Contents
 
@@ -225,15 +225,13 @@ _OF_SCALARS = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float
 _MICROSECONDS = pyarrow.timestamp("us", tz="UTC")
 
 
-def write_parquet(
-    history: History, stream: IO[bytes], query: Query = EVERYTHING, progress: Progress = silent
-) -> Contents:
-    """Write the runs that *query* selects, and all events of alarms of its workload.
+def write_parquet(history: History, stream: IO[bytes], progress: Progress = silent) -> Contents:
+    """Write all runs, and all events of alarms.
 
     Raises:
         HistoryError: a run changed or went away meanwhile, or the history can't be read.
     """
-    events, runs = history.alarm_events(query.workload), list(history.runs(query))
+    events, runs = history.alarm_events(), list(history.runs())
     columns = _Columns(runs)
     done, header = 0, msgspec.json.encode(Header(VERSION, events))
     schema = columns.schema.with_metadata({MARK: header})

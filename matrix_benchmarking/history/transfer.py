@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .plan import Pushed
-from .port import EVERYTHING, Progress, Query, silent
+from .port import Progress, silent
 from .records import KeptRun, Record, record
 
 VERSION = 3
@@ -59,14 +59,12 @@ class Imported(msgspec.Struct, frozen=True):
     alarms_unchanged: int
 
 
-def write_export(
-    history: History, stream: gzip.GzipFile | IO[bytes], query: Query = EVERYTHING, progress: Progress = silent
-) -> Contents:
-    """Write the payloads that *query* selects, newest first, and all events of alarms of its workload, oldest first."""
-    events = history.alarm_events(query.workload)
+def write_export(history: History, stream: gzip.GzipFile | IO[bytes], progress: Progress = silent) -> Contents:
+    """Write all payloads, newest first, and all events of alarms, oldest first."""
+    events = history.alarm_events()
     stream.write(msgspec.json.encode({"matbench_history": VERSION}) + b"\n")
     count, checksum = 0, hashlib.blake2b(digest_size=16)
-    for each in history.records(query):
+    for each in history.records():
         line = msgspec.json.encode({"recorded": each.recorded, "payload": each.payload}) + b"\n"
         stream.write(line)
         checksum.update(line)

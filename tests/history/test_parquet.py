@@ -45,10 +45,18 @@ def keep(place, documents, events=()):
     return place
 
 
-def export(place, path, query=history.EVERYTHING):
+def export(place, path):
     with history.open_history(place, writable=False) as kept, open(path, "wb") as stream:
-        write_parquet(kept, stream, query)
+        write_parquet(kept, stream)
     return path
+
+
+def part_of(place, path):
+    """A history with the runs of one workload only."""
+    part = SQLiteLocation(path)
+    with history.open_history(place, writable=False) as kept, history.open_history(part, writable=True) as other:
+        other.push(kept.records(Query("other")))
+    return part
 
 
 def opened(path):
@@ -129,7 +137,7 @@ def test_duckdb_and_pandas_read_it(exported):
 
 
 def test_files_of_a_directory_are_one_history_and_a_run_in_two_of_them_is_one(original, exported, tmp_path):
-    export(original, tmp_path / "2026-02.parquet", Query("other"))
+    export(part_of(original, tmp_path / "part.db"), tmp_path / "2026-02.parquet")
     export(original, tmp_path / "2026-03.parquet")
     (tmp_path / "README.txt").write_text("no export")
     with opened(tmp_path) as found, opened(exported) as alone:
@@ -154,7 +162,7 @@ def test_a_location_reads_an_export_that_took_the_place_of_another(original, exp
     for expected in (len(PAYLOADS), 1):
         with history.open_history(place, writable=False) as found:
             assert len(payloads(found)) == expected
-        os.replace(export(original, tmp_path / "new", Query("other")), path)
+        os.replace(export(part_of(original, tmp_path / "part.db"), tmp_path / "new"), path)
 
 
 def test_an_export_is_never_written_to(exported):

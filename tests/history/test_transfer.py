@@ -12,7 +12,7 @@ from history_support.alarms import event, subject
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import HistoryError, Query, record, transfer
+from matrix_benchmarking.history import HistoryError, record, transfer
 
 
 def filled(place):
@@ -135,12 +135,6 @@ def test_an_empty_history_makes_an_export_that_imports_nothing(tmp_path, empty):
     assert transfer.read_import(empty, path) == transfer.Imported(history.Pushed(), 0, 0)
 
 
-def test_a_part_can_be_exported(export, empty):
-    transfer.read_import(empty, export)
-    stream = io.BytesIO()
-    assert transfer.write_export(empty, stream, Query(limit=3)) == transfer.Contents(3, 0)
-
-
 def test_alarms_are_exported_after_the_runs_and_imported_once(export, empty, tmp_path):
     transfer.read_import(empty, export)
     assert empty.record_alarms([event(2), event(1)]) == 2
@@ -182,12 +176,6 @@ def test_an_event_that_this_matbench_does_not_know_imports_nothing(export, empty
     with pytest.raises(HistoryError, match="an event of an alarm: this is no event of an alarm that this matbench"):
         transfer.read_import(empty, export)
     assert list(empty.runs()) == []
-
-
-def test_a_part_of_one_workload_has_the_alarms_of_that_workload(kept):
-    kept.record_alarms([event(1), event(2, about=subject(workload="other"))])
-    stream = io.BytesIO()
-    assert transfer.write_export(kept, stream, Query(workload="other")) == transfer.Contents(0, 1)
 
 
 def chosen(kept, **choice):
