@@ -121,10 +121,10 @@ class OpenSearchDriver:
     def insert(self, rows: Sequence[Row]) -> None:
         from opensearchpy import helpers
 
-        from matrix_benchmarking.history.opensearch import _document, _shown
+        from matrix_benchmarking.history.opensearch import _document, _of_kpis
 
         with self._open() as client:
-            shown = (each.lines for row in rows for each in _shown(self._location.kpi_index, row, False))
+            shown = (each.lines for row in rows for each in _of_kpis(self._location.kpi_index, row, False))
             client.bulk(body=b"".join(shown), params={"filter_path": "errors"})
             index = self._location.index
             helpers.bulk(client, ({"_index": index, "_id": row.id, "_source": _document(row)} for row in rows))

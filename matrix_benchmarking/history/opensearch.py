@@ -147,8 +147,8 @@ class OpenSearchStorage(Storage):
             self._ready.add(index)
         self._has_written = True
         self._hide(self.find([row.id for row in rows if row.version is not None], payload=True))
-        shown = (each for row in rows for each in self._shown(row))
-        refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._bulk(shown)}
+        refused_kpis = self._bulk(self._shown(rows))
+        refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in refused_kpis}
         actions = (
             action("create" if row.version is None else "index", self._index(row), row.id, _document(row), row.version)
             for row in rows
@@ -158,8 +158,8 @@ class OpenSearchStorage(Storage):
         if self._is_monthly:
             failed |= self._remove_copies([row for row in rows if row.id not in refused])
         # Somebody else was faster: shown are the KPIs of what is there.
-        self._bulk(each for row in rows if row.id in failed for each in self._hidden(row))
-        self._bulk(each for row in self.find(list(failed), payload=True) for each in self._shown(row))
+        self._bulk(self._hidden(row for row in rows if row.id in failed))
+        self._bulk(self._shown(self.find(list(failed), payload=True)))
         return {**refused, **failed}
 
     def _remove_copies(self, rows: Sequence[Row]) -> dict[str, None]:
@@ -240,38 +240,17 @@ class OpenSearchStorage(Storage):
     def _kpi_index(self, row: Row) -> str:
         return self._place.kpi_index + self._index(row).removeprefix(self._place.index)
 
-    def _shown(self, row: Row) -> Iterator[Action]:
-        """The KPIs of *row*, which has its payload, each a document of its own, in which are its labels."""
-        for name, kpi in _kpis(row):
-            labels = dict(kpi.get("labels") or {})
-            urls = labels.pop(URLS_LABEL, None)
-            document = {
-                "@timestamp": kpi.get("@timestamp"),
-                "workload": row.workload,
-                "kpi": name,
-                "value": kpi["value"],
-                "unit": kpi["unit"],
-                "help": kpi["help"],
-                "lower_better": kpi["lower_better"],
-                "ignored_for_regression": kpi.get("ignored_for_regression", False),
-                "test_uuid": row.id,
-                "urls": urls,
-            }
-            # In the name of a field a dot would mean an object; a blank one can't be.
-            fields = {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()}
-            if self._place.has_flat_labels:  # but for those that have the names of other fields, or of the server's
-                taken = {label for label in fields if label in ("labels", *document) or label.startswith("_")}
-                document |= {label: fields.pop(label) for label in fields.keys() - taken}
-            document["labels"] = fields
-            yield action("index", self._kpi_index(row), _kpi_id(row.id, name), document)
+    def _shown(self, rows: Iterable[Row]) -> Iterator[Action]:
+        """The KPIs of *rows*, which have their payloads, as documents."""
+        return (each for row in rows for each in _of_kpis(self._kpi_index(row), row, self._place.has_flat_labels))
 
-    def _hidden(self, row: Row) -> Iterator[Action]:
+    def _hidden(self, rows: Iterable[Row]) -> Iterator[Action]:
         """What removes them."""
-        return (action("delete", self._kpi_index(row), _kpi_id(row.id, name)) for name, _ in _kpis(row))
+        return (action("delete", self._kpi_index(row), _kpi_id(row.id, name)) for row in rows for name, _ in _kpis(row))
 
     def _hide(self, rows: Iterable[Row]) -> None:
         """Remove the documents of the KPIs of *rows*, which were read with their payloads."""
-        self._bulk((each for row in rows for each in self._hidden(row)), "to delete a KPI", GONE)
+        self._bulk(self._hidden(rows), "to delete a KPI", GONE)
 
     def _pages(
         self,
@@ -343,6 +322,32 @@ def _event(of: Event) -> Document:
         "workload": of.workload,
         "matbench": {"id": of.id, "at_us": of.at_us, "event": of.text},
     }
+
+
+def _of_kpis(index: str, row: Row, is_flat: bool) -> Iterator[Action]:
+    """The KPIs of *row*, which has its payload, each as a document of its own, with its labels in it if *is_flat*."""
+    for name, kpi in _kpis(row):
+        labels = dict(kpi.get("labels") or {})
+        urls = labels.pop(URLS_LABEL, None)
+        document = {
+            "@timestamp": kpi.get("@timestamp"),
+            "workload": row.workload,
+            "kpi": name,
+            "value": kpi["value"],
+            "unit": kpi["unit"],
+            "help": kpi["help"],
+            "lower_better": kpi["lower_better"],
+            "ignored_for_regression": kpi.get("ignored_for_regression", False),
+            "test_uuid": row.id,
+            "urls": urls,
+        }
+        # In the name of a field a dot would mean an object; a blank one can't be.
+        fields = {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()}
+        if is_flat:  # but for those that have the names of the document's fields, or of the server's
+            taken = {label for label in fields if label in ("labels", *document) or label.startswith("_")}
+            document |= {label: fields.pop(label) for label in fields.keys() - taken}
+        document["labels"] = fields
+        yield action("index", index, _kpi_id(row.id, name), document)
 
 
 def _kpis(row: Row) -> list[tuple[str, Document]]:
