@@ -273,7 +273,7 @@ def rows(
                         yield number, _object(line)
                 return
             named = _SEPARATOR.match(head[0]) if skipped else None
-            separator = named[1] if named else max(_SEPARATORS, key=first.count)
+            separator = named[1] if named else _separator(first, "".join(head[skipped + 1 : skipped + 2]))
             table = csv.DictReader(lines, delimiter=separator, strict=True)
             above = RowsAbove() if separator == ";" else None
             table.fieldnames = _names(table.fieldnames or (), file)
@@ -281,20 +281,41 @@ def rows(
                 number = line_number + skipped
                 if isinstance(row, str):
                     yield number, row
-                elif None in row or None in row.values():
-                    yield number, "has not as many cells as the first row"
-                elif above is not None and (unclear := above.unclear({n: row[n] for n in row if n not in texts})):
-                    yield number, unclear
+                elif settings and _is_another_head(row, settings):
+                    columns = ", ".join(map(str, filter(None, row.values())))
+                    yield number, f"begins another table ({columns}), which takes no part"
+                    break
                 else:
-                    if ways is not None:
-                        ways.see(row)
-                    cells = {name: _cell(text if above is None else pointed(text)) for name, text in row.items()}
-                    yield number, cells | {name: row[name].strip() or None for name in texts if name in row}
+                    yield number, _read(row, texts, ways, above)
             _note(file, above)
     except UnicodeDecodeError as error:
         raise ArtifactError(file, f"is no text in UTF-8: {_ADVICE}") from error
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def _read(
+    row: Mapping[str, str], texts: Sequence[str], ways: WrittenTwoWays | None, above: RowsAbove | None
+) -> Mapping[str, Scalar] | str:
+    """The numbers and texts of a *row* below those *above*; what is wrong with it, as :func:`rows`."""
+    if None in row or None in row.values():
+        return "has not as many cells as the first row"
+    if above is not None and (unclear := above.unclear({n: row[n] for n in row if n not in texts})):
+        return unclear
+    if ways is not None:
+        ways.see(row)
+    cells = {name: _cell(text if above is None else pointed(text)) for name, text in row.items()}
+    return cells | {name: row[name].strip() or None for name in texts if name in row}
+
+
+def _separator(first: str, second: str) -> str:
+    """What parts the cells of both lines into as many; else what is more often in the first."""
+    return max(_SEPARATORS, key=lambda mark: (first.count(mark) == second.count(mark) > 0, first.count(mark)))
+
+
+def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool:
+    """Whether *row* names the columns, some of them otherwise than the first row."""
+    return all(row.get(name) == name for name in settings) and any(row[name] not in (name, None, "") for name in row)
 
 
 def _note(file: ArtifactPath, above: RowsAbove | None) -> None:

@@ -412,3 +412,22 @@ def test_a_row_is_the_same_run_wherever_other_rows_are_added(tmp_path: Path) -> 
     assert ids("a,1,12", "c,1,9", "a,1,10", "a,1,11", "a,1,10", "b,1,10")[2:] == known
     assert ids("b,1,10", "a,1,11", "a,1,10", "a,1,10") == [known[3], known[1], known[0], known[2]]
     assert set(ids("a,1,10", "a,1,11.5", "a,1,10", "b,1,10")) & set(known) == {known[0], known[2], known[3]}
+
+
+def test_a_row_that_names_other_columns_begins_another_table(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image,batch,rate\na,1,10\n\nimage,batch,p95\na,1,3\nb,1,4\n")
+    assert [entry.kpis["rate"] for entry in matrix] == [10.0]
+    said = "row 4 begins another table (image, batch, p95), which takes no part"
+    assert [problem.reason for one in matrix.damaged_files for problem in one.problems] == [said]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "image;lat (p50, p95, p99), ms, mean;batch;rate\na;1,5;1;10\n",
+        'image,batch,rate\n"a, b",1,10\n',
+        "image\tbatch\trate\na; b; c\t1\t10\n",
+    ],
+)
+def test_what_parts_the_cells_of_two_lines_alike_is_the_separator(table: str, tmp_path: Path) -> None:
+    assert [entry.kpis["rate"] for entry in parse(tmp_path, table)] == [10.0]
