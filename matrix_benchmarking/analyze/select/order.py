@@ -41,6 +41,7 @@ class Placed(msgspec.Struct, frozen=True):
     places: Mapping[Item, int]  # of each value (or run), 0 for the oldest; runs that nothing tells apart share one
     leaves_out: bool  # whether one has no place
     notes: tuple[str, ...]  # sentences on what is left out, merged or contradicted
+    since: str = ""  # that another one was measured after the newest
 
 
 class Order:
@@ -117,7 +118,9 @@ class Order:
 
     @property
     def sentence(self) -> str:
-        return self.of(self.axis).sentence
+        placed = self.of(self.axis)
+        is_newest = not placed.since or self.newest == max(placed.places, key=placed.places.__getitem__)[1]
+        return f"{placed.sentence} {placed.since}".rstrip() if is_newest else placed.sentence
 
     @property
     def known_places(self) -> dict[str, Mapping[Item, int]]:
@@ -209,7 +212,7 @@ class Order:
                 notes += _against(claims, others, lambda: _texts(versions))
             placed = _placed("Versions", source, kept, notes, len(versions))
             since = _measured_since(list(claims), others, lambda: _texts(versions)) if source.is_of_names else ""
-            return msgspec.structs.replace(placed, sentence=f"{placed.sentence} {since}".rstrip())
+            return msgspec.structs.replace(placed, since=since)
         texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
