@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from toy_runs import DAY_US, entry, workload
 
+from matrix_benchmarking import filters
 from matrix_benchmarking.analyze.select.labelled import LabelledRun, labelled
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction
@@ -462,7 +463,7 @@ def test_a_version_that_was_measured_after_the_newest_one_is_said_to_be_not_judg
     assert versions(found)[-1] == "1.8.0"
     said = "1.5.2 was measured after 1.8.0, and is not judged: 'matbench compare 1.5.0 1.5.2' does it."
     assert found.sentence == f"Versions in the order of their numbers. {said}"
-    chosen = found.chosen_by({"version": ("1.4.0", "1.5.0", "1.5.2")})  # of these it is the newest, and judged
+    chosen = found.chosen_by(filters.parse("version=1.4.0:1.5.0:1.5.2"))  # of these it is the newest, and judged
     assert (chosen.newest, chosen.sentence) == ("1.5.2", "Versions in the order of their numbers.")
     again = [{"version": "1.3.0", "day": 12}]  # which was measured before it, too
     assert order(*runs, *again).sentence == "Versions in the order of their numbers."
