@@ -352,6 +352,8 @@ class CompareReport(Report):
             parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})
+        if switch.setting == SIDE:  # whose runs lack the settings by which they were chosen
+            old, new = ([self.study.run_called(run.name) or run for run in side] for side in (old, new))
         parts += settings_difference(sides, old, new, also)
         environments = known_of(old), known_of(new)
         parts += environment_difference(sides, *environments) + repeat_commands(sides, environments)

@@ -421,6 +421,8 @@ def test_any_selection_is_compared_with_any_other(toy: Workload) -> None:
     runs = [*sweep("a", 1.0), *sweep("b", 0.5)]
     shown = page(toy, *runs, old="image=a,vus=1", new="image=b,vus=4")
     assert "image=b,vus=4 against image=a,vus=1: 0 worse, 1 better, 1 without a difference shown" in shown
+    differing = shown.rsplit("The settings differ", 1)[1].split("</table>")[0]
+    assert re.findall("<tr><td>([^<]*)", differing) == ["image", "vus"]
     assert page(toy, *runs, old="image=a", new="image=b") == page(toy, *runs, setting="image", old="a", new="b")
 
 
