@@ -278,7 +278,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         elif of_model and name not in (*of_model, *workload.variant_keys) and kind == COMPARISON_KEY:
             sentence = f"No run has '{name}', a {kind} that is no label of the model either."
             yield Finding("unknown-key", sentence, ANALYSES)
-        else:
+        elif kind != APPLIES:  # such a KPI is of other trees
             unused.append(f"{name} ({kind})")
     if unused:
         yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
