@@ -137,6 +137,15 @@
     window.dash_clientside.set_props("request", { data: asked(last.search, newer) });
   }, true);
 
+  const noted = () => document.querySelector("#notice > .note");
+  let written = null; // the form whose answer is awaited: a new note closes it, and what was wrong leaves it open
+  function closeWritten() {
+    if (!written || [null, written.before].includes(noted())) return;
+    unfolded.delete(titleOf(written.details));
+    written.details.open = false;
+    written = null;
+  }
+
   function write(button) {
     const { token } = document.getElementById("token").dataset;
     sent = performance.now();
@@ -145,6 +154,8 @@
       return send({ do: "keep", name, block: button.dataset.keep, token });
     }
     const form = button.closest(".deal");
+    written = { details: form.parentElement, before: noted() };
+    window.dash_clientside.set_props("notice", { children: "" });
     const [reason, until] = ["reason", "until"].map((name) => form.querySelector(`input[name=${name}]`).value.trim());
     return send({ do: "deal", action: button.dataset.deal, ids: form.dataset.ids.split(","), reason, until, token });
   }
@@ -172,6 +183,7 @@
 
   let opened = null;
   const watch = new MutationObserver(() => {
+    closeWritten();
     for (const details of document.querySelectorAll("#content details:not([open])")) {
       if (unfolded.has(titleOf(details))) details.open = true;
     }

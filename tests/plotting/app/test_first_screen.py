@@ -221,6 +221,7 @@ def test_alarms_are_dealt_with_where_they_are_seen_and_others_see_it(
         form.locator("input[name=reason]").fill("see the release notes")
         form.get_by_role("button", name="Comment").click()
         visit.until("document.querySelector('#notice').innerText.includes('see the release notes')")
+        visit.until("document.querySelector('details[open] > .deal') === null")
         commented = "() => document.querySelector('#content').innerText.includes(': see the release notes.')"
         other.wait_for_function(commented, timeout=20_000)
         other.close()
