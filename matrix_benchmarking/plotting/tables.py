@@ -148,9 +148,14 @@ class Column(msgspec.Struct, frozen=True):
     setting: bool = False
 
     @property
+    def shown_unit(self) -> str:
+        """The unit, unless the title says it, as the name of a table's column may."""
+        return "" if self.title.endswith(f"({self.unit})") else self.unit
+
+    @property
     def heading(self) -> str:
         """The title with the unit of all cells in brackets."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        return f"{self.title} ({self.shown_unit})" if self.shown_unit else self.title
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -279,7 +284,7 @@ def _plain(cell: Cell | str) -> str:
 
 
 def _header(column: Column, look: str) -> Component:
-    unit: list[Node] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
+    unit: list[Node] = [" ", html.Span(column.shown_unit, className="unit")] if column.shown_unit else []
     look = f"{'number ' if column.numeric else ''}{look}".strip()
     return html.Th([html.Span(column.title), *unit], scope="col", className=look or None, title=column.help or None)
 

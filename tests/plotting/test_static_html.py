@@ -128,3 +128,13 @@ def test_what_is_constant_in_a_table_is_said_once_above_it(rows: int, title: str
     shown = table(columns, [["a", f"{row}", "done", "1.0"] for row in range(rows)], caption="Runs")
     assert shown.title == title
     assert re.findall(r"<span>([^<]*)</span></th>", render(shown.as_html())) == headings
+
+
+@pytest.mark.parametrize(
+    ("title", "said"), [("p99", "p99 (ms)"), ("p99 (ms)", "p99 (ms)"), ("p99 (s)", "p99 (s) (ms)")]
+)
+def test_a_unit_that_a_title_says_is_said_once(title: str, said: str) -> None:
+    column = Column(title, unit="ms", numeric=True)
+    assert column.heading == said
+    shown = render(table([column, "At"], [["1", "a"], ["2", "b"]], caption="c").as_html())
+    assert shown.count('class="unit"') == (said != title)
