@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from ..grouped import grouped
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, TREE, Matrix, typed
 from ..plausible import is_number
@@ -227,10 +228,7 @@ class Best:
     @property
     def alone_by_kpi(self) -> Sequence[Sequence[Group]]:
         """The same, those of one KPI together."""
-        found: dict[str, list[Group]] = {}
-        for group in self.alone:
-            found.setdefault(group.kpi.name, []).append(group)
-        return list(found.values())
+        return list(grouped((group.kpi.name, group) for group in self.alone).values())
 
     @property
     def compared(self) -> tuple[Group, ...]:

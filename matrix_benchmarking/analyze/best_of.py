@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ..grouped import grouped
 from . import special
 from .intervals import CONFIDENCE, Scale, scale_of, step_of
 from .noise import Floats, moderated, prior_of
@@ -292,9 +293,7 @@ def _campaigns_of(
     parents = list(range(len(known)))
     degrees = 0
     for point, (ones, of_runs) in enumerate(zip(values, campaigns, strict=True)):
-        by_campaign: dict[int, list[float]] = {}
-        for value, number in zip(ones, of_runs, strict=True):
-            by_campaign.setdefault(known[number], []).append(value)
+        by_campaign = grouped((known[number], value) for value, number in zip(ones, of_runs, strict=True))
         points += [point] * len(by_campaign)
         numbers += by_campaign
         shares += [len(each) / len(ones) for each in by_campaign.values()]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from ..grouped import grouped
 from ..matrix import Entry
 from ..rows import Rows
 from .points import keys
@@ -114,9 +115,7 @@ def _lengthen(runs: Sequence[_Run]) -> None:
     if len(runs) < 2 or any(run.end > run.start for run in runs) or not math.isfinite(runs[0].start):
         return
     gaps = [after.start - before.start for before, after in itertools.pairwise(runs)]
-    places: dict[int, list[int]] = {}
-    for place, run in enumerate(runs):
-        places.setdefault(run.point, []).append(place)
+    places = grouped((run.point, place) for place, run in enumerate(runs))
     ended = [len(runs)] * (len(runs) + 1)  # the first of the points' last places that begin there or later
     lasts = {of[0]: of[-1] for of in places.values()}
     for place in range(len(runs) - 1, -1, -1):

@@ -13,6 +13,7 @@ import msgspec
 
 from ..errors import INSTALL
 from ..filters import show
+from ..grouped import grouped
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
 from ..rows import Column, Rows
@@ -117,10 +118,7 @@ def by_point(entries: Iterable[Entry]) -> list[Rows]:
 def places_by_point(rows: Rows) -> list[list[int]]:
     """As :func:`by_point`, of each entry its place in *rows*."""
     names = rows.names()
-    points: dict[tuple[int, ...], list[int]] = {}
-    for place, point in enumerate(keys(rows, names)):
-        points.setdefault(point, []).append(place)
-    found = list(points.values())
+    found = list(grouped((point, place) for place, point in enumerate(keys(rows, names))).values())
     repeats = rows.values("repeat")
     for places in found:
         if len({repeats[place] for place in places}) == len(places):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from ...errors import MatbenchError
+from ...grouped import grouped
 from ...lts.read import is_of_a_payload
 from ...matrix import DID_NOT_FINISH, TREE, Entry, Matrix, typed
 from ...rows import Rows
@@ -184,10 +185,7 @@ def _copies(good: Rows) -> Iterator[Finding]:
 
 def _alike(rows: Rows, keys: Sequence[object]) -> list[Entry]:
     """The *rows* that share their key with another one; those without a key share none."""
-    places: dict[object, list[int]] = {}
-    for place, key in enumerate(keys):
-        if key is not None:
-            places.setdefault(key, []).append(place)
+    places = grouped((key, place) for place, key in enumerate(keys) if key is not None)
     return [rows[place] for same in places.values() if len(same) > 1 for place in same]
 
 
@@ -245,13 +243,9 @@ def _schemas(matrix: Matrix) -> Iterator[Finding]:
 
 def _said_otherwise(good: Rows) -> Iterator[Finding]:
     """KPIs that runs of a history, or of payload files, keep in another unit or direction than the workload's."""
-    runs: dict[tuple[str, str], list[int]] = {}
-    turned: dict[str, list[int]] = {}
-    for place, facts in enumerate(good.values("facts")):
-        for kept in facts.other_units.items() if facts is not None else ():
-            runs.setdefault(kept, []).append(place)
-        for name in facts.other_directions if facts is not None else ():
-            turned.setdefault(name, []).append(place)
+    known = [(place, facts) for place, facts in enumerate(good.values("facts")) if facts is not None]
+    runs = grouped((kept, place) for place, facts in known for kept in facts.other_units.items())
+    turned = grouped((name, place) for place, facts in known for name in facts.other_directions)
     for (name, units), places in runs.items():
         what = f"{name} is unknown in {count_of(len(places), 'run')}, since it is {units}"
         todo = "upload such runs again from their artifacts, or give the KPI in its new unit another name"
@@ -352,10 +346,7 @@ def lost_findings(rows: Rows, workload: Workload, sides: Sequence[object] = ()) 
 def _failed_by_names(rows: Rows) -> dict[frozenset[str], list[int]]:
     """The places of those of *rows* that failed, by the names of their settings: what results tell they can't say."""
     names, which = rows.shared("names")
-    found: dict[frozenset[str], list[int]] = {}
-    for place, code in itertools.compress(enumerate(which), rows.failed()):
-        found.setdefault(frozenset(names[code]), []).append(place)
-    return found
+    return grouped((frozenset(names[code]), at) for at, code in itertools.compress(enumerate(which), rows.failed()))
 
 
 def _without_a_good_run(rows: Rows) -> int:

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...grouped import grouped
 from ...matrix import NOT_SET
 from ...rows import Rows
 from ...workload import Workload
@@ -33,10 +34,8 @@ class Measured:
     @functools.cached_property
     def groups(self) -> Sequence[Sequence[int]]:
         """The numbers of the points that may be compared with each other."""
-        found: dict[tuple[int, ...], list[int]] = {}
-        for at, group in enumerate(keys(self.firsts, self.workload.group_keys)):
-            found.setdefault(group, []).append(at)
-        return list(found.values())
+        of_each = keys(self.firsts, self.workload.group_keys)
+        return list(grouped((group, at) for at, group in enumerate(of_each)).values())
 
     @functools.cached_property
     def starts(self) -> Sequence[int | None]:

@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...matrix import Entry
 from ...rows import Rows
@@ -76,10 +77,7 @@ def _together(
     fewest = len(good)
     repeats, units = list[_Repeats](), collections.defaultdict[object, list[_Repeats]](list)
     for places in measured.in_time:
-        of_campaigns: dict[int, list[int]] = {}
-        for place in places:
-            of_campaigns.setdefault(blocks[place].campaign, []).append(place)
-        for together in of_campaigns.values():
+        for together in grouped((blocks[place].campaign, place) for place in places).values():
             known = [value for place in together if (value := values[place]) is not None and value > 0]
             fewest = min(fewest, len(together))
             if len(known) == len(together) > 1:

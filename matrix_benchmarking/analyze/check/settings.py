@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import cut, exact, one_blank, show
+from ...grouped import grouped
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...plausible import is_number
 from ...rows import Rows
@@ -92,9 +93,7 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
     or what a few runs have, also those that differ in case or in what joins their parts."""
-    alike: dict[object, list[Kind]] = {}
-    for kind, value in counts:
-        alike.setdefault(_looks(value), []).append((kind, value))
+    alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
         looks = [_version(one_blank(_visible(value))) for _, value in same if isinstance(value, str)]

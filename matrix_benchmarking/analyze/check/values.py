@@ -7,9 +7,9 @@ import itertools
 import math
 import statistics
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 from ...filters import show
+from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...matrix import typed
 from ...plausible import OF_UNITS
@@ -138,11 +138,9 @@ def file_findings(measured: Measured) -> Iterator[Finding]:
     values = good.kpi(kpi.name)
     several, differing, names = 0, list[Sequence[int]](), dict[str, None]()
     for places in measured.points:
-        of_files: dict[Path, list[float]] = {}
-        for place in places if len(places) > 1 else ():
-            value = values[place]
-            if parts[place] is not None and value is not None and value > 0:
-                of_files.setdefault(good[place].location, []).append(value)
+        several_runs = (place for place in places if len(places) > 1 and parts[place] is not None)
+        known = ((good[place].location, value) for place in several_runs if (value := values[place]))
+        of_files = grouped((file, value) for file, value in known if value > 0)
         several += len(of_files) > 1
         in_order = sorted(of_files, key=lambda file: statistics.median(of_files[file]))
         beside = (pair for pair in itertools.pairwise(in_order) if pair[0].parent == pair[1].parent)
@@ -178,9 +176,8 @@ def campaign_findings(measured: Measured, newest: Collection[object]) -> Iterato
         return  # to know the campaigns takes a while
     count, differing, versions = 0, list[Sequence[int]](), dict[tuple[str, object], object]()
     for places, known in several:
-        of_campaigns: dict[int, list[float]] = {}
-        for place, value in zip(places, known, strict=True):
-            of_campaigns.setdefault(measured.blocks[place].campaign, []).append(value)
+        of_each = zip(places, known, strict=True)
+        of_campaigns = grouped((measured.blocks[place].campaign, value) for place, value in of_each)
         together = sorted(
             (each for each in of_campaigns.values() if len(each) >= FEWEST_TOGETHER), key=statistics.median
         )
@@ -213,9 +210,7 @@ def _same_values(measured: Measured) -> Iterator[Finding]:
             continue  # of single runs, too
         # What is the same in all repeats was measured once for all of them, unless everything is the same.
         own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
-        alike: dict[tuple[float | None, ...], list[int]] = {}
-        for place in places:
-            alike.setdefault(tuple([column[place] for column in own]), []).append(place)
+        alike = grouped((tuple([column[place] for column in own]), place) for place in places)
         twice = [
             place
             for values, runs in alike.items()

@@ -12,6 +12,7 @@ import msgspec
 
 from ...errors import ConfigError, WorkloadError, did_you_mean
 from ...filters import exact, show
+from ...grouped import grouped
 from ...matrix import NOT_SET, typed
 from ...plausible import is_of_a_wrong_clock
 from ...workload import Workload
@@ -182,9 +183,7 @@ def levels(items: Sequence[Item], sources: Sequence[Source]) -> list[list[Item]]
     first, *others = sources
     if any(item not in first.extents for item in items):
         return levels(items, others)
-    by_beginning: dict[Place, list[Item]] = {}
-    for item in items:
-        by_beginning.setdefault(first.extents[item][0], []).append(item)
+    by_beginning = grouped((first.extents[item][0], item) for item in items)
     groups = [by_beginning[place] for place in sorted(by_beginning)]
     return [level for group in groups for level in ([group] if len(group) == 1 else levels(group, others))]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...filters import exact, show
+from ...grouped import grouped
 from ...history.records import digest, moment
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
@@ -234,10 +235,9 @@ def _series(
 
 def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_run: bool) -> dict[Step, SeriesPoint]:
     is_timed = by_run or all(run.is_timed for run, _ in runs)
-    points: dict[Step, list[LabelledRun]] = {}
     times = {id(run): -math.inf if run.entry.time_us is None else run.entry.time_us for run, _ in runs}
-    for run, step in sorted(runs, key=lambda of: times[id(of[0])]) if is_timed else runs:
-        points.setdefault(step, []).append(run)
+    in_order = sorted(runs, key=lambda of: times[id(of[0])]) if is_timed else runs
+    points = grouped((step, run) for run, step in in_order)
     return {step: _point(points[step], kpi, is_timed=is_timed) for step in sorted(points)}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from ...grouped import grouped
 from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
@@ -233,16 +234,11 @@ def cause_id(workload: str, first_bad: str) -> str:
 
 def causes(analysis: Analysis) -> list[Cause]:
     """The causes of the alarms that make *analysis* fail: those of most alarms first."""
-    found: dict[str, list[Alarm]] = {}
-    for _, alarm in analysis.alarms(Status.OPEN):
-        if alarm.id:  # else it is a comparison's own, of which no history knows since when
-            found.setdefault(alarm.first_bad, []).append(alarm)
+    # One without an id is a comparison's own, of which no history knows since when.
+    found = grouped((alarm.first_bad, alarm) for _, alarm in analysis.alarms(Status.OPEN) if alarm.id)
     made = [Cause(cause_id(analysis.workload, version), version, tuple(alarms)) for version, alarms in found.items()]
     return sorted(made, key=lambda cause: -len(cause.alarms))
 
 
 def of_cause(known: Mapping[str, Known]) -> dict[str, list[Known]]:
-    found: dict[str, list[Known]] = {}
-    for alarm in known.values():
-        found.setdefault(cause_id(alarm.subject.workload, alarm.subject.first_bad), []).append(alarm)
-    return found
+    return grouped((cause_id(one.subject.workload, one.subject.first_bad), one) for one in known.values())

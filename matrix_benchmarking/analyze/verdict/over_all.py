@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import pair
@@ -73,11 +74,8 @@ class Common(Series, frozen=True):
 
 def in_common(unchanged: Iterable[Series]) -> Iterator[Common]:
     """Of each KPI the series that don't change by themselves, as one; of some KPIs there are too few."""
-    by_kpi: dict[str, list[Series]] = {}
-    for one in unchanged:
-        if all(point.minimum > 0.0 for point in one.points):
-            by_kpi.setdefault(one.kpi.name, []).append(one)
-    for series in by_kpi.values():
+    positive = (one for one in unchanged if all(point.minimum > 0.0 for point in one.points))
+    for series in grouped((one.kpi.name, one) for one in positive).values():
         if len(series) >= FEWEST and (common := _common(series)) is not None:
             yield common
 
@@ -156,9 +154,7 @@ class Effect(msgspec.Struct, frozen=True):
 def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], question: Question) -> tuple[Effect, ...]:
     """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted."""
     verdicts = {(one.kpi.name, one.id): one for one in of_series}
-    by_kpi: dict[str, list[Pair]] = {}
-    for one in pairs:
-        by_kpi.setdefault(one.series.kpi.name, []).append(one)
+    by_kpi = grouped((one.series.kpi.name, one) for one in pairs)
     means = [_mean(of, question) for of in by_kpi.values()]
     judged_pairs = [[verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
                     for name, of in by_kpi.items()]  # fmt: skip

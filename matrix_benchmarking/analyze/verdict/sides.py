@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 import numpy as np
 
+from ...grouped import grouped
 from ...matrix import Entry
 from ...workload import MinimumEffect
 from .. import pair
@@ -262,10 +263,8 @@ def compare_sides(sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lowe
 def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
     """What *runs* say; those of one family lend each other what they know of noise."""
     found = [pair.evidence(one) for one in runs]
-    together: dict[str, list[int]] = {}
-    for place, (family, of) in enumerate(zip(families, runs, strict=True)):
-        if of.scale is Scale.RATIO:  # a spread in the KPI's unit says nothing of series whose values are larger
-            together.setdefault(family, []).append(place)
+    # A spread in the KPI's unit says nothing of series whose values are larger.
+    together = grouped((families[place], place) for place, of in enumerate(runs) if of.scale is Scale.RATIO)
     for places in together.values():
         for place, lent in zip(places, pair.lend([found[place] for place in places]), strict=True):
             found[place] = lent
@@ -289,11 +288,7 @@ def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: RunBlocks) -> R
 
 def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
     """The alarms of a history that weren't repaired, by the id of their series."""
-    found: dict[str, list[Known]] = {}
-    for one in known:
-        if one.status is not Status.FIXED:
-            found.setdefault(one.series, []).append(one)
-    return found
+    return grouped((one.series, one) for one in known if one.status is not Status.FIXED)
 
 
 def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
 from .. import special
@@ -94,9 +95,7 @@ def trends(series: Sequence[Series]) -> list[Trend | None]:
     """
     campaigns = list(map(of_campaigns, series))
     found: list[Trend | None] = [None] * len(series)
-    by_length: dict[int, list[int]] = {}
-    for place, (points, _) in enumerate(campaigns):
-        by_length.setdefault(len(points), []).append(place)
+    by_length = grouped((len(points), place) for place, (points, _) in enumerate(campaigns))
     for length, places in by_length.items():
         if length < FEWEST_OF_A_STEP:
             continue

@@ -7,6 +7,7 @@ import operator
 import shlex
 from collections.abc import Sequence
 
+from ...grouped import grouped
 from ...plausible import OF_UNITS
 from ..pair import SIGNIFICANT
 from ..select.selection import NO_VALUE
@@ -57,9 +58,8 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 
     The KPI *first* is named before the others, which come as severe as they are; the version of most series first.
     """
-    since: dict[str | None, list[SeriesVerdict]] = {}
-    for one in sorted(analysis.failing, key=lambda one: one.kpi.name != first):
-        since.setdefault(one.first_bad_version, []).append(one)
+    failing = sorted(analysis.failing, key=lambda one: one.kpi.name != first)
+    since = grouped((one.first_bad_version, one) for one in failing)
     said = []
     for version, several in sorted(since.items(), key=lambda pair: -len(pair[1])):
         worst, more = several[0], len(several) - 1
