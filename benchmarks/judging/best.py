@@ -61,9 +61,7 @@ def measure(rng: np.random.Generator, means: Floats, runs: int, noise: float | N
 
 def _found(values: Floats, rounds: bool = False) -> Estimates:
     numbers = [list(range(values.shape[1]))] * len(values)
-    found = estimate(values.tolist(), numbers if rounds else None)
-    assert found is not None
-    return found
+    return estimate(values.tolist(), numbers if rounds else None)
 
 
 def _set_and_interval(
@@ -155,7 +153,6 @@ def _in_campaigns(rng: np.random.Generator, replications: int, nights: int, are_
         )
         values = measure(rng, means, 2 * nights, 0.01) * of_cost
         found = estimate(values.tolist(), rounds, campaigns)
-        assert found is not None
         chosen, (low, high) = int(found.values.argmin()), intervals(found, lower_better=True)
         hits.append(may_be_best(found, lower_better=True)[0])
         covered.append(low[chosen] <= means[chosen] <= high[chosen] or not found.knows_moods)
@@ -180,7 +177,6 @@ def _not_in_turn(rng: np.random.Generator, replications: int, count: int) -> Row
         moods = measure(rng, np.ones(1), 3, 0.03) * measure(rng, np.ones(count), 3, 0.03)
         values = np.repeat(moods, 4, axis=1) * measure(rng, np.ones(count), 12, 0.01)
         found = estimate(values.tolist(), [[None] * 12] * count, nights)
-        assert found is not None
         inside = may_be_best(found, lower_better=True)
         any_left_out += not inside.all()
         given += inside[0]

@@ -217,7 +217,7 @@ class Best:
         of_excluded = SettingsOf(one.entry.settings for one in self.excluded)
         places = of_excluded.like(best, [*group.settings, *group.variant_names])
         like = [self.excluded[place] for place in places]
-        return [one for one in like if any(_is_more(one.entry.settings.get(name), best[name]) for name in ends)]
+        return [one for one in like if any(is_more(one.entry.settings.get(name), best[name]) for name in ends)]
 
     @property
     def alone(self) -> tuple[Group, ...]:
@@ -278,7 +278,8 @@ def rank(
     return Best(kpi, tuple(made), tuple(excluded), newest, tuple(trees))
 
 
-def _is_more(value: object, than: object) -> bool:
+def is_more(value: object, than: object) -> bool:
+    """Whether a number is larger *than* another one; False for what is none."""
     return is_number(value) and is_number(than) and value > than
 
 
@@ -436,7 +437,6 @@ def _points(
         known = [[blocks[place] for place in runs.places] for runs in points_runs]
         rounds, campaigns = ([[getattr(block, of) for block in each] for each in known] for of in ("round", "campaign"))
         found = best_of.estimate(sizes, rounds, campaigns)
-        assert found is not None
         lows, highs = best_of.intervals(found, lower_better=_lower_better(kpi, scale, sign))
         widest = WIDEST * max(map(abs, means))
         ends = [

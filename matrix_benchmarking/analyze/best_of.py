@@ -137,8 +137,8 @@ def estimate(
     values: Sequence[Sequence[float]],
     rounds: Sequence[Sequence[int | None]] | None = None,
     campaigns: Sequence[Sequence[int]] | None = None,
-) -> Estimates | None:
-    """What the *values* of each point's runs say, with their *rounds* and *campaigns*; None if no point was repeated.
+) -> Estimates:
+    """What the *values* of each point's runs say, with their *rounds* and *campaigns*; some point was repeated.
 
     If all points have one run in each of the same rounds, what a round adds to all of them is taken out. If runs belong
     to no round, and all points have some in each of the same campaigns, their means there take the place of runs: what
@@ -147,8 +147,6 @@ def estimate(
     no mean is known better than to what one rounding error makes of it.
     """
     counts = np.array([len(runs) for runs in values], dtype=np.float64)
-    if not (counts > 1).any():
-        return None
     scale = scale_of(itertools.chain.from_iterable(values))
     means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
     units = means if scale is Scale.RATIO else np.ones_like(means)

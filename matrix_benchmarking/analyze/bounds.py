@@ -48,7 +48,6 @@ def bounds_of(
     (`_moods`). Of the *first* points alone it is the same, and quicker.
     """
     found = estimate(values, campaigns=campaigns)
-    assert found is not None
     if not found.variances.any():  # all runs agree
         return [value for value, *_ in values][:first]
     likely = bounds(drawn_together(found, np.array(headline)), lower_better=lower_better, first=first)

@@ -93,7 +93,6 @@ def test_the_cheapest_point_that_keeps_a_limit_does_in_most_simulated_campaigns(
     rng, means, right = np.random.default_rng(4), np.linspace(60, 140, 25), 0
     for _ in range(150):
         found = estimate((means[:, None] * np.exp(0.18 * rng.standard_normal((25, 3)) - 0.0162)).tolist())
-        assert found is not None
         kept = np.flatnonzero(bounds(found, lower_better=True) <= 100)
         right += bool(len(kept) and means[kept.max()] <= 100)
     assert right >= 136  # 95 %, less two and a half standard errors
@@ -104,7 +103,6 @@ def test_of_points_that_are_all_just_beyond_a_limit_one_is_seldom_said_to_keep_i
     rng, named, alone = np.random.default_rng(6), 0, 0
     for _ in range(150):
         found = estimate((105.0 * np.exp(0.1 * rng.standard_normal((40, 3)))).tolist())
-        assert found is not None
         named += bool((bounds(found, lower_better=True) <= 100).any())
         own = found.values + stats.t.ppf(0.95, found.degrees) * np.sqrt(found.variances)
         alone += bool((np.exp(own) <= 100).any())
@@ -123,7 +121,6 @@ def test_of_few_points_that_are_all_at_a_limit_one_is_seldom_said_to_keep_it() -
 def test_the_bound_of_a_few_points_is_that_of_their_own_runs(lower: bool) -> None:
     runs = [[90.0, 100.0, 110.0], [190.0, 200.0, 215.0]]
     found = estimate(runs)
-    assert found is not None
     assert bounds_of(runs, [2.0, 1.0], lower_better=lower) == pytest.approx(bounds(found, lower_better=lower).tolist())
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...grouped import grouped
-from ...matrix import NOT_SET
 from ...rows import Rows
 from ...workload import Workload
 from ..blocks import Block, blocks_of
@@ -62,7 +61,9 @@ class Measured:
         for name in names:
             values, codes = self.firsts.setting(name)
             there = set(codes)
-            are_words = name not in self.workload.group_keys and all(_is_word(values[each]) for each in there)
+            are_words = name not in self.workload.group_keys and all(
+                isinstance(values[each], str) and not _A_MEASURE.fullmatch(values[each]) for each in there
+            )
             is_compared = are_words or name in self.workload.regression.comparison_keys
             if len(there) < 2 or (of_words and not is_compared):
                 continue
@@ -73,7 +74,3 @@ class Measured:
                     alike.setdefault(rest, {})[code] = place
                 self._alike[name] = [*alike.values()]
             yield name, values, self._alike[name]
-
-
-def _is_word(value: object) -> bool:
-    return value is not NOT_SET and isinstance(value, str) and not _A_MEASURE.fullmatch(value)

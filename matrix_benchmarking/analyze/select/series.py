@@ -46,6 +46,14 @@ class SeriesPoint(msgspec.Struct, frozen=True):
     maximum: float
     entries: tuple[Entry, ...]  # in the order of their time where that is at hand
 
+    @classmethod
+    def of(
+        cls, kpi: KPIDefinition, versions: Labels, entries: Sequence[Entry], time_us: int | None = None
+    ) -> SeriesPoint:
+        """The *entries* at these *versions*, all of which have a value of *kpi*."""
+        values = [entry.kpis[kpi.name] for entry in entries]
+        return cls(versions, time_us, mean_of(values), min(values), max(values), tuple(entries))
+
     @property
     def count(self) -> int:
         return len(self.entries)
@@ -238,19 +246,10 @@ def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_
     times = {id(run): -math.inf if run.entry.time_us is None else run.entry.time_us for run, _ in runs}
     in_order = sorted(runs, key=lambda of: times[id(of[0])]) if is_timed else runs
     points = grouped((step, run) for run, step in in_order)
-    return {step: _point(points[step], kpi, is_timed=is_timed) for step in sorted(points)}
-
-
-def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -> SeriesPoint:
-    values = [run.entry.kpis[kpi.name] for run in runs]
-    return SeriesPoint(
-        versions=runs[0].versions,
-        time_us=runs[-1].entry.time_us if is_timed else None,
-        mean=mean_of(values),
-        minimum=min(values),
-        maximum=max(values),
-        entries=tuple([run.entry for run in runs]),
-    )
+    return {
+        step: SeriesPoint.of(kpi, of[0].versions, [run.entry for run in of], of[-1].entry.time_us if is_timed else None)
+        for step, of in sorted(points.items())
+    }
 
 
 def _telling_apart(labels: Collection[Labels], sorting_keys: Sequence[str]) -> list[str]:

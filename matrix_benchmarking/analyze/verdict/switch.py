@@ -11,7 +11,6 @@ from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
-from ..intervals import mean_of
 from ..points import ranks
 from ..select.selection import Selection
 from ..select.series import Series, SeriesPoint
@@ -82,15 +81,11 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
 def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
     """The pairs of *points* at which both sides have the KPI."""
     differing = [name for name in names if len({typed(olds[0].settings.get(name, None)) for olds, _ in points}) > 1]
-
-    def point(runs: Sequence[Entry]) -> SeriesPoint:
-        values, at = [run.kpis[kpi.name] for run in runs], {setting: runs[0].settings[setting]}
-        return SeriesPoint(at, None, mean_of(values), min(values), max(values), tuple(runs))
-
     for runs in points:
         olds, news = ([run for run in side if kpi.name in run.kpis] for side in runs)
         if not olds or not news:
             continue
+        sides = [(side[0].settings[setting], side) for side in (olds, news)]
         settings = {name: value for name, value in olds[0].settings.items() if name != setting}
         yield Pair(
             Series(
@@ -98,8 +93,8 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
                 kpi=kpi,
                 labels=settings,
                 name=tuning_label(settings, differing) or EVERYWHERE,
-                points=tuple(map(point, (olds, news))),
-                versions=tuple(show(side[0].settings[setting]) for side in (olds, news)),
+                points=tuple(SeriesPoint.of(kpi, {setting: value}, side) for value, side in sides),
+                versions=tuple(show(value) for value, _ in sides),
                 keys=("old", "new"),
             ),
             (0,),

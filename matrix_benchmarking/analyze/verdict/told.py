@@ -38,7 +38,7 @@ def told_of(series: Sequence[JudgedSeries], known: Mapping[str, Known], now: dt.
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q)
     raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
-    return [_verdict(*each) for each in zip(series, raised, q, strict=True)]
+    return [_as_coarse(_of_levels(*each), each[0].series.values) for each in zip(series, raised, q, strict=True)]
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None]) -> float:
@@ -56,11 +56,6 @@ def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
         is_in or change.first in drifts or change.drifts_from in drifts
         for change, is_in in zip(one.changes, passes, strict=True)
     ]
-
-
-def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
-    values = one.series.values
-    return _as_coarse(_of_levels(one, values, raised, q_value), values)
 
 
 def _as_coarse(verdict: SeriesVerdict, values: Sequence[Sequence[float]]) -> SeriesVerdict:
@@ -92,11 +87,9 @@ def _logarithm(effect: float) -> float:
     return math.log1p(effect) if effect > -1.0 else -math.inf
 
 
-def _of_levels(
-    one: JudgedSeries, values: Sequence[Sequence[float]], raised: Raised, q_value: float | None
-) -> SeriesVerdict:
+def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
-    series, judgement = one.series, one.judgement
+    series, judgement, values = one.series, one.judgement, one.series.values
     base = msgspec.structs.replace(
         SeriesVerdict.of(series, one.minimum),
         p_value=judgement.p_value,

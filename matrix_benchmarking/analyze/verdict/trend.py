@@ -204,10 +204,7 @@ def _on_scale(points: Floats) -> tuple[Floats, float | None]:
 
 def _even(points: Floats) -> Floats:
     """Each row on its scale, about 0."""
-    above, rows = points.min(axis=1) > 0.0, np.empty_like(points)
-    rows[above] = np.log(points[above])
-    for place in np.flatnonzero(~above).tolist():
-        rows[place] = _on_scale(points[place])[0]
+    rows = np.array([_on_scale(row)[0] for row in points])
     return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 
 

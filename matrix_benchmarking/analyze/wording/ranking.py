@@ -13,9 +13,8 @@ import msgspec
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry
-from ...plausible import is_number
 from .. import further
-from ..best import Best, Group, Standing, apart_by
+from ..best import Best, Group, Standing, apart_by, is_more
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Excluded, Point, among_others, varying
@@ -289,8 +288,7 @@ def _edge(group: Group, lost: Sequence[Excluded]) -> str:
 
 def _tried_higher(group: Group, names: Sequence[str]) -> bool:
     """Whether larger numbers of one of *names* were tried with other variants than the best's."""
-    pairs = [(value, group.best.settings[name]) for name in names for value in group.tried.values(name)]
-    return any(is_number(value) and is_number(own) and value > own for value, own in pairs)
+    return any(is_more(value, group.best.settings[name]) for name in names for value in group.tried.values(name))
 
 
 def _unlike(group: Group) -> str:

@@ -208,7 +208,7 @@ def test_of_a_history_that_is_too_short_it_is_said_what_is_to_be_measured(
 def test_a_series_too_short_to_be_judged_says_how_many_versions_are_missing(points: int) -> None:
     series = selected([100.0] * points)
     one = judged(series, MinimumEffect(), watch(series.values))
-    found = of._verdict(one, Raised(), None)
+    found = of._of_levels(one, Raised(), None)
     assert (found.outcome, found.reruns) == (Outcome.CANT_TELL, one.judgement.reruns)
     assert found.why.startswith(f"the history is too short; measure {one.judgement.reruns} more versions")
 
