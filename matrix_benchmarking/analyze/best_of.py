@@ -18,12 +18,11 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ..grouped import grouped
 from . import special
 from .intervals import CONFIDENCE, Scale, scale_of, step_of
-from .noise import Floats, moderated, prior_of
+from .noise import Flags, Floats, Places, moderated, prior_of
 
 MOST_RIVALS = 64  # with which each point is compared, the strongest; with fewer rivals none is left out wrongly
 CLEARLY = 1.5  # two points that are apart by more than so many standard errors of each are clearly apart
@@ -39,8 +38,8 @@ class Campaigns(msgspec.Struct, frozen=True):
     far their mean is from the point's: a fraction of it on the ratio scale.
     """
 
-    points: npt.NDArray[np.intp]
-    numbers: npt.NDArray[np.intp]
+    points: Places
+    numbers: Places
     shares: Floats
     deviations: Floats
     variance: float  # of the mean of a point's runs in one campaign; NaN where no point was measured in two
@@ -63,7 +62,7 @@ class Campaigns(msgspec.Struct, frozen=True):
         """By how much the variance of one campaign's mood is in the mean of each of *count* points."""
         return np.asarray(np.bincount(self.points, self.shares**2, count), dtype=np.float64)
 
-    def between(self, count: int, others: npt.NDArray[np.intp]) -> Floats:
+    def between(self, count: int, others: Places) -> Floats:
         """The same of the difference of each point from each of the *others*: 0 for points of the same campaigns."""
         column, there = self._columns(count, others)
         of_others = np.zeros((int(self.numbers.max()) + 1, len(others)))
@@ -74,9 +73,7 @@ class Campaigns(msgspec.Struct, frozen=True):
         found = squares[:, None] + squares[others] - 2.0 * together
         return np.where(found > _SAME, found, 0.0)
 
-    def in_common(
-        self, values: Floats, variances: Floats, others: npt.NDArray[np.intp]
-    ) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    def in_common(self, values: Floats, variances: Floats, others: Places) -> tuple[Flags, Floats, Floats]:
         """Which points share a campaign with each of the *others*, how far they are apart there, and its variance.
 
         There no mood is between them. Of several campaigns that they share each counts by what is known of it.
@@ -96,7 +93,7 @@ class Campaigns(msgspec.Struct, frozen=True):
         sums = np.where(shared, weights, 1.0)
         return shared, apart / sums, 1.0 / sums
 
-    def _columns(self, count: int, others: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    def _columns(self, count: int, others: Places) -> tuple[Places, Flags]:
         """The place of each point among the *others*, and which entries are of one of them."""
         column = np.full(count, -1)
         column[others] = np.arange(len(others))
@@ -171,7 +168,7 @@ def estimate(
     return Estimates(scale, centres, errors, degrees, taken_out, shared, blocks, in_turn or taken_out > 0)
 
 
-def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
+def may_be_best(found: Estimates, *, lower_better: bool) -> Flags:
     """Which points form the set that contains the best with 95 %; the one with the best mean is always in it.
 
     The largest difference of a point from its rivals, in standard errors, is referred to Student's t distribution with
@@ -206,7 +203,7 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     return inside
 
 
-def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
+def is_told(found: Estimates, *, lower_better: bool) -> Flags:
     """Whether a point can be compared with the one of the best mean: not where only a mood may lie between them."""
     if found.campaigns is None or found.campaigns.is_known:
         return np.ones(len(found.values), dtype=np.bool_)
@@ -215,7 +212,7 @@ def is_told(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
     return np.asarray(shared[:, 0] | (found.campaigns.between(len(found.values), best)[:, 0] == 0.0), dtype=np.bool_)
 
 
-def _moods(campaigns: Campaigns, count: int, rivals: npt.NDArray[np.intp]) -> Floats:
+def _moods(campaigns: Campaigns, count: int, rivals: Places) -> Floats:
     """The variance that moods give the difference of each point from each rival; infinite where it isn't known."""
     between = campaigns.between(count, rivals)
     return np.where(between > 0.0, between * campaigns.variance if campaigns.is_known else np.inf, 0.0)
@@ -369,7 +366,7 @@ def _errors(variances: Floats, counts: Floats, rounding: Floats) -> Floats:
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
-def _chances(largest: Floats, counts: npt.NDArray[np.intp], correlations: Floats) -> Floats:
+def _chances(largest: Floats, counts: Places, correlations: Floats) -> Floats:
     """The chance that the largest of so many normal values, with a correlation between each two, is above *largest*."""
     shared = np.sqrt(np.minimum(correlations, 0.98))
     own = np.sqrt(1 - shared**2)

@@ -17,12 +17,11 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from . import special
 from .best_of import Estimates, estimate
 from .intervals import CONFIDENCE, Scale, scale_of
-from .noise import Floats
+from .noise import Floats, Places
 
 RISK = 1 - CONFIDENCE
 MOST_STEPS = 60
@@ -98,7 +97,7 @@ def bounds(found: Estimates, *, lower_better: bool, first: int | None = None) ->
     return np.asarray(np.exp(np.minimum(ends, 700.0)) if found.scale is Scale.RATIO else ends, dtype=np.float64)
 
 
-def _by_chance(values: Floats, variances: Floats, order: npt.NDArray[np.intp], asked: npt.NDArray[np.intp]) -> Floats:
+def _by_chance(values: Floats, variances: Floats, order: Places, asked: Places) -> Floats:
     """How many of the next points in *order* would, measured again, be before the one at each *asked* place of it."""
     after = asked[:, None] + np.arange(1, min(MOST_ADDED, len(order) - 1) + 1)
     own, others = order[asked, None], order[np.minimum(after, len(order) - 1)]

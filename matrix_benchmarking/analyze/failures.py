@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from ..filters import show
+from ..grouped import grouped
 from ..matrix import TREE, Entry, typed
 from ..rows import Rows
 from ..workload import Workload
@@ -223,11 +224,8 @@ def _told(points: Sequence[_Point], last: int) -> _Since | None:
 
 
 def _by_version(points: Iterable[Mapping[int, Counts]]) -> dict[int, Counts]:
-    found: dict[int, Counts] = {}
-    for point in points:
-        for version, counts in point.items():
-            found[version] = _sum((counts, found.get(version, (0, 0))))
-    return found
+    counts = grouped(each for point in points for each in point.items())
+    return {version: _sum(of_points) for version, of_points in counts.items()}
 
 
 def _said(what: str, since: _Since, known: Mapping[int, str]) -> str:

@@ -139,7 +139,4 @@ def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> 
 
 
 def _decimals(value: float) -> int:
-    text = repr(float(value))
-    if "e" in text:
-        return max(0, -int(decimal.Decimal(text).normalize().as_tuple().exponent))
-    return len(text.partition(".")[2].rstrip("0"))
+    return max(0, -int(decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent))

@@ -19,6 +19,8 @@ from .intervals import MAD
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.intp]
 
 
 class Spreads(msgspec.Struct, frozen=True):

@@ -13,15 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from . import special
 from .intervals import CONFIDENCE, MAD, Scale, scale_of, step_of
-from .noise import correlation_of, lent
+from .noise import Flags, Floats, Integers, correlation_of, lent
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 # The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway.
 OLD, NEW, OTHER = 0, 1, 2
 NO_ROUND = -1

@@ -150,12 +150,10 @@ def junit(analysis: Analysis) -> str:
     for together in analysis.failing_together:
         sentence = _attribute(verdicts.over_all(together), 2000)
         _fails(case(together.kpi.name, OVER_ALL), Outcome.REGRESSION, OVER_ALL, [sentence])
-    for version in analysis.without_a_good_run:
-        attributes = {"message": _attribute(without_a_good_run(version)), "type": "no good run"}
-        ET.SubElement(case("no good run", version), "failure", attributes)
-    for sentence in analysis.fails_more:
-        attributes = {"message": _attribute(sentence), "type": FAILS_MORE}
-        ET.SubElement(case(FAILS_MORE, ""), "failure", attributes)
+    no_series = [("no good run", version, without_a_good_run(version)) for version in analysis.without_a_good_run]
+    no_series += [(FAILS_MORE, "", sentence) for sentence in analysis.fails_more]
+    for kind, which, sentence in no_series:
+        ET.SubElement(case(kind, which), "failure", {"message": _attribute(sentence), "type": kind})
     for one in left_out:
         reason = {"message": _attribute(f"not analysed: {one.reason}")}
         ET.SubElement(case(one.kpi, one.series), "skipped", reason)

@@ -125,13 +125,7 @@ class Order:
     @property
     def known_places(self) -> dict[str, Mapping[Item, int]]:
         """The places of the values of each comparison key that has an order."""
-        found = {}
-        for key in self.keys:
-            try:
-                found[key] = self.of(key).places
-            except OrderUnknown:
-                continue
-        return found
+        return {key: places for key in self.keys if (places := self.places(key))}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -146,10 +140,7 @@ class Order:
 
     def newer(self, key: str, versions: Sequence[object]) -> object:
         """The newer one of two *versions*; NOT_SET where nothing says it, which a comparison can do without."""
-        try:
-            known = self.of(key).places
-        except OrderUnknown:
-            return NOT_SET
+        known = self.places(key)
         places = {known[typed(one)]: one for one in versions if typed(one) in known}
         return places[max(places)] if len(places) == 2 else NOT_SET
 
@@ -171,6 +162,13 @@ class Order:
         if key not in self._placed:
             self._placed[key] = self._order_of_runs() if key is None else self._order_of_versions(key)
         return self._placed[key]
+
+    def places(self, key: str | None) -> Mapping[Item, int]:
+        """Those of :meth:`of`; none where nothing says the order."""
+        try:
+            return self.of(key).places
+        except OrderUnknown:
+            return {}
 
     def steps(self, runs: Sequence[LabelledRun], axis: str | None) -> list[tuple[int, ...] | None]:
         """The place of each of *runs* by *axis* first, then by the other comparison keys; None where one lacks it."""

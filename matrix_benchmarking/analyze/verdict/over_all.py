@@ -21,7 +21,8 @@ from ...workload import MinimumEffect
 from .. import pair
 from ..detect import q_values
 from ..intervals import Scale
-from ..pair import NEW, NO_ROUND, OLD, OTHER, Integers, Runs
+from ..noise import Integers
+from ..pair import NEW, NO_ROUND, OLD, OTHER, Runs
 from ..select.series import Series
 from .levels import JudgedSeries, judged_together, middle_of_each, noise_of
 from .model import Outcome, OverAll, SeriesVerdict
