@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ...errors import MatbenchError
+from ...grouped import grouped
 from ...matrix import NOT_SET, typed
 from ...rows import Rows
 from ...workload import Workload
@@ -157,13 +158,9 @@ def _followed(every: Sequence[_Series]) -> Iterator[tuple[list[int], list[_Serie
     of which a value was given up for another.
     """
     newest = max((one.last for one in every), default=0)
-    ending = collections.defaultdict[int, list[_Series]](list)
-    beginning = collections.defaultdict[int, list[_Series]](list)
-    for one in every:
-        if one.last == newest:
-            beginning[one.first].append(one)
-        elif one.last - one.first >= FEWEST_VERSIONS - 1:
-            ending[one.last].append(one)
+    beginning = grouped((one.first, one) for one in every if one.last == newest)
+    ended_before = (one for one in every if one.last != newest and one.last - one.first >= FEWEST_VERSIONS - 1)
+    ending = grouped((one.last, one) for one in ended_before)
     for last, ended in sorted(ending.items()):
         begun = beginning.get(last + 1)
         if not begun:

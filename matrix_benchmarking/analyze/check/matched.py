@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...filters import show
+from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET
 from ..words import count_of, named
@@ -38,10 +39,9 @@ def of_another_unit(
     """
     for name, values, alike in measured.by_setting(of_words=True):
         for code, is_more in _far(alike, medians):
-            others: dict[int, list[float]] = collections.defaultdict(list)
-            for of in (_known(places, medians) for places in alike if code in places):
-                for other in of.keys() - {code} if code in of else ():
-                    others[other].append(of[code] / of[other] if is_more else of[other] / of[code])
+            points = [of for places in alike if code in places and code in (of := _known(places, medians))]
+            beside = ((other, of[other], of[code]) for of in points for other in of.keys() - {code})
+            others = grouped((other, own / its if is_more else its / own) for other, its, own in beside)
             fewest = max(map(len, others.values()), default=0)
             uniform = UNIFORM if fewest >= FEWEST_PAIRS else MORE_UNIFORM
             if fewest < FEWER_PAIRS or any(max(found) > uniform * min(found) for found in others.values()):
@@ -106,9 +106,7 @@ def copied(measured: Measured) -> Iterator[Finding]:
     for name, values, alike in measured.by_setting(of_words=False):
         same: dict[tuple[int, int], list[int]] = collections.defaultdict(list)
         for places in alike:
-            by_values: dict[object, list[int]] = collections.defaultdict(list)
-            for code, place in places.items():
-                by_values[of_points[place]].append(code)
+            by_values = grouped((of_points[place], code) for code, place in places.items())
             for codes in (codes for each, codes in by_values.items() if each is not None):
                 for pair in itertools.combinations(sorted(codes)[:MOST_ALIKE], 2):
                     same[pair] += [places[code] for code in pair]

@@ -190,7 +190,7 @@ class Order:
 
     def _order_of_versions(self, key: str) -> Placed:
         versions: dict[Item, object] = {typed(one): one for one in (run.versions[key] for run in self._runs)}
-        sources = self._sources(key, versions)
+        sources, texts = self._sources(key, versions), _texts(versions)
         tied: Sequence[Item] = ()
         for source in sorted(sources, key=lambda one: -len(one.extents)):
             others = [one for one in sources if one is not source]
@@ -201,24 +201,22 @@ class Order:
             unset = self._count(key, [typed(NOT_SET)]) if source.is_of_names else 0
             notes = [f"{count_of(unset, 'run')} without a version put before the others"] if unset else []
             unplaced = [item for item in versions if item not in source.extents]
-            notes += self._left_out(key, versions, unplaced, f"without a place in {_order_of(source)}")
+            notes += self._left_out(key, texts, unplaced, f"without a place in {_order_of(source)}")
             alike = [item for level in found if len(level) > 1 for item in level]
-            notes += self._left_out(key, versions, alike, "nothing says which of them is the newer one")
+            notes += self._left_out(key, texts, alike, "nothing says which of them is the newer one")
             kept = [level for level in found if len(level) == 1]
             claims = {level[0]: source.extents[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
             if key == self._first_axis:  # the others are compared within a version only
-                notes += _against(claims, others, lambda: _texts(versions))
+                notes += _against(claims, others, lambda: texts)
             placed = _placed("Versions", source, kept, notes, len(versions))
-            since = _measured_since(list(claims), others, lambda: _texts(versions)) if source.is_of_names else ""
+            since = _measured_since(list(claims), others, texts) if source.is_of_names else ""
             return msgspec.structs.replace(placed, since=since)
-        texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
 
-    def _left_out(self, key: str, versions: Mapping[Item, object], items: Sequence[Item], reason: str) -> list[str]:
+    def _left_out(self, key: str, texts: Mapping[Item, str], items: Sequence[Item], reason: str) -> list[str]:
         if not items:
             return []
-        texts = _texts(versions)
         what = f"{count_of(len(items), 'version')} with {count_of(self._count(key, items), 'run')} left out"
         return [f"{what} ({named([texts[item] for item in items])}): {reason}"]
 
@@ -306,16 +304,14 @@ def _placed(what: str, source: Source, found: Sequence[Sequence[Item]], notes: S
     return Placed(sentence, places, len(places) < items, tuple(notes))
 
 
-def _measured_since(
-    in_order: Sequence[Item], others: Sequence[Source], in_text: Callable[[], Mapping[Item, str]]
-) -> str:
+def _measured_since(in_order: Sequence[Item], others: Sequence[Source], texts: Mapping[Item, str]) -> str:
     """That another version was measured after all runs of the newest one, as a fix of an old release is."""
     for other in others:
         if other.is_of_names or not in_order or not other.extents.keys() >= set(in_order):
             continue
         since = [one for one in in_order if other.extents[one][0] > other.extents[in_order[-1]][1]]
         if since:
-            last, texts = max(since, key=lambda one: other.extents[one]), in_text()
+            last = max(since, key=lambda one: other.extents[one])
             before = [texts[one] for one in in_order[: in_order.index(last)] if one not in since][-1:]
             way = "".join(f": 'matbench compare {one} {texts[last]}' does it" for one in before)
             return f"{texts[last]} was measured after {texts[in_order[-1]]}, and is not judged{way}."

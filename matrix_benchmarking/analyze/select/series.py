@@ -120,13 +120,9 @@ def series_of(
         OrderUnknown: nothing says which version, or run, came after which.
     """
     axis = order.axis if axis is None else axis
-    groups: dict[LabelsKey, list[tuple[LabelledRun, Step]]] = {}
-    left_out = collections.Counter[tuple[LabelsKey, str]]()
-    for run, place in zip(runs, _places(runs, kpi, order, axis), strict=True):
-        if isinstance(place, str):
-            left_out[run.key, place] += 1
-        else:
-            groups.setdefault(run.key, []).append((run, place))
+    placed = list(zip(runs, _places(runs, kpi, order, axis), strict=True))
+    groups = grouped((run.key, (run, place)) for run, place in placed if not isinstance(place, str))
+    left_out = collections.Counter((run.key, place) for run, place in placed if isinstance(place, str))
     labels = [of[0][0].labels for of in groups.values()]
     telling = _telling_apart(labels, workload.regression.sorting_keys)
     versions = {step: run.versions for of in groups.values() for run, step in of}

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from ...grouped import grouped
 from ..detect import Change
 from .alarms import NEARBY, alarm_id
 from .levels import LEAST_NOISE, JudgedSeries, middles, noise_of
@@ -38,12 +39,10 @@ def begun_together(series: Sequence[JudgedSeries], raised: Collection[str]) -> l
     waiting = {(row, at): each for row, one in enumerate(series) for at, each in _beginnings(one, raised)}
     chosen = {which: place for which, one in waiting.items() if len(one.places) == 1 for place in one.places.values()}
     counts, total = collections.Counter[str](), collections.Counter[str]()
-    at = collections.defaultdict[str, list[tuple[int, int]]](list)
-    for which, one in waiting.items():
+    for one in waiting.values():
         counts.update(one.likely)
         total.update(one.unlikely)
-        for key in one.places:
-            at[key].append(which)
+    at = grouped((key, which) for which, one in waiting.items() for key in one.places)
     while counts and (begin := min(counts, key=lambda key: (-counts[key], total[key]))) and counts[begin] > 1:
         most = min(_LIKELY + _MORE_WITH_OTHERS * math.log(counts[begin]), _MOST)
         for which in at.pop(begin):

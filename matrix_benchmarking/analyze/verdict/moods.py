@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import itertools
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -10,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 import msgspec
 import numpy as np
 
+from ...grouped import grouped
 from .levels import JudgedSeries
 from .model import OF_A_MOOD, Outcome, SeriesVerdict, Status
 
@@ -50,11 +50,8 @@ def that_lasts(series: Sequence[JudgedSeries]) -> Mood | None:
     moods its correlation from one version to the next is below 0, by 1 / √n either way (Bartlett, 1946). Weekends are
     no such mood: what is two versions apart is unlike there.
     """
-    rest = collections.defaultdict[str, list[float]](list)
     some = series[:: math.ceil(len(series) / MOST_SERIES) or 1]
-    for one in some:
-        for version, value in _rest(one)[0]:
-            rest[version].append(value)
+    rest = grouped(each for one in some for each in _rest(one)[0])
     longest = max((one.series.versions for one in some), key=len, default=())
     mood = np.array([np.mean(rest[version]) for version in longest if version in rest])
     pairs = len(mood) - 1
