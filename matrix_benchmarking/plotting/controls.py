@@ -24,7 +24,6 @@ class Choice(msgspec.Struct, frozen=True):
         options: the values, in order.
         default: the value where none is chosen; None for none.
         labels: how an option is shown where that isn't its own text.
-        needs: the name of another control, without whose choice this one has no meaning; empty for none.
     """
 
     name: str
@@ -32,7 +31,6 @@ class Choice(msgspec.Struct, frozen=True):
     options: Sequence[Scalar]
     default: Scalar = None
     labels: Mapping[Any, str] = msgspec.field(default_factory=dict)
-    needs: str = ""
 
     def read(self, text: str) -> Scalar:
         """The option that is written so; raises ConfigError where there is none."""

@@ -229,35 +229,20 @@ def _movers(current: View, names: Sequence[str], place: int) -> Node:
 
 
 def panel(found: Sequence[Control], current: View) -> list[Node]:
-    unique = {control.name: control for control in found}
-    offered = [each for each in unique.values() if not needs(each) or needs(each) in current.cfg]
-    if not offered:
-        return []
     inputs = []
-    for control in offered:
-        without = current
-        for other in unique.values():  # another choice makes what hangs on it meaningless
-            without = without.with_cfg(other.name, None) if needs(other) == control.name else without
+    for control in {control.name: control for control in found}.values():
         unit = f" ({control.unit})" if isinstance(control, Number) and control.unit else ""
         heading: list[Node] = [html.Span(f"{control.label}{unit}", className="facet-name", id=f"cfg-{control.name}")]
         if control.name in current.cfg:
-            reset = view.write(without.with_cfg(control.name, None))
+            reset = view.write(current.with_cfg(control.name, None))
             heading.append(html.A("reset", href=reset, className="clear", **{"aria-label": f"Reset {control.label}"}))
-        field = _input(control, current, without)
+        field = _input(control, current)
         inputs.append(html.Div([html.Div(heading, className="facet-head"), field], className="control"))
-    return [html.H2("Configure"), *inputs]
+    return [html.H2("Configure"), *inputs] if inputs else []
 
 
-def needs(control: Control) -> str:
-    """The control that has to be chosen before this one; empty for none."""
-    return control.needs if isinstance(control, Choice) else ""
-
-
-def _input(control: Control, current: View, without: View) -> Node:
-    """A row of links where there are few values, else a list that opens, or a field to type in.
-
-    *without* is the view that a choice changes: the current one without what hangs on this control.
-    """
+def _input(control: Control, current: View) -> Node:
+    """A row of links where there are few values, else a list that opens, or a field to type in."""
     labels: dict[str, str] = {}
     match control:
         case Choice():
@@ -278,7 +263,7 @@ def _input(control: Control, current: View, without: View) -> Node:
         links = [
             html.A(
                 label,
-                href=view.write(without.with_cfg(control.name, None if text == default else text)),
+                href=view.write(current.with_cfg(control.name, None if text == default else text)),
                 className="pill",
                 role="radio",
                 **{"aria-checked": "true" if text == chosen else "false"},
