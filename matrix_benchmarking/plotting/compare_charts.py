@@ -86,7 +86,7 @@ def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
     return [one for one in verdicts if one.effect is not None and math.isfinite(one.effect.value)]
 
 
-def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, str], Pair]) -> go.Figure:
+def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) -> go.Figure:
     """A row for each of *verdicts*, in their order: the change in per cent with its 95 % interval."""
     shown = verdicts[:MOST_ROWS]
     most = 3.0 * max([LEAST_REACH, *(abs(_value(one)) for one in shown)])
@@ -116,7 +116,7 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[tuple[str, s
             showlegend=True,
             **clicks.told(
                 (template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some),
-                (_new_run(one, pairs) for one in some),
+                (clicks.run_of(pairs[one.id].sides[1]) for one in some),
             ),
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
@@ -191,12 +191,6 @@ def forest_text(verdicts: Sequence[SeriesVerdict]) -> str:
     said = [f"The first {MOST_ROWS} of {len(drawn)} are drawn."] if len(drawn) > MOST_ROWS else []
     said += [f"{left} without a ratio {is_or_are(left)} in the table."] if left else []
     return " ".join(said)
-
-
-def _new_run(one: SeriesVerdict, pairs: Mapping[tuple[str, str], Pair]) -> str | None:
-    pair = pairs.get((one.kpi.name, one.id))
-    runs = [] if pair is None else pair.sides[1]
-    return clicks.run_of(runs) if runs else None
 
 
 def _value(one: SeriesVerdict) -> float:

@@ -72,8 +72,8 @@ PAIRS_SHOWN, NAMED = 100, 5
 ONE_SIDED = 0.5
 """A doubt that so much more of one side's runs have than of the other's may be the difference itself."""
 SECTION_PX = 600
-Pairs = Mapping[tuple[str, str], Pair]
-"""The pair of each series, by its KPI and its id."""
+Pairs = Mapping[str, Pair]
+"""The pair of each series, by its id."""
 
 
 class CompareReport(Report):
@@ -335,7 +335,7 @@ class CompareReport(Report):
         return [(html.P(sentence, className="warning"), is_one_sided) for sentence, is_one_sided in said]
 
     def _section(self, switch: Switch) -> list[Node]:
-        pairs = {(effect.kpi.name, one.series.id): one for effect in switch.effects for one in effect.pairs}
+        pairs = {one.series.id: one for effect in switch.effects for one in effect.pairs}
         verdicts = compare_charts.relevant(switch.analysis.verdicts, self.study.headline_name)
         drawn = compare_charts.drawable(verdicts)
         old, new = ([*{run.name: run for one in pairs.values() for run in one.sides[at]}.values()] for at in (0, 1))
@@ -345,11 +345,11 @@ class CompareReport(Report):
             figure = compare_charts.forest_figure(drawn, pairs)
             parts.append(graph(figure, f"Each series: {compare_charts.conclusion(verdicts)}"))
             parts.append(html.P(compare_charts.forest_text(verdicts), className="note"))
-            shown = [one for one in drawn if (one.kpi.name, one.id) in pairs][: compare_charts.MOST_SHOWN]
-            joined = any(compare_charts.means_joined(pairs[one.kpi.name, one.id], self.study.blocks) for one in shown)
+            shown = drawn[: compare_charts.MOST_SHOWN]
+            joined = any(compare_charts.means_joined(pairs[one.id], self.study.blocks) for one in shown)
             lines = "; lines join those measured together" if joined else ""
             parts.append(html.P(f"The runs of both sides{lines}.", className="note"))
-            parts.append(html.Div([self._runs(one, pairs, sides) for one in shown], className="pictures small"))
+            parts.append(html.Div([self._runs(one, pairs[one.id], sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
         also = self._also.get((switch.setting, switch.old, switch.new), {})
         if switch.setting == SIDE:  # whose runs lack the settings by which they were chosen
@@ -364,8 +364,7 @@ class CompareReport(Report):
         ]
         return [*parts, html.Details(written, className="apart")]  # which is printed if somebody has opened it
 
-    def _runs(self, verdict: SeriesVerdict, pairs: Pairs, sides: tuple[str, str]) -> Node:
-        pair = pairs[verdict.kpi.name, verdict.id]
+    def _runs(self, verdict: SeriesVerdict, pair: Pair, sides: tuple[str, str]) -> Node:
         figure = compare_charts.runs_figure(verdict, pair, self.study.blocks, sides)
         named = series_label(verdict.kpi.name, verdict.name)
         label = f"{named}, the runs of {sides[0]} beside those of {sides[1]}: {wording.size(verdict)}"
@@ -380,7 +379,7 @@ class CompareReport(Report):
             Column("New", numeric=True, help="old and the difference; leads to the first run"),
             Column("Seen from", numeric=True, help="how large a difference would at least be suspected"),
         ]
-        rows = (self._pair_row(one, pairs[one.kpi.name, one.id]) for one in verdicts)
+        rows = (self._pair_row(one, pairs[one.id]) for one in verdicts)
         return table(columns, rows, caption="The series, the most important first", limit=PAIRS_SHOWN)
 
     def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
