@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import fnmatch
+import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -83,19 +84,21 @@ def judge(
 
 def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:
     """The newest version of *study* against the version *baseline*, as :func:`compare` has it."""
-    now_us = time.time_ns() // 1000
-    selected = select(
-        study.runs, study.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
+    selection = functools.partial(
+        select,
+        workload=study.workload,
+        order=study.order,
+        kpi_filter=kpi_filter,
+        since_us=since_us,
+        now_us=time.time_ns() // 1000,
     )
+    selected = selection(study.runs)
     known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
     if baseline not in known:
         raise ConfigError(f"no run of version '{baseline}': {did_you_mean(baseline, known)}")
 
     def pairs(whole: Study) -> list[Pair]:
-        everything = select(
-            whole.runs, whole.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
-        )
-        return version_pairs(everything, baseline, selected.newest, study.order.axis)[0]
+        return version_pairs(selection(whole.runs), baseline, selected.newest, study.order.axis)[0]
 
     question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
     axis = study.order.axis
