@@ -242,8 +242,7 @@ class Pages:
     def _changed(self, event: object, current: View) -> View:
         match event:
             case {"do": "open", "run": str(run)}:
-                snapshot = self.data.snapshot
-                return current.with_run(snapshot.short_ids.get(run, run) if snapshot else run)
+                return current.with_run(self.known().short_ids.get(run, run))
             case {"do": "order", "names": list(names)}:
                 return msgspec.structs.replace(current, order=tuple(str(name) for name in names))
             case {"do": "fields", "values": dict(values)}:
@@ -259,19 +258,15 @@ class Pages:
         raise ConfigError("the page asked for something unknown")
 
     def _run(self, text: str) -> str:
-        snapshot = self.data.snapshot
-        if snapshot is None:
-            return text
+        snapshot = self.known()
         named = [entry for entry in snapshot.study.runs if entry.name == text]
         entry = named[0] if named else find_run(snapshot.study.runs, text)
         return snapshot.short_ids.get(entry.test_uuid or "", text)
 
     def _write(self, query: str) -> Node:
         self.data.wait_for_pandas()
-        snapshot, current = self.data.snapshot, view.read(query)
-        if snapshot is None:
-            return problem_box("There is nothing to write yet.")
-        shown = snapshot.catalogue(current.filters, current.order).study
+        current = view.read(query)
+        shown = self.known().catalogue(current.filters, current.order).study
         if not len(shown.matrix) and not shown.matrix.unfinished:
             return problem_box("No run is left by these filters, so nothing was written.")
         if not self._writing.acquire(blocking=False):
