@@ -1,11 +1,13 @@
-"""The chart of one series, with what is said of it; and its data frames: points, both levels, where it changed."""
+"""The chart of one series, with what is said of it: its points, both levels, where it changed."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy
 
 from ..analyze.detect import Change
 from ..analyze.select.series import SeriesPoint, time_text, value_text
@@ -16,9 +18,6 @@ from ..kpi import KPIDefinition
 from . import clicks
 from .tables import Node, Part, graph, html
 from .template import COLOURS, short, template, text
-
-if TYPE_CHECKING:
-    import pandas
 
 HEIGHT_PX = 250
 FEW_POINTS = 60
@@ -44,6 +43,11 @@ LOOKS = {
     OTHER: (COLOURS[0], "circle"),
 }
 Ends = tuple[float, float] | None  # of the vertical axis; None where the values are too large for one
+Points = Mapping[int, SeriesPoint]  # by their places in the series
+Level = tuple[int, int, float, str]  # its first and its last point, the value, and what it is
+Upright = tuple[float, str, str]  # of a change: between the points before and after, its kind, and what it says
+NEW, OLD, EARLIER = "new", "old", "earlier"
+"""The newest level, the one that the verdict compares it with, and those before."""
 LEGEND = (
     "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
     "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. An upright line is a change; a dotted "
@@ -58,12 +62,12 @@ def chart(verdict: SeriesVerdict, said: str) -> Node:
 
 
 def _chart(verdict: SeriesVerdict, label: str) -> list[Node]:
-    points, levels = points_frame(verdict), levels_frame(verdict)
-    if points.empty:
+    if not verdict.points:
         return []
-    ends = limits(points, levels)
-    figure = series_figure(points, levels, changes_frame(verdict), ends, verdict)
-    left, outside = len(verdict.points) - len(points), int(beyond(points, ends).sum())
+    points, levels = drawn_points(verdict), levels_of(verdict)
+    ends = limits(points, levels, verdict.kpi.divisor)
+    figure = series_figure(points, levels, ends, verdict)
+    left, outside = len(verdict.points) - len(points), len(beyond(points, ends))
     told = [f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch."] if left else []
     told += [f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼."] if outside else []
     return [graph(figure, label), *([html.P(" ".join(told), className="note")] if told else [])]
@@ -80,41 +84,19 @@ def kind_of(verdict: SeriesVerdict) -> str:
     return DOUBTFUL if is_doubtful else OTHER
 
 
-def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each point that is drawn: ``x`` in the series, its values, whether it ``is_new``, ``hover``."""
-    import pandas
-
-    new = start_of_new_level(verdict)
-    rows = []
-    for place in drawn_places(verdict):
-        point = verdict.points[place]
-        values = {name: getattr(point, name) / verdict.kpi.divisor for name in ("mean", "minimum", "maximum")}
-        rows.append(
-            {
-                "x": place,
-                **values,
-                "runs": point.count,
-                "uuid": point.entries[0].test_uuid or "",
-                "hover": _hover(verdict.versions[place], point, verdict.kpi),
-                "is_new": new is not None and place >= new,
-            }
-        )
-    return pandas.DataFrame(rows)
-
-
-def drawn_places(verdict: SeriesVerdict) -> list[int]:
-    """Which points are drawn: all where they are few enough."""
+def drawn_points(verdict: SeriesVerdict) -> Points:
+    """The points that are drawn: all where they are few enough."""
     count = len(verdict.points)
-    if count <= MOST_POINTS:
-        return list(range(count))
-    around = {place for change in verdict.changes[-20:] for place in (change.first, change.last_before)}
-    found = {0, *around, *range(count - NEWEST_KEPT, count)}
-    length = -(-2 * count // (MOST_POINTS - len(found)))
-    for start in range(0, count, length):
-        stretch = range(start, min(start + length, count))
-        found.add(min(stretch, key=lambda place: verdict.points[place].mean))
-        found.add(max(stretch, key=lambda place: verdict.points[place].mean))
-    return sorted(found)
+    found = {*range(count)}
+    if count > MOST_POINTS:
+        around = {place for change in verdict.changes[-20:] for place in (change.first, change.last_before)}
+        found = {0, *around, *range(count - NEWEST_KEPT, count)}
+        length = -(-2 * count // (MOST_POINTS - len(found)))
+        for start in range(0, count, length):
+            stretch = range(start, min(start + length, count))
+            found.add(min(stretch, key=lambda place: verdict.points[place].mean))
+            found.add(max(stretch, key=lambda place: verdict.points[place].mean))
+    return {place: verdict.points[place] for place in sorted(found)}
 
 
 def start_of_new_level(verdict: SeriesVerdict) -> int | None:
@@ -134,16 +116,11 @@ def start_of_new_level(verdict: SeriesVerdict) -> int | None:
     return None
 
 
-def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each level: ``start`` and ``end`` (its first and last point), ``level`` in the KPI's display unit, and
-    ``role``: ``new`` (the newest), ``old`` (the one that the verdict compares it with), or ``earlier``.
-    """
-    import pandas
-
+def levels_of(verdict: SeriesVerdict) -> list[Level]:
     changes, last, new = verdict.changes, len(verdict.points) - 1, start_of_new_level(verdict)
     rows: list[tuple[int, int, float | None, str]] = []
     if not changes and new is not None:
-        rows = [(0, new - 1, verdict.old_level, "old"), (new, last, verdict.new_level, "new")]
+        rows = [(0, new - 1, verdict.old_level, OLD), (new, last, verdict.new_level, NEW)]
     for number, change in enumerate(changes):
         start, level = 0, change.old_level
         if number:
@@ -151,31 +128,24 @@ def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
         elif change.last_before < change.first - 1:  # against one version, not against all before
             start = change.last_before
         is_old = change.first == verdict.first_bad
-        rows.append((start, change.last_before, change.old_level if is_old else level, "old" if is_old else "earlier"))
+        rows.append((start, change.last_before, change.old_level if is_old else level, OLD if is_old else EARLIER))
     if changes and verdict.outcome is Outcome.SUSPECTED and new is not None:
-        rows.append((changes[-1].first, new - 1, verdict.old_level, "old"))
-        rows.append((new, last, verdict.new_level, "new"))
+        rows.append((changes[-1].first, new - 1, verdict.old_level, OLD))
+        rows.append((new, last, verdict.new_level, NEW))
     elif changes:
-        rows.append((changes[-1].first, last, changes[-1].new_level, "new"))
-    divisor = verdict.kpi.divisor
-    known = [
-        (start, end, level / divisor, role) for start, end, level, role in rows if level is not None and start <= end
-    ]
-    return pandas.DataFrame(known, columns=["start", "end", "level", "role"])
+        rows.append((changes[-1].first, last, changes[-1].new_level, NEW))
+    return [(start, end, level, role) for start, end, level, role in rows if level is not None and start <= end]
 
 
-def changes_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each change: ``place`` (between the last point before and the first after), ``kind`` and ``label``."""
-    import pandas
-
+def changes_of(verdict: SeriesVerdict) -> list[Upright]:
     alarms = {alarm.first_bad: alarm for alarm in verdict.alarms}
-    rows = []
+    found = []
     for change in verdict.changes:
         alarm = alarms.get(verdict.versions[change.first]) if change.is_worse else None
         state = "" if alarm is None or alarm.fails else f", {alarm.status.value}"
         kind = GOT_BETTER if not change.is_worse else DEALT_WITH if state else GOT_WORSE
-        rows.append((change.first - 0.5, kind, f"{change_text(verdict, change)}{state}"))
-    return pandas.DataFrame(rows, columns=["place", "kind", "label"])
+        found.append((change.first - 0.5, kind, f"{change_text(verdict, change)}{state}"))
+    return found
 
 
 def change_text(verdict: SeriesVerdict, change: Change) -> str:
@@ -192,26 +162,30 @@ def change_text(verdict: SeriesVerdict, change: Change) -> str:
     return f"{'▲' if step > 0 else '▼'} {size}, {'worse' if change.is_worse else 'better'} since {since}"
 
 
-def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
+def _hover(verdict: SeriesVerdict, place: int) -> str:
+    version, point = verdict.versions[place], verdict.points[place]
     when = time_text(point)
-    lines = [text(cut_inside(version, 60)), f"<b>{text(value_text(kpi, point))}</b>"]
+    lines = [text(cut_inside(version, 60)), f"<b>{text(value_text(verdict.kpi, point))}</b>"]
     return "<br>".join([*lines, *([when] if when and when != version else [])])
 
 
-def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> Ends:
-    """In the KPI's display unit."""
-    shown = levels[levels["role"] != "earlier"]
-    known = [float(level) for level in shown["level"]]
-    low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
-    recent = points[points["x"] >= shown["start"].min()] if len(shown) else points
-    lowest, highest = ("mean", "mean") if known else ("minimum", "maximum")  # without a level the runs are all there is
-    usual = recent[lowest].quantile(0.03), recent[highest].quantile(0.97)
-    inner = float(min([*usual, *known])), float(max([*usual, *known]))
+def limits(points: Points, levels: Sequence[Level], unit: float) -> Ends:
+    """The ends of the axis; around one value alone it is as long as the *unit* in which the KPI is shown."""
+    shown = [(start, level) for start, _, level, role in levels if role != EARLIER]
+    first, known = min(shown, default=(0, 0.0))[0], [level for _, level in shown]
+    low = min([*(point.minimum for point in points.values()), *known])
+    high = max([*(point.maximum for point in points.values()), *known])
+    recent = [point for place, point in points.items() if place >= first]
+    lowest = [one.mean if known else one.minimum for one in recent]  # without a level the runs are all there is
+    highest = [one.mean if known else one.maximum for one in recent]
+    with numpy.errstate(invalid="ignore"):  # of values that are too large for an axis
+        usual = float(numpy.quantile(lowest, 0.03)), float(numpy.quantile(highest, 0.97))
+    inner = min([*usual, *known]), max([*usual, *known])
     step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
     low, high = _narrowed((low, high), inner, max(1.4 * (inner[1] - inner[0]), step / LEAST_SHARE))
     middle = low / 2 + high / 2
     least = min(LEAST_RANGE * abs(middle), LEAST_STEPS * step or math.inf)
-    span = max(high - low, least) or 1.0
+    span = max(high - low, least) or unit
     if not math.isfinite(span) or span > 1e300:
         return None
     bottom = middle - 0.58 * span
@@ -228,30 +202,28 @@ def _narrowed(ends: tuple[float, float], inner: tuple[float, float], span: float
     return inner[0] - share * max(below, 0.0), inner[1] + share * max(above, 0.0)
 
 
-def beyond(points: pandas.DataFrame, ends: Ends) -> pandas.Series[bool]:
-    low, high = (-math.inf, math.inf) if ends is None else ends
-    return (points["mean"] < low) | (points["mean"] > high)
+def beyond(points: Points, ends: Ends) -> Points:
+    return {place: one for place, one in points.items() if ends is not None and not ends[0] <= one.mean <= ends[1]}
 
 
-def series_figure(
-    points: pandas.DataFrame, levels: pandas.DataFrame, changes: pandas.DataFrame, ends: Ends, verdict: SeriesVerdict
-) -> dict[str, Any]:
+def series_figure(points: Points, levels: Sequence[Level], ends: Ends, verdict: SeriesVerdict) -> dict[str, Any]:
     """The figure, as plain data: plotly takes as long to look at it as all else of it takes, and a page has many."""
-    kind = kind_of(verdict)
+    kind, divisor, changes = kind_of(verdict), verdict.kpi.divisor, changes_of(verdict)
     outside = beyond(points, ends)
-    traces = [_below(change) for change in changes.itertuples()]
-    traces += _points(points[~outside], len(points), kind)
-    traces += [] if ends is None or not outside.any() else [_outside(points[outside], ends)]
+    traces = [_below(change) for change in changes]
+    traces += _points({place: one for place, one in points.items() if place not in outside}, len(points), verdict)
+    traces += [] if ends is None or not outside else [_outside(outside, ends, verdict)]
     looks: dict[str, dict[str, object]] = {
-        "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
-        "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
-        "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
+        NEW: {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
+        OLD: {"color": COLOURS[0], "width": 3, "dash": "dash"},
+        EARLIER: {"color": COLOURS[6], "width": 3, "dash": "solid"},
     }
-    drawn = levels.to_numpy().tolist()
-    traces += [_line([start - 0.45, end + 0.45], [level] * 2, looks[role]) for start, end, level, role in drawn]
+    traces += [
+        _line([start - 0.45, end + 0.45], [level / divisor] * 2, looks[role]) for start, end, level, role in levels
+    ]
     if verdict.rises_all_along:
-        trend = [(level or 0.0) / verdict.kpi.divisor for level in (verdict.old_level, verdict.new_level)]
-        look = {**looks["new"], "color": LOOKS[DOUBTFUL][0], "dash": "dot"}
+        trend = [(level or 0.0) / divisor for level in (verdict.old_level, verdict.new_level)]
+        look = {**looks[NEW], "color": LOOKS[DOUBTFUL][0], "dash": "dot"}
         traces.append(_line([0, len(verdict.points) - 1], trend, look))
     notes, caption = _level_labels(levels, ends, verdict.kpi), _caption(changes, verdict)
     longest = max((len(note["text"].removeprefix("<b>").removesuffix("</b>")) for note in notes), default=0)
@@ -260,64 +232,68 @@ def series_figure(
         "height": HEIGHT_PX,
         "showlegend": False,
         "hovermode": "closest",
-        "shapes": [_upright(change) for change in changes.itertuples()],
+        "shapes": [_upright(change) for change in changes],
         "annotations": [*notes, *caption],
         "margin": {"l": 10, "r": 12 + 7 * longest, "t": 34 if caption else 12, "b": 10},
     }
     return {"data": traces, "layout": {**layout, **_axes(ends, verdict)}}
 
 
-def _upright(change: Any) -> dict[str, Any]:
+def _upright(change: Upright) -> dict[str, Any]:
     """The line of a *change*; strong is what got worse and nobody dealt with."""
-    is_strong = change.kind == GOT_WORSE
-    look = {"color": COLOUR[change.kind], "width": 1.5 if is_strong else 1, "dash": "solid" if is_strong else "dot"}
-    ends = {"x0": change.place, "x1": change.place, "y0": 0, "y1": 1, "yref": "y domain"}
+    place, kind, _ = change
+    is_strong = kind == GOT_WORSE
+    look = {"color": COLOUR[kind], "width": 1.5 if is_strong else 1, "dash": "solid" if is_strong else "dot"}
+    ends = {"x0": place, "x1": place, "y0": 0, "y1": 1, "yref": "y domain"}
     return {"type": "line", **ends, "line": look, "layer": "below"}
 
 
-def _below(change: Any) -> dict[str, Any]:
+def _below(change: Upright) -> dict[str, Any]:
     """The mark below the line of a *change*, which says what it is."""
-    marker = {"symbol": "triangle-up", "size": 9, "color": COLOUR[change.kind]}
-    place = {"type": "scatter", "x": [change.place], "y": [0], "yaxis": "y2", "mode": "markers", "cliponaxis": False}
-    return {**place, "marker": marker, **clicks.told([text(change.label)])}
+    at, kind, label = change
+    marker = {"symbol": "triangle-up", "size": 9, "color": COLOUR[kind]}
+    place = {"type": "scatter", "x": [at], "y": [0], "yaxis": "y2", "mode": "markers", "cliponaxis": False}
+    return {**place, "marker": marker, **clicks.told([text(label)])}
 
 
-def _points(inside: pandas.DataFrame, count: int, kind: str) -> list[dict[str, Any]]:
+def _points(inside: Points, count: int, verdict: SeriesVerdict) -> list[dict[str, Any]]:
     """Those *inside* the axis of so many points, with their whiskers, and the line between them."""
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
-    look = {"color": COLOURS[0], "width": 1}
-    traces = [_line(inside["x"].tolist(), inside["mean"].tolist(), look, 0.35 * opacity)]
+    look, new, divisor = {"color": COLOURS[0], "width": 1}, start_of_new_level(verdict), verdict.kpi.divisor
+    traces = [_line([*inside], [point.mean / divisor for point in inside.values()], look, 0.35 * opacity)]
     for is_new in (False, True):
-        group = inside[inside["is_new"] == is_new]
-        if group.empty:
+        group = {place: point for place, point in inside.items() if (new is not None and place >= new) == is_new}
+        if not group:
             continue
-        colour, symbol = LOOKS[kind if is_new else OTHER]
+        colour, symbol = LOOKS[kind_of(verdict) if is_new else OTHER]
         marker = {"color": colour, "symbol": symbol, "size": size + (2 if symbol == "star" else 0)}
-        looks = {"marker": marker, "opacity": opacity, "error_y": _whiskers(group, colour)}
-        traces.append({**_marks(group, group["mean"].tolist()), **looks})
+        looks = {"marker": marker, "opacity": opacity, "error_y": _whiskers([*group.values()], divisor, colour)}
+        traces.append({**_marks(group, [point.mean for point in group.values()], verdict), **looks})
     return traces
 
 
-def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, object] | None:
-    if not (group["runs"] > 1).any():
+def _whiskers(group: Sequence[SeriesPoint], divisor: float, colour: str) -> dict[str, object] | None:
+    if all(point.count == 1 for point in group):
         return None
-    above, below = group["maximum"] - group["mean"], group["mean"] - group["minimum"]
-    ends = {"array": above.tolist(), "arrayminus": below.tolist(), "symmetric": False, "type": "data"}
+    above = [(point.maximum - point.mean) / divisor for point in group]
+    below = [(point.mean - point.minimum) / divisor for point in group]
+    ends = {"array": above, "arrayminus": below, "symmetric": False, "type": "data"}
     return {**ends, "color": colour, "thickness": 1, "width": 2 if len(group) <= FEW_POINTS else 0}
 
 
-def _outside(points: pandas.DataFrame, ends: tuple[float, float]) -> dict[str, Any]:
-    heights = [max(ends) if mean > max(ends) else min(ends) for mean in points["mean"]]
+def _outside(points: Points, ends: tuple[float, float], verdict: SeriesVerdict) -> dict[str, Any]:
+    heights = [max(ends) if point.mean > max(ends) else min(ends) for point in points.values()]
     symbols = ["triangle-up" if height == max(ends) else "triangle-down" for height in heights]
-    marks = _marks(points.assign(hover=points["hover"] + "<br>beyond the axis"), heights)
+    marks = _marks(points, heights, verdict, "<br>beyond the axis")
     return {**marks, "marker": {"symbol": symbols, "color": COLOURS[6], "size": 8}, "cliponaxis": False}
 
 
-def _marks(points: pandas.DataFrame, heights: Sequence[float]) -> dict[str, Any]:
+def _marks(points: Points, heights: Sequence[float], verdict: SeriesVerdict, more: str = "") -> dict[str, Any]:
     """Points that say under the mouse what they are; a click on one opens its run."""
-    at = {"type": "scatter", "x": points["x"].tolist(), "y": heights, "mode": "markers"}
-    return {**at, **clicks.told(points["hover"], points["uuid"])}
+    at = {"type": "scatter", "x": [*points], "y": [one / verdict.kpi.divisor for one in heights], "mode": "markers"}
+    hovers = (f"{_hover(verdict, place)}{more}" for place in points)
+    return {**at, **clicks.told(hovers, (clicks.run_of(point.entries) or "" for point in points.values()))}
 
 
 def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], opacity: float = 1.0) -> dict[str, Any]:
@@ -325,30 +301,29 @@ def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], 
     return {**ends, "line": look, "opacity": opacity}
 
 
-def _level_labels(levels: pandas.DataFrame, ends: Ends, kpi: KPIDefinition) -> list[dict[str, Any]]:
+def _level_labels(levels: Sequence[Level], ends: Ends, kpi: KPIDefinition) -> list[dict[str, Any]]:
     """Both levels' values at the right edge, far enough from each other to be read."""
     if ends is None:
         return []
-    shown = levels[levels["role"] != "earlier"].sort_values("level")
-    values, roles = [float(level) for level in shown["level"]], [str(role) for role in shown["role"]]
-    places, gap = list(values), 0.1 * (ends[1] - ends[0])
+    shown = sorted((level, role) for _, _, level, role in levels if role != EARLIER)
+    places, gap = [level for level, _ in shown], 0.1 * (ends[1] - ends[0])
     if len(places) > 1 and places[1] - places[0] < gap:
         middle = (places[0] + places[1]) / 2
         places = [middle - gap / 2, middle + gap / 2]
     notes = []
-    for place, value, role in zip(places, values, roles, strict=True):
-        label = text(short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL))
-        said = f"<b>{label}</b>" if role == "new" else label
-        at = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": place}
+    for place, (level, role) in zip(places, shown, strict=True):
+        label = text(short(kpi.show(level, unit=False), LONGEST_LEVEL))
+        said = f"<b>{label}</b>" if role == NEW else label
+        at = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": place / kpi.divisor}
         notes.append({"text": said, "showarrow": False, "font": {"size": 11}, **at})
     return notes
 
 
-def _caption(changes: pandas.DataFrame, verdict: SeriesVerdict) -> list[dict[str, Any]]:
+def _caption(changes: Sequence[Upright], verdict: SeriesVerdict) -> list[dict[str, Any]]:
     said = ""
-    if len(changes):
+    if changes:
         about = [change.first for change in verdict.changes]
-        said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
+        *_, said = changes[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns and verdict.outcome is Outcome.NO_CHANGE:
         said = f"no difference shown yet: {verdicts.short_size(verdict)}"
     elif verdict.outcome is Outcome.SUSPECTED:
@@ -366,7 +341,7 @@ def _axes(ends: Ends, verdict: SeriesVerdict) -> dict[str, Any]:
     unit = [short(kpi.display_unit, 14)] if kpi.display_unit else []
     better = [] if kpi.lower_better is None else [f"{'lower' if kpi.lower_better else 'higher'} = better"]
     title = {"text": text(" · ".join([*unit, *better])), "font": {"size": 11}, "standoff": 6}
-    heights = {} if ends is None else {"range": list(ends)}
+    heights = {} if ends is None else {"range": [end / kpi.divisor for end in ends]}
     return {
         "xaxis": {"tickvals": places, "ticktext": labels, **at},
         "yaxis": {"title": title, "nticks": 5, "tickfont": {"size": 11}, **heights},

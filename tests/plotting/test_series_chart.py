@@ -23,39 +23,40 @@ def verdict(count: int = 14, steps: dict[int, float] | None = None, **options: A
 
 
 def figure(of: SeriesVerdict) -> Any:
-    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
-    ends = series_chart.limits(points, levels)
-    return go.Figure(series_chart.series_figure(points, levels, series_chart.changes_frame(of), ends, of))
+    points, levels = series_chart.drawn_points(of), series_chart.levels_of(of)
+    return go.Figure(series_chart.series_figure(points, levels, ends_of(of), of))
 
 
-def test_points_levels_and_changes_are_in_the_frames() -> None:
+def ends_of(of: SeriesVerdict) -> Any:
+    return series_chart.limits(series_chart.drawn_points(of), series_chart.levels_of(of), of.kpi.divisor)
+
+
+def test_points_levels_and_changes_are_drawn() -> None:
     of = verdict(steps={10: 1.2})
-    points = series_chart.points_frame(of)
-    assert points["x"].tolist() == list(range(14))
-    assert points["is_new"].tolist() == [False] * 10 + [True] * 4
-    assert (points["minimum"] < points["mean"]).all()
-    assert "<b>" in points["hover"][0]
-    assert "mean of 3 runs from" in points["hover"][0]
-    assert "2025-10-09 08:53 UTC" in points["hover"][0]
-    levels = series_chart.levels_frame(of)
-    assert levels[["start", "end", "role"]].values.tolist() == [[0, 9, "old"], [10, 13, "new"]]
-    assert levels["level"].tolist() == pytest.approx([20.0, 24.0], rel=0.02)
-    (change,) = series_chart.changes_frame(of).itertuples()
-    assert change.place == 9.5
-    assert change.kind == series_chart.GOT_WORSE
-    assert change.label.startswith("▲ +")
-    assert change.label.endswith(", worse since 1.10")
+    old, new = (trace for trace in figure(of).data if trace.error_y.array)
+    assert (old.x, new.x) == (tuple(range(10)), tuple(range(10, 14)))
+    assert all(reach > 0 for reach in old.error_y.arrayminus)
+    hover = old.hovertext[0]
+    assert "<b>" in hover
+    assert "mean of 3 runs from" in hover
+    assert "2025-10-09 08:53 UTC" in hover
+    levels = series_chart.levels_of(of)
+    assert [(start, end, role) for start, end, _, role in levels] == [(0, 9, "old"), (10, 13, "new")]
+    assert [level for _, _, level, _ in levels] == pytest.approx([20.0, 24.0], rel=0.02)
+    ((place, kind, label),) = series_chart.changes_of(of)
+    assert (place, kind) == (9.5, series_chart.GOT_WORSE)
+    assert label.startswith("▲ +")
+    assert label.endswith(", worse since 1.10")
 
 
 def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
     of = verdict(60, {20: 1.3, 40: 1 / 1.3})
-    levels = series_chart.levels_frame(of)
-    assert levels["role"].tolist() == ["earlier", "old", "new"]
+    assert [role for *_, role in series_chart.levels_of(of)] == ["earlier", "old", "new"]
     assert series_chart.kind_of(of) == series_chart.BETTER
-    changes = series_chart.changes_frame(of)
-    assert changes["kind"].tolist() == [series_chart.DEALT_WITH, series_chart.GOT_BETTER]
-    assert changes["label"].tolist()[0].endswith("worse since 1.20, fixed")
-    assert changes["label"].tolist()[1].endswith("better since 1.40")
+    first, second = series_chart.changes_of(of)
+    assert (first[1], second[1]) == (series_chart.DEALT_WITH, series_chart.GOT_BETTER)
+    assert first[2].endswith("worse since 1.20, fixed")
+    assert second[2].endswith("better since 1.40")
 
 
 def test_the_worse_of_two_levels_is_drawn_as_a_doubt_and_said_below_the_headline() -> None:
@@ -71,15 +72,15 @@ def test_the_worse_of_two_levels_is_drawn_as_a_doubt_and_said_below_the_headline
 def test_against_one_version_the_old_level_begins_there() -> None:
     of = verdict(steps={10: 1.2})
     change = msgspec.structs.replace(of.changes[0], first=13, last_before=6)
-    levels = series_chart.levels_frame(msgspec.structs.replace(of, changes=[change], first_bad=13, last_good=6))
-    assert levels[["start", "end", "role"]].values.tolist() == [[6, 6, "old"], [13, 13, "new"]]
+    levels = series_chart.levels_of(msgspec.structs.replace(of, changes=[change], first_bad=13, last_good=6))
+    assert [(start, end, role) for start, end, _, role in levels] == [(6, 6, "old"), (13, 13, "new")]
 
 
 def test_a_doubtful_level_is_drawn_where_it_would_begin() -> None:
     same = verdict()
     of = msgspec.structs.replace(same, reruns=3, runs_before=36, runs_after=6, old_level=20.0, new_level=20.4)
     assert series_chart.kind_of(of) == series_chart.DOUBTFUL
-    assert series_chart.levels_frame(of)[["start", "end"]].values.tolist() == [[0, 11], [12, 13]]
+    assert [level[:2] for level in series_chart.levels_of(of)] == [(0, 11), (12, 13)]
     marks = [trace.marker.symbol for trace in figure(of).data if trace.mode == "markers"]
     assert marks == ["circle", "diamond"]
 
@@ -126,7 +127,7 @@ def test_times_are_shown_as_days_where_the_days_differ() -> None:
 
 def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> None:
     of = verdict(3000, {2000: 1.2}, repeats=1, spikes=(777,))
-    places = series_chart.drawn_places(of)
+    places = [*series_chart.drawn_points(of)]
     assert len(places) <= series_chart.MOST_POINTS
     assert {0, 777, 2999, *range(2980, 3000)} <= set(places)
     assert {of.first_bad, of.last_good} <= set(places)
@@ -135,11 +136,9 @@ def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> N
 
 def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
     of = verdict(100, {70: 1.2}, repeats=1, noise=0.01, spikes=(30,))
-    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
-    ends = series_chart.limits(points, levels)
-    assert ends is not None
-    assert ends[1] < 80 < points["maximum"].max()
-    assert series_chart.beyond(points, ends).sum() == 1
+    points, ends = series_chart.drawn_points(of), ends_of(of)
+    assert ends[1] < 80 < points[30].maximum
+    assert [*series_chart.beyond(points, ends)] == [30]
     drawn = figure(of)
     (edge,) = [trace for trace in drawn.data if trace.hovertext and "beyond the axis" in trace.hovertext[0]]
     assert list(edge.marker.symbol) == ["triangle-up"]
@@ -148,10 +147,10 @@ def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
 
 def test_noise_without_much_of_a_step_looks_like_noise_and_a_small_step_can_be_seen() -> None:
     quiet = verdict(noise=0.0001)
-    low, high = series_chart.limits(series_chart.points_frame(quiet), series_chart.levels_frame(quiet)) or (0, 0)
+    low, high = ends_of(quiet)
     assert high - low > 0.2 * 20
     small = verdict(steps={9: 1.02}, noise=0.0005)
-    low, high = series_chart.limits(series_chart.points_frame(small), series_chart.levels_frame(small)) or (0, 0)
+    low, high = ends_of(small)
     assert (0.02 * 20) / (high - low) > 0.15
 
 
