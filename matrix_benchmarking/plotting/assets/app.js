@@ -212,14 +212,13 @@
     }
     const act = event.target.closest("button[data-deal], button[data-keep]");
     if (act) return void write(act);
-    const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-export-table], button[data-copy]");
+    const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-export-table]");
     if (!button) return;
     if (button.dataset.event === "write") window.dash_clientside.set_props("notice", { children: "Writing the report …" });
     if (button.dataset.event) send({ do: button.dataset.event });
     if (button.dataset.exportFigure) exportFigure(button);
     if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);
     if (button.dataset.exportTable !== undefined) window.matbenchTables.save(button.closest("table"));
-    if (button.dataset.copy !== undefined) copy(button);
   });
 
   document.addEventListener("keydown", (event) => {
@@ -265,7 +264,7 @@
     dragged = null;
   });
 
-  // -- export and copy ------------------------------------------------------------------------------------------------
+  // -- export ---------------------------------------------------------------------------------------------------------
 
   function exportFigure(button) {
     const plot = button.closest(".figure-box").querySelector(".js-plotly-plot");
@@ -296,14 +295,6 @@
     const columnKeys = api.getColumns().filter((column) => column.getColId() !== "joined");
     const said = document.getElementById(id).closest(".grid-box").getAttribute("aria-label");
     api.exportDataAsCsv({ fileName: `${window.matbenchTables.slug(said) || id}.csv`, columnKeys, processCellCallback, processHeaderCallback });
-  }
-
-  function copy(button) {
-    getSelection().selectAllChildren(button.previousElementSibling);
-    document.execCommand("copy"); // the clipboard's own interface is there for secure addresses alone
-    const label = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = label; }, 1500);
   }
 
   // -- cells of grids -------------------------------------------------------------------------------------------------

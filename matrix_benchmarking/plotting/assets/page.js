@@ -101,13 +101,6 @@
     }
   }
 
-  document.addEventListener("click", ({ target }) => {
-    if (target.dataset.copy === undefined) return;
-    getSelection().selectAllChildren(target.previousElementSibling);
-    document.execCommand("copy"); // the clipboard's own interface is there for secure addresses alone
-    target.textContent = "Copied";
-  });
-
   readFigures();
   drawFirst();
   document.querySelectorAll("table.sortable").forEach(matbenchTables.makeReady);

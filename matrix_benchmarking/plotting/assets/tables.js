@@ -1,5 +1,6 @@
 "use strict";
-// Tables of a page: sorted by a click on a header, the settings of a row as one cell where it is narrow, saved as CSV.
+// Tables of a page: sorted by a click on a header, the settings of a row as one cell where it is narrow, saved as CSV;
+// and the buttons that copy what stands before them, in tables and elsewhere.
 window.matbenchTables = (() => {
   const NOT_SET = "(not set)";
   const order = new Intl.Collator(undefined, { numeric: true });
@@ -110,6 +111,15 @@ window.matbenchTables = (() => {
     link.click();
     URL.revokeObjectURL(link.href);
   }
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    getSelection().selectAllChildren(button.previousElementSibling);
+    document.execCommand("copy"); // the clipboard's own interface is there for secure addresses alone
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
 
   return { compare, exported, makeReady, noFormula, save, slug };
 })();
