@@ -335,24 +335,18 @@ class Catalogue:
             raise MatbenchError(f"there is no plot '{name}': {did_you_mean(name, self.plots)}")
         return self.plots[name](self)
 
-    def report(self, name: str) -> Report:
-        """A report by its name, with or without ``report:``; raises MatbenchError where there is none."""
-        full_name = name if name in self.reports else f"report: {name}"
-        if full_name not in self.reports:
-            raise MatbenchError(f"there is no report '{name}': {did_you_mean(name, self.reports)}")
-        return self.reports[full_name](self)
-
     def page(self, name: str) -> Report:
-        """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first."""
+        """A report, with or without ``report:``, or a page of one plot; the plot of exactly this name first."""
         if name in self.plots:
             plot = self.plots[name]
             of_plot = {"name": name, "plots": (plot,), "answers": plot.answers}
             made: type[Report] = type("PlotPage", (PlotsReport,), of_plot)
             return made(self)
-        if name not in self.reports and f"report: {name}" not in self.reports:
+        full_name = name if name in self.reports else f"report: {name}"
+        if full_name not in self.reports:
             known = [*self.reports, *self.plots]
             raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
-        return self.report(name)
+        return self.reports[full_name](self)
 
 
 def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:

@@ -94,6 +94,6 @@ def test_every_page_is_written_and_says_what_is_wrong(case: str, encoder_bench: 
 @pytest.mark.parametrize("case", CASES)
 def test_a_limit_is_answered_too(case: str, encoder_bench: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix(CASES[case][0]), encoder_bench))
-    report = catalogue.report("Best configuration")
+    report = catalogue.page("report: Best configuration")
     for limit in (0.001, 5, 1e9):
         assert report.do_plot(*catalogue.arguments({"limit": limit}))

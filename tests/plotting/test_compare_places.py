@@ -23,7 +23,7 @@ from matrix_benchmarking.runs.opening import Opening
 
 def said(opening: Opening, **cfg: str) -> str:
     catalogue = catalogue_of(opening.study())
-    page = StaticHTML().render(catalogue.report("report: Compare").do_plot(*catalogue.arguments(cfg)))
+    page = StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments(cfg)))
     return html.unescape(" ".join(re.sub(r"<[^>]*>", " ", page).split()))
 
 

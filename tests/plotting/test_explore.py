@@ -65,7 +65,7 @@ RUNS = [
 
 def drawn(study: Study, page: str = "Explore", **cfg: Any) -> tuple[Any, str]:
     catalogue = catalogue_of(study)
-    made = catalogue.report(page).do_plot(*catalogue.arguments(cfg))
+    made = catalogue.page(page).do_plot(*catalogue.arguments(cfg))
     figures = [one.children.figure for one in made if getattr(one, "role", None) == "figure"]
     return next(iter(figures), None), StaticHTML().render(made)
 
@@ -132,7 +132,9 @@ def test_what_is_suggested_shows_points_beside_each_other(
         dataclasses.replace(entry("a", 1, one.get("far", 1.0)), settings=one, name=str(at), test_uuid=str(at))
         for at, one in enumerate(settings)
     ]
-    found = {control.name: control.default for control in catalogue_of(study(toy, runs)).report("Explore").controls()}
+    found = {
+        control.name: control.default for control in catalogue_of(study(toy, runs)).page("report: Explore").controls()
+    }
     assert tuple(found[name] for name in ("x", "colour", "panels", "logarithmic")) == suggested
 
 
@@ -185,7 +187,7 @@ def test_points_that_are_alike_are_not_told_apart(toy: Workload, zeros: tuple[in
 
 
 def test_a_whole_number_stays_one_in_the_table_to_take_along(toy: Workload) -> None:
-    values = catalogue_of(study(toy)).report("Explore")
+    values = catalogue_of(study(toy)).page("report: Explore")
     assert isinstance(values, ExploreReport)
     assert [repr(value) for value in values.table({}).values()["vus"]] == ["1", "2", "4"] * 2
 

@@ -54,7 +54,7 @@ def entries(measure: str, values: dict[str, float]) -> Sequence[Entry]:
 
 def compared(workload: Workload, runs: Sequence[Entry], **cfg: Any) -> str:
     catalogue = catalogue_of(Study(Matrix(runs), workload))
-    return StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments(cfg)))
+    return StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments(cfg)))
 
 
 def test_runs_that_have_no_headline_are_compared_by_what_ranks_them(toy: Workload) -> None:

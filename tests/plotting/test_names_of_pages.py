@@ -46,7 +46,7 @@ def of(**changes) -> Workload:
 def drawn(workload: Workload, tmp_path, report: str) -> str:
     runs = [Entry({"gpu": gpu}, 0, tmp_path / gpu, gpu, 0, kpis={"cost": 2.0, "rate": 1.0}) for gpu in "ab"]
     found = catalogue.catalogue_of(Study(Matrix(runs), workload))
-    return StaticHTML().render(found.report(report).do_plot(*found.arguments()))
+    return StaticHTML().render(found.page(f"report: {report}").do_plot(*found.arguments()))
 
 
 def test_a_plot_draws_its_view_and_a_report_is_the_only_list_of_it(tmp_path):

@@ -72,7 +72,7 @@ def test_groups_of_one_point_are_the_rows_of_one_table() -> None:
         runs = [{**run, "bench": bench} for run, bench in zip([*RUNS, *RUNS], benches, strict=False)]
         entries = Matrix([toy_runs.entry(run, number) for number, run in enumerate(runs)])
         found = catalogue_of(Study(entries, dataclasses.replace(toy_runs.workload(), group_keys=("bench",))))
-        return StaticHTML().render(found.report("KPI overview").do_plot(*found.arguments()))
+        return StaticHTML().render(found.page("report: KPI overview").do_plot(*found.arguments()))
 
     page = shown("sort", "sort", "join", "merge")
     assert re.findall("<h2[^>]*>(.*?) <a", page) == [

@@ -32,7 +32,7 @@ def test_the_plots_stand_one_below_the_other_with_what_was_configured(tmp_path):
     store = BaseStore(parse_once=lambda results, test_dir: None)
     workload = Workload(name="toy", store=store, plots=lambda: [First, Second], reports=lambda: [Both])
     catalogue = catalogue_of(Study(Matrix([Entry({}, 0, tmp_path, "a", 0)]), workload))
-    report = catalogue.report("Both")
+    report = catalogue.page("report: Both")
     page = StaticHTML().render(report.do_plot(*catalogue.arguments({"word": "chosen"})))
     assert page.index("Second") < page.index("First")
     assert page.count("One, chosen.") == 2

@@ -57,7 +57,7 @@ POINTS = [entry("a", 1, 40.0, 8.0), entry("a", 2, 30.0, 55.0), entry("b", 4, 20.
 
 def text(workload: Workload, *entries: Entry, **cfg: Any) -> str:
     catalogue = catalogue_of(Study(Matrix(entries), workload))
-    page = StaticHTML().render(catalogue.report("Best configuration").do_plot(*catalogue.arguments(cfg)))
+    page = StaticHTML().render(catalogue.page("report: Best configuration").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))
 
 
@@ -109,13 +109,13 @@ def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload)
     def controls(*entries: Entry) -> list[str]:
         return [
             control.name
-            for control in catalogue_of(Study(Matrix(entries), toy)).report("Best configuration").controls()
+            for control in catalogue_of(Study(Matrix(entries), toy)).page("report: Best configuration").controls()
         ]
 
     assert controls(*POINTS) == ["limit"]
     assert controls(POINTS[-1]) == controls() == []
     assert "No point is under 3 ms p95: p95 isn&#x27;t known for any." in text(toy, POINTS[-1], limit=3)
-    (limit,) = catalogue_of(Study(Matrix(POINTS), toy)).report("Best configuration").controls()
+    (limit,) = catalogue_of(Study(Matrix(POINTS), toy)).page("report: Best configuration").controls()
     with pytest.raises(ConfigError, match="limit: -1 is below 0"):
         limit.read("-1")
 
@@ -169,7 +169,7 @@ def test_the_pictures_show_who_may_be_the_best_and_the_limit_and_say_so(toy: Wor
 def test_where_no_point_keeps_the_limit_the_picture_to_drag_it_stays(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix(POINTS), toy).under(5))
     renderer = StaticHTML()
-    renderer.render(catalogue.report("Best configuration").do_plot(*catalogue.arguments()))
+    renderer.render(catalogue.page("report: Best configuration").do_plot(*catalogue.arguments()))
     (figure,) = renderer.figures
     assert figure.figure.layout.shapes[0].label.text == "limit 5 ms"
 

@@ -59,7 +59,7 @@ def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 
 
 def page(workload: Workload, *entries: Entry, **cfg: Any) -> str:
     catalogue = catalogue_of(Study(Matrix(entries), workload))
-    shown = StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments(cfg)))
+    shown = StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\d\d:\d\d UTC", "now", shown)  # two of them may be made in different minutes
 
 
@@ -127,7 +127,7 @@ def test_a_kpi_of_which_neither_direction_is_better_is_shown_and_not_judged(toy:
     assert "−11." in row
     overview = StaticHTML().render(
         catalogue_of(Study(Matrix(busy), workload))
-        .report("KPI overview")
+        .page("report: KPI overview")
         .do_plot(*catalogue_of(Study(Matrix(busy), workload)).arguments())
     )
     assert "not judged: from 0.8" in overview
@@ -250,14 +250,14 @@ def test_a_setting_alone_compares_each_of_its_values_with_the_usual_one(toy: Wor
 
 def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
-    report = catalogue.report("Compare")
+    report = catalogue.page("report: Compare")
     setting, *sides = report.controls()
     assert list(setting.options) == ["image", "vus"]
     assert [side.name for side in sides] == ["old", "new"]
     assert sides[0].suggestions == ('image="b"', 'image="a"', "vus=4", "vus=2", "vus=1")
     report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
     assert [control.suggestions for control in report.controls()[1:]] == [("4", "2", "1")] * 2
-    assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).report("Compare").controls()) == []
+    assert list(catalogue_of(Study(Matrix([entry("a", 1, 1.0)]), toy)).page("report: Compare").controls()) == []
 
 
 def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: Workload, tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_effects_in_opposite_directions_are_no_advice_to_switch(toy: Workload) -
 
 def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
-    assert catalogue.report("Compare").summary().startswith("b against a: 0 worse, 3 better, ")
+    assert catalogue.page("report: Compare").summary().startswith("b against a: 0 worse, 3 better, ")
 
 
 def test_hostile_names_are_text(toy: Workload) -> None:
@@ -393,7 +393,7 @@ def test_a_setting_that_is_left_out_and_differs_as_the_sides_do_may_be_the_reaso
     ]
     study = Study(Matrix(runs), versioned(toy).ignoring(["host"]), given=Given(ignored=["host"]))
     catalogue = catalogue_of(study)
-    shown = StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments({})))
+    shown = StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments({})))
     assert "The sides differ in host (host 1.0 | host 1.1): that may be the reason." in shown
 
 
@@ -428,7 +428,7 @@ def test_any_selection_is_compared_with_any_other(toy: Workload) -> None:
 
 def test_the_forest_has_a_row_a_series_and_the_runs_of_a_round_are_joined(toy: Workload) -> None:
     catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
-    report = catalogue.report("Compare")
+    report = catalogue.page("report: Compare")
     made = report.do_plot(*catalogue.arguments())
     found = list(figures(made))
     forest, runs = found[0], found[1:]
@@ -449,7 +449,7 @@ def test_what_the_headline_says_is_drawn_first_and_a_change_is_as_large_as_often
     runs = [*sweep("a", 1.0), *few, *many]
     regression = RegressionKeys(minimum_effects={"fidelity": MinimumEffect(0.0001)})
     catalogue = catalogue_of(Study(Matrix(runs), dataclasses.replace(toy, regression=regression)))
-    forest = next(figures(catalogue.report("Compare").do_plot(*catalogue.arguments())))
+    forest = next(figures(catalogue.page("report: Compare").do_plot(*catalogue.arguments())))
     drawn = [text.replace("\xa0", " ").split(" ") for text in forest.layout.yaxis.ticktext]
     assert [(kpi, vus) for kpi, *_, vus in drawn] == [
         *(("cost", "4"), ("cost", "1"), ("cost", "2")),
@@ -462,7 +462,7 @@ def test_what_can_not_be_told_has_a_name_and_no_interval_and_one_campaign_withou
 ) -> None:
     runs = [dataclasses.replace(run, round=None) for run in (*sweep("a", 1.0), *sweep("b", 0.5))]
     catalogue = catalogue_of(Study(Matrix(runs), toy))
-    made = catalogue.report("Compare").do_plot(*catalogue.arguments())
+    made = catalogue.page("report: Compare").do_plot(*catalogue.arguments())
     forest, *others = figures(made)
     assert forest.layout.xaxis.title.text == "change"
     (untold,) = (trace for trace in forest.data if trace.name == "can't be told")

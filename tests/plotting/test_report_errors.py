@@ -35,7 +35,7 @@ def failed(directory: Path, name: str, code: int | None = 1, engine: str = "int8
 
 def page(workload: Workload, *entries: Entry, unfinished: tuple[Entry, ...] = ()) -> str:
     catalogue = catalogue_of(Study(Matrix(entries, unfinished=unfinished), workload))
-    return StaticHTML().render(catalogue.report("Error report").do_plot(*catalogue.arguments()))
+    return StaticHTML().render(catalogue.page("report: Error report").do_plot(*catalogue.arguments()))
 
 
 def text(shown: str) -> str:

@@ -80,7 +80,7 @@ def catalogue(workload: Workload, past: Iterable[Entry], **others: Any) -> Catal
 
 
 def page(of: Catalogue, **cfg: Any) -> str:
-    return StaticHTML().render(of.report("KPI history").do_plot(*of.arguments(cfg)))
+    return StaticHTML().render(of.page("report: KPI history").do_plot(*of.arguments(cfg)))
 
 
 def figures(of: Catalogue, **cfg: Any) -> list[Any]:
@@ -113,7 +113,7 @@ def test_what_one_block_supports_is_suspected_on_the_page() -> None:
     of = catalogue(toy_workload(), series("a", names, {11: 1.3}))
     assert "1 of 1 series is suspected to be worse." in page(of)
     assert "suspected: worse" in page(of)
-    assert of.report("KPI history").summary() == "latency: 1 of 1 series is suspected to be worse."
+    assert of.page("report: KPI history").summary() == "latency: 1 of 1 series is suspected to be worse."
 
 
 def test_a_kpi_of_which_neither_direction_is_better_is_not_judged(toy: Workload) -> None:
@@ -121,7 +121,7 @@ def test_a_kpi_of_which_neither_direction_is_better_is_not_judged(toy: Workload)
     speedy = kpi.collect([load, speed])
     workload = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=speedy))
     catalogue = catalogue_of(Study(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload))
-    shown = StaticHTML().render(catalogue.report("KPI history").do_plot(*catalogue.arguments({"kpi": "cost"})))
+    shown = StaticHTML().render(catalogue.page("report: KPI history").do_plot(*catalogue.arguments({"kpi": "cost"})))
     assert "cost: 2 of 2 series are not judged." in shown
 
 
@@ -167,7 +167,7 @@ def test_the_chosen_kpi_is_that_of_the_whole_page(toy: Workload) -> None:
     of = catalogue(
         toy, [dataclasses.replace(one, kpis={"cost": 1.0, "speed": 2.0}) for one in runs(["1", "2"], {"a": 1})]
     )
-    report = dataclasses.replace(of, texts={"kpi": "speed"}).report("KPI history")
+    report = dataclasses.replace(of, texts={"kpi": "speed"}).page("report: KPI history")
     shown = StaticHTML().render(report.do_plot(*configured(report, of.arguments(), report.catalogue.texts)))
     assert "speed: 1 of 1 series" in shown
     assert "All series of speed" in shown
@@ -179,7 +179,7 @@ def test_each_series_is_drawn_as_the_regression_analysis_draws_it() -> None:
     of = catalogue(toy_workload(), entries)
     worse, better, same = figures(of)
     renderer = StaticHTML()
-    renderer.render(of.report("Regression analysis").do_plot(*of.arguments()))
+    renderer.render(of.page("report: Regression analysis").do_plot(*of.arguments()))
     assert [go.Figure(one.figure).to_json() for one in renderer.figures] == [worse.to_json(), better.to_json()]
     assert [shape.x0 for drawn in (worse, better, same) for shape in drawn.layout.shapes] == [10.5, 9.5]
     assert "worse since 1.11" in worse.layout.annotations[-1].text
@@ -189,7 +189,7 @@ def test_each_series_is_drawn_as_the_regression_analysis_draws_it() -> None:
 def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:
     alone = catalogue_of(Study(Matrix(runs(["1"], {"a": 1.0})), toy))
     assert "matbench upload_lts --history LOCATION" in page(alone)
-    assert alone.report("KPI history").summary() == "There is no history to compare with."
+    assert alone.page("report: KPI history").summary() == "There is no history to compare with."
     no_keys = dataclasses.replace(toy, regression=RegressionKeys())
     assert "names no version of what it measures" in page(catalogue_of(Study(Matrix([]), no_keys)))
 
@@ -220,7 +220,7 @@ def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -
     shown = page(catalogue(toy, entries))
     assert "the history is too short; measure 9 more " in shown or "is not known for any successful run" in shown
     assert "figure-scroll" not in shown
-    assert catalogue(toy, entries).report("KPI history").summary()
+    assert catalogue(toy, entries).page("report: KPI history").summary()
 
 
 def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
@@ -274,7 +274,7 @@ def test_what_is_selected_of_the_matrix_is_selected_of_the_past(toy: Workload) -
     of = catalogue(toy, runs(["1", "2"], {"a": 2.0, "b": 3.0}))
     names, settings, lists, variables, cfg = of.arguments()
     only_b = [pairs if pairs[0][0] != "image" else [("image", "b")] for pairs in lists]
-    shown = StaticHTML().render(of.report("KPI history").do_plot(names, settings, only_b, variables, cfg))
+    shown = StaticHTML().render(of.page("report: KPI history").do_plot(names, settings, only_b, variables, cfg))
     assert (
         "1 of 1 series can&#x27;t be told (the history is too short; measure 8 more versions, fewer with repeats)."
         in shown
@@ -296,7 +296,7 @@ def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(
     of = catalogue(toy, runs(["main", "fix"], {"a": 1.0}))
     shown = page(of)
     assert "The order of version is unknown: nothing says which of main, fix is the newest; name the order by" in shown
-    assert [each.name for each in of.report("KPI history").controls()] == ["kpi"]
+    assert [each.name for each in of.page("report: KPI history").controls()] == ["kpi"]
 
 
 def test_a_comparison_key_of_nothing_is_said_on_the_page(toy: Workload) -> None:

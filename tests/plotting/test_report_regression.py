@@ -37,7 +37,7 @@ def catalogue(entries: Iterable[Entry], analysis: Analysis | None = None, **opti
 
 
 def page(of: Catalogue) -> str:
-    return StaticHTML().render(of.report("Regression analysis").do_plot(*of.arguments()))
+    return StaticHTML().render(of.page("report: Regression analysis").do_plot(*of.arguments()))
 
 
 def mixed() -> list[Entry]:
@@ -192,11 +192,11 @@ def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
 def test_one_version_is_said_in_a_plain_sentence() -> None:
     alone = catalogue_of(Study(Matrix(series("image", ["1.0"])), toy_workload()))
     assert "There is nothing to analyse. These runs have one value of version" in page(alone)
-    assert alone.report("Regression analysis").summary().startswith("There is nothing to analyse.")
+    assert alone.page("report: Regression analysis").summary().startswith("There is nothing to analyse.")
     assert alone.study.analysis is None
     with_history = catalogue(series("image", ["1.0"]))
     assert "Whether 1 series of 1 KPI is worse can&#x27;t be told" in page(with_history)
-    assert with_history.report("Regression analysis").summary() == (
+    assert with_history.page("report: Regression analysis").summary() == (
         "Whether 1 series of 1 KPI is worse can't be told: the newest runs against their history. The history is too "
         "short; measure 9 more versions, fewer with repeats."
     )
@@ -294,13 +294,13 @@ def test_a_history_that_can_not_tell_quotes_what_two_versions_say_by_themselves(
     workload = load("llm_bench")
     study = Study(store.parse_tree(workload, repository / "data/samples/llm_bench", jobs=1), workload)
     found = catalogue_of(study)
-    compared = found.report("report: Compare").summary()
+    compared = found.page("report: Compare").summary()
     worse = compared.partition(" worse, ")[0]
     assert worse.startswith("version 0.3.0 against 0.2.0: ")
     for name in ("report: Regression analysis", "report: KPI history"):
-        shown = StaticHTML().render(found.report(name).do_plot(*found.arguments()))
+        shown = StaticHTML().render(found.page(name).do_plot(*found.arguments()))
         assert shown.index(f"By themselves, {worse} worse, ") < shown.index("can&#x27;t be told")
-    assert f"By themselves, {worse}" in found.report("report: Regression analysis").summary()
+    assert f"By themselves, {worse}" in found.page("report: Regression analysis").summary()
 
 
 def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ class Pages:
         """The table of the page of an address, at what it says of the page's controls."""
         snapshot, current = self.known(), view.read(query)
         catalogue = snapshot.catalogue(current.filters, current.order)
-        report = catalogue.report(snapshot.slugs.get(current.show, current.show))
+        report = catalogue.page(snapshot.slugs.get(current.show, current.show))
         if not isinstance(report, ExploreReport) or not report.controls():
             raise MatbenchError(f"'{report.name}' has no table to take along")
         return report.table(read(report.controls(), current.cfg)[0])
@@ -412,7 +412,7 @@ def _unknown(catalogue: Catalogue, found: Sequence[Control], current: View) -> l
             for name in current.order if name not in settings]  # fmt: skip
     others = [name for name in texts if all(control.name != name for control in found)]
     if others:
-        pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
+        pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.page, catalogue.reports)]
         every = [*found, *(control for page in pages for control in page.offered())]
         for name in others:  # what one page can read is for that page
             read_by = [read([control], texts)[1] for control in every if control.name == name]

@@ -281,8 +281,8 @@ class TestTables:
         ("address", "said"),
         [
             ("/table.parquet?show=check", "'report: Check' has no table to take along"),
-            ("/table.parquet?show=nowhere", "there is no report 'nowhere'"),
-            ("/table.parquet", "there is no report ''"),
+            ("/table.parquet?show=nowhere", "there is no report or plot 'nowhere'"),
+            ("/table.parquet", "there is no report or plot ''"),
             ("/runs.xlsx", "a table is written as .parquet or .csv"),
             ("/runs.csv?filters=nothing=1", "nothing"),
         ],

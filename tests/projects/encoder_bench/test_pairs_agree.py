@@ -70,7 +70,9 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
     assert len(ids) == 4
     options = Given(events=lambda: events)
     catalogue = catalogue_of(Study(read.read_matrix(workload, place), workload, given=options))
-    shown = catalogue.report("Compare").do_plot(*catalogue.arguments({"setting": "version", "old": OLD, "new": NEW}))
+    shown = catalogue.page("report: Compare").do_plot(
+        *catalogue.arguments({"setting": "version", "old": OLD, "new": NEW})
+    )
     page = html.unescape(StaticHTML().render(shown))
     assert f"4 of 10 series of 5 KPIs are worse: {NEW} against {OLD}." in page
     for one in worse:
@@ -83,7 +85,7 @@ def test_the_page_names_the_last_good_release_that_the_history_names(recorded: P
     catalogue = catalogue_of(Study(read.read_matrix(workload, SQLiteLocation(recorded)), workload))
     assert catalogue.study.analysis is not None
     (good,) = {one.last_good_version for one in catalogue.study.analysis.failing}
-    assert catalogue.report("Compare").summary().startswith(f"version {NEW} against {good}: ")
+    assert catalogue.page("report: Compare").summary().startswith(f"version {NEW} against {good}: ")
 
 
 def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -> None:

@@ -468,7 +468,7 @@ def test_compare_quotes_alarms_that_no_history_has_kept_yet(releases: Path, work
     catalogue = catalogue_of(Study(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload))
     assert catalogue.study.analysis is not None
     assert len(catalogue.study.analysis.failing) == 4
-    summary = catalogue.report("Compare").summary()
+    summary = catalogue.page("report: Compare").summary()
     assert "suspected to be worse" in summary
     said = "The history says that 4 of these series are worse since 1.3.1: by the two sides alone it is suspected."
     assert said in summary

@@ -83,7 +83,7 @@ def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: M
     said = f"{best.best.value:.2f} requests/s"
     behind = ranking.behind(best.best, workload.kpis["best_api_throughput"])
     answers = [str(ranking.verdict(catalogue.study.best)[0])]
-    answers += [catalogue.report(name).summary() for name in ("Serving throughput", "Steps")]
+    answers += [catalogue.page(f"report: {name}").summary() for name in ("Serving throughput", "Steps")]
     for answer in answers:
         assert said in answer
         assert behind in answer
@@ -93,7 +93,7 @@ def test_pages_say_the_same_of_where_a_curve_is_highest(matrix: Matrix, workload
     found = catalogue_of(Study(matrix, workload))
 
     def text(report: str) -> str:
-        return StaticHTML().render(found.report(report).do_plot(*found.arguments()))
+        return StaticHTML().render(found.page(report).do_plot(*found.arguments()))
 
     assert "4 of 6 curves have their highest point at the most clients" in text("Serving throughput")
     assert text("Bottleneck").count("(concurrency 32: CPU") == 4

@@ -103,7 +103,7 @@ def test_the_steps_page_names_what_cant_be_told_apart_from_the_best(workload: Wo
     _, text = draw(workload, matrix, "Best throughput of each step")
     assert text[0].startswith("Best: experiment 2: 51.00 requests/s")
     assert text[0].endswith("Can't be told apart from it: experiment 1 (50.00 requests/s).")
-    assert catalogue_of(Study(matrix, workload)).report("Steps").summary() == text[0]
+    assert catalogue_of(Study(matrix, workload)).page("report: Steps").summary() == text[0]
 
 
 def test_unknown_loads_are_unknown_and_a_cpu_alone_can_be_saturated(workload: Workload, repeated: Matrix) -> None:
@@ -221,7 +221,7 @@ def test_hostile_names_are_text_on_all_pages(workload: Workload, tmp_path: Path)
     catalogue = catalogue_of(Study(parse_tree(workload, tmp_path), workload))
     for report in workload.pages()[1]:
         page = StaticHTML()
-        html = page.render(catalogue.report(report.name).do_plot(*catalogue.arguments()))
+        html = page.render(catalogue.page(report.name).do_plot(*catalogue.arguments()))
         assert "<script>alert" not in html
         assert all("<script>" not in str(figure.figure.to_plotly_json()) for figure in page.figures)
 
