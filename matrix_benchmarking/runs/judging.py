@@ -84,13 +84,9 @@ def judge(
 
 def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:
     """The newest version of *study* against the version *baseline*, as :func:`compare` has it."""
+    now_us = time.time_ns() // 1000
     selection = functools.partial(
-        select,
-        workload=study.workload,
-        order=study.order,
-        kpi_filter=kpi_filter,
-        since_us=since_us,
-        now_us=time.time_ns() // 1000,
+        select, workload=study.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
     )
     selected = selection(study.runs)
     known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
