@@ -133,11 +133,11 @@ def test_who_asks_before_anything_is_known_and_again_as_soon_as_it_is_gets_one_a
     make = app_answers.headline
 
     def read(progress: object) -> Matrix:
-        known.wait(10)
+        known.wait(60)
         return sample_matrix
 
     def slow(*arguments: Any) -> Any:
-        made.wait(10)  # for a second request while the first is being answered
+        made.wait(60)  # for a second request while the first is being answered
         return make(*arguments)
 
     monkeypatch.setattr(app_answers, "headline", slow)
@@ -148,8 +148,8 @@ def test_who_asks_before_anything_is_known_and_again_as_soon_as_it_is_gets_one_a
     with ThreadPoolExecutor(2) as executor:
         first = executor.submit(pages.frame, "")
         known.set()
-        assert data.wait(10) is not None
+        assert data.wait(60) is not None
         second = executor.submit(pages.frame, "")
         time.sleep(0.3)
-        made.wait(10)
+        made.wait(60)
         assert first.result() is second.result()
