@@ -70,6 +70,8 @@ class SQLiteStorage(SQLReader):
         self.location = str(SQLiteLocation(path))
         self.path = path
         self._is_writable = writable
+        if path.is_dir():
+            raise HistoryError(f"the history '{path}' is a directory, and should be a file")
         if not writable and not path.is_file():
             raise MissingHistoryError(f"'{path}'")
         if writable:

@@ -172,8 +172,9 @@ def test_a_damaged_database_is_a_sentence(tmp_path):
 
 
 def test_a_directory_in_its_place_is_a_sentence(tmp_path):
-    with pytest.raises(HistoryError, match="unable to open"):
-        sqlite_history(tmp_path)
+    for writable in (True, False):
+        with pytest.raises(HistoryError, match="is a directory, and should be a file"):
+            sqlite_history(tmp_path, writable=writable)
     (tmp_path / "file").write_text("")
     with pytest.raises(HistoryError, match="cannot make the directory"):
         sqlite_history(tmp_path / "file" / "below" / "h.db")
