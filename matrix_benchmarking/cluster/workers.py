@@ -242,8 +242,6 @@ def sentences(cluster: Cluster) -> Iterator[None]:
     except MatbenchError:
         raise
     except (concurrent.futures.CancelledError, OSError) as error:
-        if getattr(error, "errno", None) is not None and not isinstance(error, (ConnectionError, TimeoutError)):
-            raise  # of a file of this machine
         raise cluster.gone() from error
     except Exception as error:  # of Dask, or of a worker that ended
         said = f"{type(error).__name__}: {error}"
