@@ -5,28 +5,36 @@ Those that see the same tree, and have the same code, are an executor for its pa
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
+import functools
 import os
 import pkgutil
 import secrets
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import msgspec
 
 from ..errors import ClusterError, MatbenchError, os_reason
 from ..files import atomic_write
-from ..named_cluster import NamedCluster
 from ..version import __version__
-from .connection import ANSWER_S, Cluster, another_dask, connected
+from .connection import ANSWER_S, Cluster, another_dask
 
 if TYPE_CHECKING:
     from distributed import Client
+
+
+import concurrent.futures
+import tempfile
+
+from ..named_cluster import NamedCluster
+from .connection import connected
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FURTHEST_CLOCK_S = 2.0
 """By how much clocks may differ: blocks and the load's window go by them."""
@@ -234,18 +242,32 @@ def _problem(found: Look, apart_s: float, question: Question) -> str | None:
     return None
 
 
-@contextlib.contextmanager
-def sentences(cluster: Cluster) -> Iterator[None]:
-    """What calls by Dask raise as sentences; a MatbenchError was raised by what was called."""
-    try:
-        yield
-    except MatbenchError:
-        raise
-    except (concurrent.futures.CancelledError, OSError) as error:
-        raise cluster.gone() from error
-    except Exception as error:  # of Dask, or of a worker that ended
-        said = f"{type(error).__name__}: {error}"
-        raise ClusterError(f"a worker of {cluster.named} could not go on: {said}") from error
+class ClusterExecutor(concurrent.futures.Executor):
+    """Calls by Dask, whose errors are sentences."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._dask = cluster.client.get_executor(pure=False)
+
+    def submit(self, function: Callable[P, T], /, *args: P.args, **named: P.kwargs) -> concurrent.futures.Future[T]:
+        asked = concurrent.futures.Future[T]()
+        asked.set_running_or_notify_cancel()  # closing the connection ends what nobody waits for
+        try:
+            self._dask.submit(function, *args, **named).add_done_callback(functools.partial(self._hand_on, asked))
+        except OSError as error:
+            raise self._cluster.gone() from error
+        return asked
+
+    def _hand_on(self, asked: concurrent.futures.Future[T], done: concurrent.futures.Future[T]) -> None:
+        try:
+            asked.set_result(done.result())
+        except MatbenchError as error:
+            asked.set_exception(error)
+        except (concurrent.futures.CancelledError, OSError):
+            asked.set_exception(self._cluster.gone())
+        except Exception as error:  # noqa: BLE001 - of Dask, or of a worker that ended
+            said = f"{type(error).__name__}: {error}"
+            asked.set_exception(ClusterError(f"a worker of {self._cluster.named} could not go on: {said}"))
 
 
 @contextlib.contextmanager
@@ -267,5 +289,4 @@ def executor(
         _, refused = check(cluster, Question(sights=seen), cluster.workers(), first, "parse")
         if refused:
             raise ClusterError("\n".join(refused))
-        with sentences(cluster):
-            yield cluster.client.get_executor(pure=False)
+        yield ClusterExecutor(cluster)
