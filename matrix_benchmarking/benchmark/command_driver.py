@@ -150,8 +150,11 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
 
 
 def _without_path(word: str) -> str:
-    """A *word*, of absolute paths only the last names: one place has another path on another day."""
-    return re.sub(r"(?<![^\s'\"=])/[^\s'\"=]*/", "", word)
+    """A *word*, of absolute paths only the last names: one place has another path on another day.
+
+    They may be shortened already, as :func:`.environment.anonymous` does; addresses and fractions are no paths.
+    """
+    return re.sub(r"(?<![^\s'\"=:,@])(?:file://|-[A-Za-z]|\.|~|venv|python)?/(?!/)[^\s'\"=]*/", "", word)
 
 
 def _command(load: Section) -> Command:

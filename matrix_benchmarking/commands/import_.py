@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ import click
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
 from ..filters import Scalar, show
+from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
 from ..store.decimal_marks import are_grouped
 from ..store.tables import (
@@ -194,15 +196,19 @@ def _reader(
         MatbenchError: no cell of a KPI's column is a number.
     """
     cells: dict[str, dict[str, Scalar]] = {column: {} for column, _, _ in kpis}
-    for row in (row for _, row in rows(file, settings, ways) if not isinstance(row, str)):
+    for row in (row for _, row in rows(file, settings, ways, settings) if not isinstance(row, str)):
         for name, of in cells.items():
             if (value := row.get(name)) is not None:
                 of[show(value).strip()] = value
     units = {name: unit for name, _, unit in kpis if unit and _behind(cells[name]) == {unit}}
     thousands = [
-        name for name, of in cells.items() if are_grouped({text.removesuffix(units.get(name, "")) for text in of})
+        name
+        for name, of in cells.items()
+        if are_grouped({text.removesuffix(units.get(name, "")).rstrip() for text in of})
     ]
     reader = TableReader(name=file.name, settings=settings, kpis=list(cells), units=units, thousands=thousands)
+    for name, unit in units.items():
+        _check_one_unit(name, unit, {text: reader.number(name, {name: value}) for text, value in cells[name].items()})
     for name, better, _ in kpis:
         if (texts := cells[name]) and all(is_no_number(reader.number(name, {name: value})) for value in texts.values()):
             behind = _behind(texts)
@@ -211,6 +217,22 @@ def _reader(
                 way = f", and there are {' and '.join(sorted(behind)[:3])}: write all in one unit"
             raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
     return reader
+
+
+def _check_one_unit(name: str, unit: str, numbers: Mapping[str, Scalar]) -> None:
+    """Raise MatbenchError where numbers without the *unit* are far from those with it, as those in another one are."""
+    known = {text: abs(value) for text, value in numbers.items() if is_number(value) and value}
+    sides = [{text: one for text, one in known.items() if text.endswith(unit) is has} for has in (True, False)]
+    if not all(sides):
+        return
+    with_unit, without = (statistics.median(side.values()) for side in sides)
+    if not 1 / OF_ANOTHER_UNIT < with_unit / without < OF_ANOTHER_UNIT:
+        examples = " and ".join(f"'{next(iter(side))}'" for side in sides)
+        raise MatbenchError(f"the column '{name}' holds {examples}: is that one unit? Write all its numbers in one way")
+
+
+OF_ANOTHER_UNIT = 20.0
+"""So many times apart are numbers of a column, with its unit and without, that may be in two: 0.6 and 60 %."""
 
 
 def _behind(texts: Iterable[str]) -> set[str]:

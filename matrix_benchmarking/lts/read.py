@@ -19,7 +19,7 @@ import msgspec
 import pydantic
 
 from .. import moments, plausible, recorded
-from ..errors import MatbenchError, failing
+from ..errors import MatbenchError, explained, failing
 from ..files import read_regular
 from ..jsonable import Document
 from ..matrix import Entry, Facts, Matrix, Problem
@@ -317,8 +317,8 @@ def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:
         return ()
     try:
         return tuple(plausible.sentences(workload.warnings(payload)))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        return (f"whether its numbers are doubtful is not known: {type(error).__name__}: {error}",)
+    except Exception as error:  # noqa: BLE001  as of its artifacts
+        return (f"whether its numbers are doubtful is not known: {explained(error)}",)
 
 
 _NONE, _OTHER_KIND = ": no LTS payload: ", "it has no "

@@ -38,7 +38,7 @@ class RowsAbove:
 
     def __init__(self) -> None:
         self._commas: dict[str, bool] = {}  # whether the first number with decimals of a column has a comma
-        self._decimal = set[str]()  # the marks that in a number of any column can be nothing else
+        self._has_decimal_commas = False  # in any column a number of which the comma can be nothing else
         self._whole: dict[str, str] = {}
         self._grouped: dict[str, str] = {}  # a number whose mark before its last three digits may part thousands
         self._is_decimal: set[str] = set()  # columns with a number of which the mark can be nothing else
@@ -51,23 +51,19 @@ class RowsAbove:
             if is_decimal and self._commas.setdefault(name, has_comma) is not has_comma:
                 usual = "points" if has_comma else "commas"
                 return f"has '{text}' in {name}, where rows above have decimal {usual}"
-            if is_decimal and not _THOUSANDS.fullmatch(pointed(text.strip())):
-                self._decimal.add("," if has_comma else ".")
+            if has_comma and not _THOUSANDS.fullmatch(pointed(text.strip())):
+                self._has_decimal_commas = True
         return next(filter(None, (self._grouping(name, text.strip()) for name, text in cells.items())), "")
 
     def notes(self) -> list[str]:
-        """A sentence on each column of which the marks were taken for decimal ones, and may part thousands."""
-        unclear = {
-            name: text
-            for name, text in self._grouped.items()
-            if self._decimal.isdisjoint(text) and name not in self._is_decimal and name not in self._whole
-        }
+        """A sentence on each column of which the commas were taken for decimal points, and may part thousands."""
+        if self._has_decimal_commas:
+            return []
         return [
             f"{name}: '{text}' was read as {pointed(text)}, as ';' parts the cells: write it without the comma if that "
             "parts thousands"
-            if "," in text
-            else f"{name}: '{text}' was read with a decimal point: write it without the point if that parts thousands"
-            for name, text in unclear.items()
+            for name, text in self._grouped.items()
+            if "," in text and name not in self._is_decimal and name not in self._whole
         ]
 
     def _grouping(self, name: str, text: str) -> str:
@@ -89,7 +85,7 @@ class RowsAbove:
         grouped = text if is_grouped else other
         if grouped is None or other is None or name in self._is_decimal:
             return ""
-        if "," in grouped and "," in self._decimal:
+        if "," in grouped and self._has_decimal_commas:
             return ""
         return f"has '{text}' in {name}, beside '{other}': is {'it' if is_grouped else 'that'} {_joined(grouped)}?"
 

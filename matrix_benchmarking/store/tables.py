@@ -115,14 +115,10 @@ class TableReader:
         return f"row {number}", settings, {**results, "row": rest}
 
     def number(self, name: str, row: Mapping[str, Scalar]) -> Scalar:
-        """The cell of a KPI's column, without its unit and the commas between thousands.
-
-        Where cells have their unit, a number without one may be in another: it is a text, and so no number.
-        """
-        unit = self.units.get(name, "")
+        """The cell of a KPI's column, without its unit and the commas between thousands."""
         if not isinstance(value := row[name], str):
-            return f"{show(value)} (without {unit})" if unit and value else value
-        text = value.strip().removesuffix(unit).rstrip()
+            return value
+        text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
         return _cell(text.replace(",", "") if name in self.thousands and GROUPED.fullmatch(text) else text)
 
 
@@ -315,7 +311,10 @@ def _separator(first: str, second: str) -> str:
 
 def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool:
     """Whether *row* names the columns, some of them otherwise than the first row."""
-    return all(row.get(name) == name for name in settings) and any(row[name] not in (name, None, "") for name in row)
+    said = {name: str(value).strip() for name, value in row.items() if name is not None}
+    others = [text for name, text in said.items() if text not in (name, "")]
+    is_head = all(said.get(name) == name for name in settings) and all(is_no_number(_cell(text)) for text in others)
+    return is_head and bool(others)
 
 
 def _note(file: ArtifactPath, above: RowsAbove | None) -> None:

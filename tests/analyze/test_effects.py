@@ -278,13 +278,22 @@ def test_a_fall_to_nearly_nothing_is_no_error() -> None:
     assert almost is not None and almost.value == -1.0
 
 
-def test_the_interval_of_a_thousandth_or_a_thousandfold_is_about_as_wide_as_that_of_the_difference() -> None:
+def test_the_interval_of_a_thousandth_or_a_thousandfold_is_near_that_of_the_difference() -> None:
     for shift, old, is_found in ((-9.99, 10.0, False), (-9.99, 10.0, True), (9990.0, 10.0, True)):
         effect, _ = estimates(shift, old, 0.03 * abs(shift), 1.0, is_found=is_found)
         assert effect is not None
-        assert effect.low == pytest.approx(max(min(1.03 * shift, 0.97 * shift) / old, -1.0))
-        assert effect.high == pytest.approx(max(1.03 * shift, 0.97 * shift) / old)
+        ends = sorted((1.03 * shift / old, 0.97 * shift / old))
+        farther = ((1.0 + shift / old) * (0.5 if shift < 0 else 2.0)) - 1.0
+        assert effect.low == pytest.approx(max(ends[0], -1.0))
+        assert effect.high == pytest.approx(max(ends[1], farther))
     unclear, difference = estimates(-9.0, 10.0, 6.0, 1.0)
     assert unclear is not None
     assert unclear.low < 0.0 < unclear.high
     assert difference.high < 0.0
+
+
+def test_the_farther_end_of_an_interval_grows_with_the_noise() -> None:
+    for shift in (0.2, 1.0, 30.0, -0.3, -0.9):
+        ends = [estimates(shift, 1.0, part * abs(shift), 1.0, is_found=True)[0] for part in np.linspace(0.01, 0.99, 99)]
+        farther = [one.high if shift > 0 else -one.low for one in ends if one is not None]
+        assert farther == sorted(farther)

@@ -256,12 +256,22 @@ def test_commas_between_thousands_and_units_in_cells_are_no_part_of_numbers(
     assert [entry.kpis["lat"] for entry in read] == [*map(float, values.split())]
 
 
-def test_a_number_without_the_unit_that_others_have_is_unknown(directory: Path, capsys: Capture) -> None:
-    Path("p.csv").write_text("image,hit\nx,50 %\nx,51%\ny,0.60\n")
-    assert main(["import", "p.csv", "--settings=image", "--kpi=hit:higher:%"]) == 0
-    assert "hit: unknown in 1 of 3 rows" in capsys.readouterr().err
-    read = parse_tree(workload.load("p_workload.py"), Path())
-    assert [entry.kpis.get("hit") for entry in read] == [50.0, 51.0, None]
+@pytest.mark.parametrize(
+    ("cells", "is_one"),
+    [(["50 %", "51%", "0.60"], False), (["50 %", "51%", "60", "0"], True), (["5", "0.06 %"], False)],
+)
+def test_numbers_with_a_unit_and_without_are_of_one_where_they_are_near(
+    cells: list[str], is_one: bool, directory: Path, capsys: Capture
+) -> None:
+    Path("p.csv").write_text("\n".join(["image,hit", *(f"x,{cell}" for cell in cells), ""]))
+    assert main(["import", "p.csv", "--settings=image", "--kpi=hit:higher:%"]) == (0 if is_one else 2)
+    assert ("is that one unit? Write all its numbers in one way" in capsys.readouterr().err) is not is_one
+
+
+def test_a_second_table_says_nothing_of_the_units_of_the_first(directory: Path, capsys: Capture) -> None:
+    Path("p.csv").write_text('image,lat\nx,12 ms\ny,"1,014 ms"\n\nimage,rate\nx,900 req/s\n')
+    assert main(["import", "p.csv", "--settings=image", "--kpi=lat:lower:ms"]) == 0
+    assert [entry.kpis["lat"] for entry in parse_tree(workload.load("p_workload.py"), Path())] == [12.0, 1014.0]
 
 
 @pytest.mark.parametrize(

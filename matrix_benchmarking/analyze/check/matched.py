@@ -13,7 +13,7 @@ from ...grouped import grouped
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET
 from ..words import count_of, named
-from .finding import EVERY, AnswerKind, Finding, are_few
+from .finding import EVERY, NONE, AnswerKind, Finding, are_few
 from .measured import Measured
 
 OF_A_UNIT, FEWEST_PAIRS = 100, 4
@@ -54,9 +54,8 @@ def of_another_unit(
             runs = [run for places in alike if code in places for run in measured.points[places[code]]]
             what = f"{kpi.name} is {said} where '{name}' is {show(values[code])} as where it isn't"
             where = f"at {count_of(fewest, 'point')} that are else alike"
-            yield Finding.of(
-                "another-unit", f"{what}, {where}: is it in another unit?", measured.runs.at(runs), changes
-            )
+            weight = changes if fewest >= FEWEST_PAIRS else NONE
+            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", measured.runs.at(runs), weight)
 
 
 def _known(places: Mapping[int, int], medians: Sequence[float | None]) -> dict[int, float]:

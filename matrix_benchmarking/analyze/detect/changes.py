@@ -244,7 +244,8 @@ def estimates(
     """The effect relative to the old level, None if that isn't positive, and the difference, each within its *reach*.
 
     The interval of a ratio is symmetric on the logarithmic scale, by the delta method. That is too rough where it
-    reaches to twice as much, or to no change at all, of a step that *is_found* or clear: it is the difference's then.
+    reaches to twice as much, or to no change at all, of a step that *is_found* or clear: it is the difference's then,
+    and reaches to twice as much at its farther end.
     """
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
@@ -257,7 +258,8 @@ def estimates(
     step, factor = math.log(new) - math.log(old), reach / min(old, new)
     is_clear = (1.0 if is_found else 2.0) * reach < abs(shift)
     if is_clear and factor >= min(abs(step), ROUGH):
-        return linear, difference
+        farther = math.expm1(step + math.copysign(min(factor, ROUGH), step))
+        return msgspec.structs.replace(linear, low=min(linear.low, farther), high=max(linear.high, farther)), difference
     low, high = step - factor, step + factor
     return Estimate(new / old - 1.0, math.expm1(low), math.expm1(high) if high < 500.0 else math.inf), difference
 

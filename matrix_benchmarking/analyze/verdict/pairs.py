@@ -77,7 +77,7 @@ def compare_builds(
         f"{build.name} has {count} values of {name}, taken together"
         for build in (old, new)
         for name in workload.regression.comparison_keys
-        if (count := len({typed(entry.settings.get(name, NOT_SET)) for entry in build.entries})) > 1
+        if (count := len({typed(entry.settings[name]) for entry in build.entries if _has(entry, name)})) > 1
     ]
     order = Order(runs, by_side, axis=BUILD)
     selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
@@ -105,6 +105,10 @@ def compare_builds(
     asked = dataclasses.replace(question, ignored=ignored)
     analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
     return msgspec.structs.replace(analysis, fails_more=fails)
+
+
+def _has(entry: Entry, name: str) -> bool:
+    return not entry.failed and entry.settings.get(name) is not None
 
 
 def compare_versions(

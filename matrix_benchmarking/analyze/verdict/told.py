@@ -138,9 +138,10 @@ def _begun(one: JudgedSeries) -> list[str]:
 def _perhaps_back(worse: SeriesVerdict) -> list[str]:
     """What is said where the newest point, too few runs to take a change back, lies on the level before it."""
     old, new, newest = worse.old_level, worse.new_level, worse.points[-1].mean
-    if old is None or new is None or abs(newest - old) > LEFT * abs(new - old):
+    if old is None or new is None or new == old or (newest - old) / (new - old) > LEFT:
         return []
-    return [f"its newest {point_word(worse.points)} is where it was before, in too few runs to tell: measure it again"]
+    where = "is where it was before, or better, in too few runs to tell"
+    return [f"its newest {point_word(worse.points)} {where}: measure it again"]
 
 
 def _too_short(series: Series, missing: int) -> str:

@@ -555,6 +555,10 @@ def test_of_other_versions_nothing_is_counted_and_what_a_build_pools_is_said() -
     ]
     pooled = compare(Build("old", [*builds[1].entries, *builds[2].entries]), builds[3])
     assert "old has 2 values of version, taken together" in pooled.notes
+    for run in builds[2].entries:
+        run.exit_code = 1
+    alone = compare(Build("old", [*builds[1].entries, *builds[2].entries]), builds[3])
+    assert not any("taken together" in note for note in alone.notes)
 
 
 @pytest.mark.parametrize(("factor", "is_said"), [(1000.0, True), (0.001, True), (50.0, True), (20.0, False)])
