@@ -60,10 +60,10 @@ def test_a_plot_draws_its_view_and_a_report_is_the_only_list_of_it(tmp_path):
 def test_a_control_that_a_page_does_not_have_is_named(tmp_path):
     class Misspelt(Costs):
         def draw(self, view: View):
-            return None, view.option("wrod")
+            return None, view.option("words")
 
     page = type("Odd", (PlotsReport,), {"name": "report: Odd", "plots": (Misspelt,)})
-    assert "&#x27;Costs&#x27; has no control &#x27;wrod&#x27;: did you mean" in drawn(
+    assert "&#x27;Costs&#x27; has no control &#x27;words&#x27;: did you mean" in drawn(
         of(reports=[page]), tmp_path, "Odd"
     )
 
