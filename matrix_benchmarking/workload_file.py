@@ -54,7 +54,7 @@ def load(path: Path) -> types.ModuleType:
         name, loader.path, loader=loader, submodule_search_locations=[str(Path(loader.path).parent)]
     )  # as a package, so that `from .pages import …` finds what lies beside it
     assert spec is not None
-    for known in [each for each in sys.modules if each.startswith(f"{name}.")]:
+    for known in [each for each in list(sys.modules) if each.startswith(f"{name}.")]:
         del sys.modules[known]  # of another file of this name, or as it was before
     importlib.invalidate_caches()
     module = importlib.util.module_from_spec(spec)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -191,3 +193,29 @@ def test_another_commit_of_what_reads_for_a_workload_is_another_source(
         stream.write("# reads otherwise\n")
     assert digest() != before
     workload_file._reading_digest.cache_clear()
+
+
+def test_a_file_is_loaded_while_other_threads_import(tmp_path: Path) -> None:
+    store = "BaseStore(parse_once=lambda results, test_dir: None)"
+    imported = "from matrix_benchmarking.workload import BaseStore, Workload"
+    (tmp_path / "one.py").write_text(f"{imported}\nworkload = Workload(name='one', store={store})\n")
+    is_over = threading.Event()
+
+    def imports() -> None:
+        for number in itertools.takewhile(lambda _: not is_over.is_set(), itertools.count()):
+            sys.modules[f"made_{number % 1000}"] = sys
+            sys.modules.pop(f"made_{(number + 500) % 1000}", None)
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=imports)
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(30):
+            assert load(str(tmp_path / "one.py")).name == "one"
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+        for name in [name for name in list(sys.modules) if name.startswith("made_")]:
+            del sys.modules[name]

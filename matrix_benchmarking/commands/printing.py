@@ -17,7 +17,6 @@ import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, os_reason
 from ..files import atomic_write
-from ..history.port import silent
 from ..runs import text
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def answer_console() -> Console:
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A function ``(done, total)`` that draws a bar on stderr, or nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield silent
+        yield lambda done, total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
