@@ -48,7 +48,8 @@ def test_a_minimum_effect_that_is_no_amount_is_said(given: Any) -> None:
 
 
 def test_a_number_in_the_place_of_a_minimum_effect_is_said() -> None:
-    keys = RegressionKeys(comparison_keys=["version"], minimum_effects={"cost": 0.2})  # type: ignore[dict-item]
+    effects: Any = {"cost": 0.2}
+    keys = RegressionKeys(comparison_keys=["version"], minimum_effects=effects)
     with pytest.raises(WorkloadError, match=r"'cost' in .* is a MinimumEffect, such as MinimumEffect\(0\.2\)"):
         dataclasses.replace(toy_runs.workload(), regression=keys).check()
 

@@ -202,13 +202,13 @@ def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
 @pytest.mark.parametrize(
     ("then", "now", "is_same"),
     [
-        ("/tmp/a/run.py", "/home/b/run.py", True),
-        ("--out=/tmp/a/x", "--out=/srv/x", True),
+        ("/data/a/run.py", "/srv/b/run.py", True),
+        ("--out=/data/a/x", "--out=/srv/x", True),
         ("./tools/load.sh", "./proj/tools/load.sh", True),
         ("~/a/load.sh", "/srv/load.sh", True),
         ("file:///mnt/day1/x", "file:///mnt/day2/x", True),
         ("-I/opt/a/x", "-I/opt/b/x", True),
-        ("out:/tmp/r1/x", "out:/tmp/r2/x", True),
+        ("out:/data/r1/x", "out:/data/r2/x", True),
         ("1/2", "9/2", False),
         ("http://hostA:1/x/run", "http://hostB:1/x/run", False),
         ("scripts/old/run.py", "scripts/new/run.py", False),

@@ -256,8 +256,7 @@ def written(value: object) -> str:
     return ascii(text) if is_odd else f"'{text}'"
 
 
-COMPARISON_KEY = "comparison key"
-APPLIES = "setting that a KPI applies to"
+COMPARISON_KEY, APPLIES = "comparison key", "setting that a KPI applies to"
 
 
 def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) -> Iterator[Finding]:

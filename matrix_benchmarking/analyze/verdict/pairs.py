@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,7 +24,7 @@ from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
 from ..select.versions import against, in_words
-from ..words import is_or_are, named, variant_label
+from ..words import count_of, is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .over_all import effects_of, hidden_in_series
@@ -71,16 +71,9 @@ def compare_builds(
             comparison_keys=[BUILD], ignored_keys=keys.ignored_keys, sorting_keys=keys.sorting_keys
         ),
     )
-    failed = [f"{count} failed {'run' if count == 1 else 'runs'} of {build.name} left out"
-              for build in (old, new) if (count := sum(entry.failed for entry in build.entries))]  # fmt: skip
-    pooled = [
-        f"{build.name} has {count} values of {name}, taken together"
-        for build in (old, new)
-        for name in workload.regression.comparison_keys
-        if (count := len({typed(entry.settings[name]) for entry in build.entries if _has(entry, name)})) > 1
-    ]
+    said = [note for build in (old, new) for note in _about(build, workload.regression.comparison_keys)]
     order = Order(runs, by_side, axis=BUILD)
-    selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
+    selection = select_runs(runs, by_side, order, said, kpi_filter=kpi_filter)
     pairs, alone = [], []
     lost = {
         build.name: _failed_with([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)
@@ -97,7 +90,7 @@ def compare_builds(
             alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
-    notes = (*nothing, *pooled, *(note for note in selection.notes if note not in order.notes))
+    notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
     fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
@@ -107,8 +100,15 @@ def compare_builds(
     return msgspec.structs.replace(analysis, fails_more=fails)
 
 
-def _has(entry: Entry, name: str) -> bool:
-    return not entry.failed and entry.settings.get(name) is not None
+def _about(build: Build, keys: Sequence[str]) -> Iterator[str]:
+    """How many of its runs failed, and of which of the *keys* the others have several values."""
+    good = [entry for entry in build.entries if not entry.failed]
+    if failed := len(build.entries) - len(good):
+        yield f"{count_of(failed, 'failed run')} of {build.name} left out"
+    for name in keys:
+        values = {typed(value) for entry in good if (value := entry.settings.get(name)) is not None}
+        if len(values) > 1:
+            yield f"{build.name} has {len(values)} values of {name}, taken together"
 
 
 def compare_versions(
