@@ -6,7 +6,6 @@ import enum
 import functools
 import itertools
 import operator
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -20,6 +19,7 @@ from ..rows import Column, Rows
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval
+from .words import Texts, number_free, with_ranges
 
 Key = tuple[tuple[str, object], ...]
 Settings = Rows | Iterable[Mapping[str, object]]
@@ -291,9 +291,7 @@ def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefini
     return Excluded(entry, ExclusionCause.GATED, reason, f"{kind}{where}")
 
 
-_NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
 _RUNS_NAMED = 5
-Texts = tuple[str, ...]
 
 
 def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, Rows]]:
@@ -306,40 +304,23 @@ def joined_warnings(runs: Iterable[Entry]) -> list[tuple[str, Rows]]:
     numbers, having = dict[Texts, list[Texts]](), dict[Texts, set[int]]()
     for code in dict.fromkeys(which):
         for warning in alike[code]:
-            rest, own = _apart(warning)
+            rest, own = number_free(warning)
             numbers.setdefault(rest, []).append(own)
             having.setdefault(rest, set()).add(code)
-    return [(_filled(rest, of), rows.where(map(having[rest].__contains__, which))) for rest, of in numbers.items()]
+    return [(with_ranges(rest, of), rows.where(map(having[rest].__contains__, which))) for rest, of in numbers.items()]
 
 
 def among_others(point: Point, others: Sequence[Entry]) -> list[str]:
     """The warnings of *point*, each with how many of the *others* have it: ``… (all 3 runs; of the others 9 of 9)``."""
     is_one, warnings = len(point.runs) == 1, point.warnings
     every = warnings if is_one else (warning for run in point.runs for warning in run.warnings)
-    rests = [_apart(warning)[0] for warning in every]
+    rests = [number_free(warning)[0] for warning in every]
     said = []
     for warning, rest in zip(warnings, rests if is_one else dict.fromkeys(rests), strict=True):
-        count = sum(any(_apart(each)[0] == rest for each in run.warnings) for run in others)
+        count = sum(any(number_free(each)[0] == rest for each in run.warnings) for run in others)
         share = f"of the others {f'{count} of {len(others)}' if count else 'none'}"
         said.append(f"{warning} ({share})" if is_one else f"{warning.removesuffix(')')}; {share})")
     return said
-
-
-@functools.lru_cache(maxsize=100_000)  # of many runs at each selection
-def _apart(warning: str) -> tuple[Texts, Texts]:
-    """The text about its numbers, and these."""
-    parts = _NUMBER.split(warning)
-    return tuple(parts[::2]), tuple(parts[1::2])
-
-
-def _filled(rest: Texts, numbers: Sequence[Texts]) -> str:
-    ranges = [_range(texts) for texts in zip(*numbers, strict=True)]
-    return "".join(part + number for part, number in zip(rest, [*ranges, ""], strict=True))
-
-
-def _range(texts: Sequence[str]) -> str:
-    ordered = sorted(dict.fromkeys(texts), key=lambda text: float(text.replace(",", "")))
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
 
 
 def _which(having: Sequence[Entry], runs: Sequence[Entry]) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..filters import show
+from ..grouped import grouped
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET
 
@@ -97,3 +101,36 @@ def named(texts: Sequence[str], most: int = 5, *, are_long: bool = False) -> str
     between, last = ("; ", "; and") if are_long else (", ", " and")
     more = f"{last} {len(texts) - most} more" if len(texts) > most else ""
     return f"{between.join(texts[:most])}{more}"
+
+
+_NUMBER = re.compile(r"((?<![\w.-])\d[\d,]*(?:\.\d+)?)")
+Texts = tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=100_000)  # of many runs at each selection
+def number_free(text: str) -> tuple[Texts, Texts]:
+    """The text about its numbers, and these."""
+    parts = _NUMBER.split(text)
+    return tuple(parts[::2]), tuple(parts[1::2])
+
+
+def with_ranges(rest: Texts, numbers: Sequence[Texts]) -> str:
+    ranges = [_range(texts) for texts in zip(*numbers, strict=True)]
+    return "".join(part + number for part, number in zip(rest, [*ranges, ""], strict=True))
+
+
+def _range(texts: Sequence[str]) -> str:
+    ordered = sorted(dict.fromkeys(texts), key=lambda text: float(text.replace(",", "")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+def counted_alike(texts: Iterable[str]) -> collections.Counter[str]:
+    """How many there are of each of *texts*; those that differ in their numbers alone are one, with their ranges."""
+    apart = grouped(map(number_free, texts))
+    return collections.Counter({with_ranges(rest, numbers): len(numbers) for rest, numbers in apart.items()})
+
+
+def first_of(reasons: Iterable[str]) -> str:
+    """The first of *reasons*, and how many others there are."""
+    first, *others = dict.fromkeys(reasons)
+    return f"{first}; and {len(others)} other {plural(len(others), 'reason')}" if others else first

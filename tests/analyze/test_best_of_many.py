@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import cProfile
 import dataclasses
 import itertools
-import pstats
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from counted import calls_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,9 +123,8 @@ def test_ranking_takes_steps_in_proportion_to_the_entries(workload: Workload) ->
     quick = dataclasses.replace(workload, gates=())
 
     def calls(count: int) -> int:
-        made, profile = Matrix(synthetic(count)), cProfile.Profile()
-        profile.runcall(rank, made, quick)
-        return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+        made = Matrix(synthetic(count))
+        return calls_of(lambda: rank(made, quick))
 
     calls(10)  # what is imported late
     assert calls(1600) < 5 * calls(400)

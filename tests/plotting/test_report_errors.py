@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -116,11 +115,9 @@ def test_a_setting_that_fails_more_often_than_chance_is_named(workload: Workload
     )
 
 
-def test_a_thousand_failed_tests_are_reported_quickly(workload: Workload, tmp_path: Path) -> None:
+def test_of_a_thousand_failed_tests_the_first_logs_are_read(workload: Workload, tmp_path: Path) -> None:
     tests = [failed(tmp_path, f"t-{n}", stderr__log=b"line\n" * 1000 + b"died\n") for n in range(1000)]
-    start = time.perf_counter()
     shown = text(page(workload, *tests))
-    assert time.perf_counter() - start < 5
     assert "The logs of the first 300 of 1000 tests were read." in shown
     assert "1 died 300 tests" in shown
     assert "And those of 275 more tests" in shown

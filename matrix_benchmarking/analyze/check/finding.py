@@ -9,7 +9,7 @@ import msgspec
 
 from ...matrix import Entry
 from ...rows import Rows, RunNames
-from ..words import count_of, plural
+from ..words import count_of
 
 
 class AnswerKind(enum.Enum):
@@ -92,12 +92,6 @@ ALONE_FROM = 4
 def are_few(count: int, of: int) -> bool:
     """Whether so many of all are so few that they may be a mistake."""
     return 0 < count <= max(FEW * of, 1 if of >= ALONE_FROM else 0)
-
-
-def first_of(reasons: Iterable[str]) -> str:
-    """The first of *reasons*, and how many others there are."""
-    first, *others = dict.fromkeys(reasons)
-    return f"{first}; and {len(others)} other {plural(len(others), 'reason')}" if others else first
 
 
 def runs_have(entries: Sequence[object]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +16,21 @@ from .. import further
 from ..best import Best, Group, Standing, apart_by, is_more
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Excluded, Point, among_others, varying
+from ..points import Bounded, Excluded, ExclusionCause, Point, among_others, varying
 from ..select.selection import Newest
-from ..words import count_of, difference, is_or_are, named, percent, plural, tuning_label, value_label, variant_label
+from ..words import (
+    count_of,
+    counted_alike,
+    difference,
+    first_of,
+    is_or_are,
+    named,
+    percent,
+    plural,
+    tuning_label,
+    value_label,
+    variant_label,
+)
 from .analyses import changes
 
 if TYPE_CHECKING:
@@ -192,12 +203,10 @@ def failed_runs(best: Best, point: Point) -> str:
 
 def instead(wanted: KPIDefinition | None, runs: Iterable[Entry]) -> list[str]:
     """Why the ranking isn't by the KPI that the workload *wanted*; nothing where it is."""
-    reasons = collections.Counter(run.missing_kpis.get(wanted.name) for run in runs) if wanted is not None else {}
-    if wanted is None or not reasons:
+    if wanted is None:
         return []
-    why, *others = sorted(reasons, key=lambda reason: -reasons[reason])
-    rest = f"; and {len(others)} other {plural(len(others), 'reason')}" if others else ""
-    return [f"No run has {wanted.name}: {why or 'unknown'}{rest}."]
+    reasons = counted_alike(run.missing_kpis.get(wanted.name, "unknown") for run in runs).most_common()
+    return [f"No run has {wanted.name}: {first_of(reason for reason, _ in reasons)}."] if reasons else []
 
 
 def exclusions(best: Best) -> str:
@@ -206,7 +215,8 @@ def exclusions(best: Best) -> str:
 
 
 def _left_out(runs: Sequence[Excluded]) -> str:
-    reasons = collections.Counter(excluded.kind for excluded in runs)
+    reasons = counted_alike(one.kind for one in runs if one.cause is ExclusionCause.UNKNOWN)
+    reasons.update(one.kind for one in runs if one.cause is not ExclusionCause.UNKNOWN)
     listed = [f"{count} × {reason}" for reason, count in reasons.most_common(_NAMED)]
     rest = len(reasons) - len(listed)
     if rest:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from counted import calls_of
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import Watched, side_by_side
@@ -47,22 +47,6 @@ def runs(count: int, change: Callable[[Any], None]) -> list[Entry]:
         entry({"version": f"1.{number}.0", "cost": float(value), "day": number}, number)
         for number, value in enumerate(values)
     ]
-
-
-def calls_of(function: Callable[[], object]) -> int:
-    """How many calls of Python and C functions *function* makes."""
-    count = 0
-
-    def seen(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(seen)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.parametrize("change", [quiet, one_step, steps], ids=lambda change: change.__name__)

@@ -203,6 +203,21 @@ def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workloa
         assert ranking.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"
 
 
+def test_reasons_that_differ_in_their_numbers_alone_are_one(workload: Workload, entries: MakeEntries) -> None:
+    (good,), without = entries({"vus": 1}, 1.0), entries({"vus": 2}, 1.0, 1.0, 1.0, 1.0)
+    why = ("only 30 of 64 samples, p95 wants 100", "only 7 of 64 samples, p95 wants 100", "-5 s is odd", "-7 s is odd")
+    unknown = [
+        dataclasses.replace(one, kpis={}, missing_kpis={"cost": said}) for one, said in zip(without, why, strict=True)
+    ]
+    said = "2 × cost is unknown: only 7 to 30 of 64 samples, p95 wants 100; 1 × cost is unknown: -5 s is odd"
+    assert ranking.exclusions(rank(Matrix([good, *unknown]), workload)) == (
+        f"4 runs can't take part ({said}; 1 × cost is unknown: -7 s is odd)"
+    )
+    assert ranking.instead(workload.kpis["cost"], unknown) == [
+        "No run has cost: only 7 to 30 of 64 samples, p95 wants 100; and 2 other reasons."
+    ]
+
+
 def test_a_group_is_named_by_what_is_set_unless_that_is_part_of_another_ones_name(
     workload: Workload, entries: MakeEntries
 ) -> None:
