@@ -215,6 +215,7 @@ class Workload:
         exchange: ``(lts_payload)`` to documents in a format that other tools read, by names that end the file's.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
+        shorter_hardware: what people call hardware of a longer name, whose price is meant too: see :mod:`.prices`.
         options: what a command may say by ``--workload-option``, each with its default; parsers find it in
             ``test_dir.options``, plots in ``study.given.options``.
         load_drivers: by name, functions that import and give what puts a load on this workload's targets; the first is
@@ -239,6 +240,7 @@ class Workload:
     differences: Callable[[Sequence[Any]], Sequence[str]] | None = None
     exchange: Callable[[Any], Mapping[str, Mapping[str, Any]]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
+    shorter_hardware: Callable[[str], str | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     load_drivers: Mapping[str, Callable[[], type[Any]]] = dataclasses.field(default_factory=dict)
     plots: Pages = ()

@@ -14,6 +14,7 @@ from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from ..matrix import typed
+from ..prices import offers
 from ..workload import Workload
 from . import run_directory, schema
 from .command_driver import CommandDriver
@@ -278,10 +279,8 @@ def price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[
     """From settings to USD per hour: a price that was *given* for the hardware, else the workload's."""
 
     def price(settings: Mapping[str, Scalar]) -> float | None:
-        hw_type = f"{settings.get('hw_type')}"
-        for name in (f"{settings.get('vendor')}/{hw_type}", hw_type):
-            if name in given:
-                return given[name]
+        if found := offers(settings, given, None if workload is None else workload.shorter_hardware):
+            return min(found.values())
         return None if workload is None or workload.price is None else workload.price(settings)
 
     return price

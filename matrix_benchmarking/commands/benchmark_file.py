@@ -119,7 +119,7 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
     if is_typed("price"):
         from ..runs.opening import check_prices
 
-        check_prices(settings, list(dict(chosen["price"])))
+        check_prices(settings, list(dict(chosen["price"])), workload)
     return plan
 
 

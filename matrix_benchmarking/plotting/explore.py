@@ -19,6 +19,7 @@ from ..errors import ConfigError
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, Entry, order, typed
 from ..plausible import is_number
+from ..prices import unused_prices
 from ..rows import Rows
 from . import template
 from .base import Report, View, title_of
@@ -271,12 +272,11 @@ class ExploreReport(Report):
         selection = filter_language.written(
             {**self.study.filters, **filter_language.parse(self.chosen.get(FILTERS, ""))}
         )
-        hardware = [show(each).lower() for each in self.study.known.settings.get("hw_type", ())]
-        prices = {  # that of hardware which no run names would be an error
-            name: usd
-            for name, usd in self.study.given.prices.items()
-            if not hardware or any(name.rpartition("/")[2].lower() in each for each in hardware)
-        }
+        # That of hardware which no run names would be an error.
+        given = self.study.given.prices
+        of_runs = [run.settings for run in self.study.known if "hw_type" in run.settings] if given else []
+        idle = unused_prices(of_runs, given, self.workload.shorter_hardware) if of_runs else ()
+        prices = {name: usd for name, usd in given.items() if name not in idle}
         parts: list[Node] = []
         for title, text in (
             ("Open in a notebook", notebook_lines(self.study.given.opened, prices, selection, texts)),

@@ -30,6 +30,7 @@ from ..history.location import is_export
 from ..matrix import Matrix, joined
 from ..named_cluster import NamedCluster
 from ..plausible import is_number
+from ..prices import unused_prices
 from ..settings import SETTINGS_FROM, steps
 from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
@@ -254,7 +255,7 @@ class Opening:
         if unknown and "ignored_keys" not in self.tolerated:
             raise ConfigError("; ".join(unknown))
         self.warn(unknown)
-        check_prices([entry.settings for entry in whole], self.priced)
+        check_prices([entry.settings for entry in whole], self.priced, self.workload)
         if self.priced and len(whole) and None not in whole.entries.values("facts"):
             self.warn(["`prices` changes nothing here: payloads keep the price with which they were made"])
 
@@ -375,17 +376,12 @@ def amounts(what: str, given: Mapping[str, float] | None) -> Mapping[str, float]
     return given or {}
 
 
-def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str]) -> None:
+def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str], workload: Workload | None) -> None:
     """Raise ConfigError for a price of hardware that the settings of no run name; runs that name none may be on any."""
     on = {(settings.get("vendor"), str(settings["hw_type"])) for settings in runs if "hw_type" in settings}
     known = {hardware for _, hardware in on} | {f"{vendor}/{hardware}" for vendor, hardware in on if vendor is not None}
-    for name in prices if known else ():
-        of, _, hardware = name.rpartition("/")
-        is_part = any(  # H100 of NVIDIA H100 80GB, where a workload says so
-            hardware.lower() in each.lower() for vendor, each in on if not of or vendor is None or str(vendor) == of
-        )
-        if name not in known and not is_part:
-            raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, known)}")
+    for name in unused_prices(runs, prices, None if workload is None else workload.shorter_hardware) if known else ():
+        raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, known.difference(prices))}")
 
 
 def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:

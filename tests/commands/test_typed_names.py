@@ -60,6 +60,7 @@ TREE = "--results-dirname=runs"
         (["check", TREE, "--ignored-keys=hw_type,runner"], "no run has a label or setting to ignore 'runner'"),
         (["analyze_lts", HISTORY, "--baseline=1.7"], "no run of version '1.7': did you mean '1."),
         (["parse", TREE, "--price=cpu-2=1.5"], "--price: no run is on hardware 'cpu-2': did you mean 'cpu-1'?"),
+        (["parse", TREE, "--price=cpu=1.5"], "--price: no run is on hardware 'cpu': did you mean 'cpu-1'?"),
         (["parse", TREE, "--headline=raet"], "--headline: no KPI 'raet': did you mean 'rate'?"),
         (["parse", TREE, "--workload-option=warm=3"], "workload 'named' has no option 'warm': it has none"),
     ],
@@ -68,7 +69,7 @@ def test_a_typed_name_of_nothing_is_exit_status_2(words: list[str], said: str, c
     assert said in refused(capsys, *words)
 
 
-@pytest.mark.parametrize("price", ["cpu-1=1", "aws/cpu-1=1"])
+@pytest.mark.parametrize("price", ["cpu-1=1", "aws/cpu-1=1", "CPU-1=1"])
 def test_a_price_of_hardware_that_runs_name_is_fine(price: str) -> None:
     assert main(["parse", "--workload=named.py", TREE, f"--price={price}"]) == 0
 

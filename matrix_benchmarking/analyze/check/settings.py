@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
 from ...errors import MatbenchError
-from ...filters import cut, exact, one_blank, show
+from ...filters import cut, one_blank, show
 from ...grouped import grouped
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...plausible import is_number
+from ...prices import unused_prices
 from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
@@ -281,7 +282,7 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
     if unused:
         yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
     yield from _unknown_kpis(matrix, workload)
-    idle = [name for name in prices if not any(_is_priced(entry, name) for entry in matrix)]
+    idle = unused_prices((entry.settings for entry in matrix), prices, workload.shorter_hardware) if prices else ()
     if idle:
         yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {_listed(idle)}.")
 
@@ -324,16 +325,6 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
             reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
             yield Finding("unknown-kpi", f"{listed} {where}: {first_of(counted_alike(reasons))}.", changes)
-
-
-def _is_priced(entry: Entry, name: str) -> bool:
-    """Whether the settings name the hardware of the price *name*: ``vendor/hw_type`` or ``hw_type``.
-
-    Where they name no vendor, any may be meant.
-    """
-    values = {exact(value) for value in entry.settings.values()}
-    vendor, _, hardware = name.partition("/")
-    return name in values or (hardware in values and ("vendor" not in entry.settings or vendor in values))
 
 
 def _listed(names: Iterable[str]) -> str:

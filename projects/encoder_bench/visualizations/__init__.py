@@ -29,7 +29,7 @@ def _k6() -> type[LoadDriver]:
 
 
 def _price(settings: Mapping[str, Scalar]) -> float | None:
-    price = analyze.price_of(settings.get("vendor"), settings.get("hw_type"))
+    price = analyze.price_of(settings)
     return price.usd_per_hour if price else None
 
 

@@ -14,8 +14,9 @@ from typing import Any
 from matrix_benchmarking.analyze.points import keys
 from matrix_benchmarking.analyze.words import count_of
 from matrix_benchmarking.errors import MatbenchError
-from matrix_benchmarking.filters import show
+from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, TREE, Entry
+from matrix_benchmarking.prices import offers
 from matrix_benchmarking.rows import Rows
 from matrix_benchmarking.store import load_yaml
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
@@ -42,16 +43,11 @@ def table() -> Mapping[tuple[str, str], Price]:
     return {(row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows}
 
 
-def price_of(vendor: object, hw_type: object, given: Mapping[str, float] | None = None) -> Price | None:
-    """The price of *hw_type* at *vendor*; None if it is unknown.
-
-    Args:
-        given: USD per hour by ``vendor/hw_type`` or, for any vendor, by ``hw_type``; it goes first.
-    """
-    for key in (f"{vendor}/{hw_type}", f"{hw_type}"):
-        if given and key in given:
-            return Price(given[key], "given by the user", None)
-    return table().get((str(vendor), str(hw_type)))
+def price_of(settings: Mapping[str, Scalar], given: Mapping[str, float] | None = None) -> Price | None:
+    """The price of the hardware that *settings* name, None if it is unknown; one that was *given* goes first."""
+    if own := offers(settings, given or {}):
+        return Price(min(own.values()), "given by the user", None)
+    return table().get((str(settings.get("vendor")), str(settings.get("hw_type"))))
 
 
 KEYS = RegressionKeys(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from matrix_benchmarking.workload import Gate, RegressionKeys, Workload
 
+from .places import accelerator
 from .store import GROUPS, OPTIONS, differences, exchange, implausible, local_store, warnings
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ workload = Workload(
     implausible=implausible,
     differences=differences,
     exchange=exchange,
+    shorter_hardware=accelerator,
     options=OPTIONS,
     reports=_reports,
     regression=RegressionKeys(

@@ -76,27 +76,6 @@ _SWEEP = re.compile(r"([A-Za-z_][\w.]*)=([^=]+?)(?=-(?:BENCH--)?[A-Za-z_][\w.]*=
 _DATE = re.compile(r"[-_]\d{8}(?:[-_]\d{4,6})?$")
 
 
-def offers(settings: Mapping[str, object], prices: Mapping[str, float]) -> dict[str, float]:
-    """The *prices* of the hardware that *settings* name, by their names: its vendor's, else any vendor's; those of all
-    vendors where the settings name none.
-
-    A price of ``H100`` is also that of what tools call ``NVIDIA H100-SXM-80GB``, unless there is one by the whole name.
-    """
-    whole = str(settings.get("hw_type"))
-    for hardware in (whole, accelerator(whole) or whole):
-        found = {
-            name: price
-            for name, price in prices.items()
-            if name.lower() == hardware.lower() or name.partition("/")[2].lower() == hardware.lower()
-        }
-        if "vendor" in settings:
-            own = {name: price for name, price in found.items() if name.partition("/")[0] == str(settings["vendor"])}
-            found = own or {name: price for name, price in found.items() if name.lower() == hardware.lower()}
-        if found:
-            return found
-    return {}
-
-
 def accelerator(name: str) -> str | None:
     """What tools and people call by a longer *name*: ``H100`` of ``NVIDIA H100-SXM-80GB``; None for no known one."""
     match = _ACCELERATOR.search(name)

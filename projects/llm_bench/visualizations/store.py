@@ -8,7 +8,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matrix_benchmarking import kpi, plausible
+from matrix_benchmarking import kpi, plausible, prices
 from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.matrix import Entry
@@ -45,7 +45,7 @@ COUNTED = {"input_length": "tokens", "output_length": "tokens", "concurrency": "
 
 def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, settings: Mapping[str, Scalar]) -> None:
     """Add the price of one accelerator and hour, the mix that a blend is of, and where each setting comes from."""
-    offers = places.offers(settings, test_dir.options.get("prices") or {})
+    offers = prices.offers(settings, test_dir.options.get("prices") or {}, places.accelerator)
     results.price = min(offers, key=offers.__getitem__, default=None)
     results.other_prices = sorted(name for name in offers if name != results.price)
     results.usd_per_hour = None if results.price is None else offers[results.price]

@@ -11,7 +11,8 @@ import pytest
 from llm_points import POINT
 
 from matrix_benchmarking.matrix import Matrix
-from projects.llm_bench.visualizations.places import guessed, in_name, offers
+from matrix_benchmarking.prices import offers
+from projects.llm_bench.visualizations.places import accelerator, guessed, in_name
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,7 @@ def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_i
     ("settings", "prices", "found"),
     [
         ({"hw_type": "NVIDIA H100-SXM-80GB"}, {"H100": 2.0, "H200": 3.0}, {"H100": 2.0}),
+        ({"hw_type": "cpu-1", "vendor": "Near"}, {"CPU-1": 3.0, "near/Cpu-1": 2.0}, {"near/Cpu-1": 2.0}),
         ({"hw_type": "nvidia-h100-80gb"}, {"far/H100": 2.0, "near/H100": 3.0}, {"far/H100": 2.0, "near/H100": 3.0}),
         ({"hw_type": "gb200"}, {"B200": 2.0}, {}),
         ({"hw_type": "NVIDIA H100 NVL"}, {"H100": 2.0, "NVIDIA H100 NVL": 1.5}, {"NVIDIA H100 NVL": 1.5}),
@@ -158,7 +160,7 @@ def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_i
     ],
 )
 def test_a_price_is_that_of_the_hardware_by_whichever_name(settings: Any, prices: Any, found: Any) -> None:
-    assert offers(settings, prices) == found
+    assert offers(settings, prices, accelerator) == found
 
 
 def test_the_models_own_name_in_a_files_name_says_nothing_else() -> None:

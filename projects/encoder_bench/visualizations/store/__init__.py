@@ -78,8 +78,7 @@ def parse_always(
     results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Scalar]
 ) -> None:
     """Look up today's price: it belongs to the analysis, not to the run."""
-    vendor, hw_type = import_settings.get("vendor"), import_settings.get("hw_type")
-    results.price = analyze.price_of(vendor, hw_type, test_dir.options.get("prices"))
+    results.price = analyze.price_of(import_settings, test_dir.options.get("prices"))
 
 
 @ignore_file_not_found

@@ -12,8 +12,9 @@ from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.controls import Choice, Control, Number
 from matrix_benchmarking.plotting.tables import Cell, Column, Columns, Row, table
+from matrix_benchmarking.prices import offers
 
-from ..places import offers
+from ..places import accelerator
 from .spots import Spot, all_variants, group_choice, groups_of, not_shown, on_repeats, prices_of, shown_group, spots_of
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def with_offers(
     """
     every, known = list(found), dict(prices)
     for one in found:
-        own = offers(one.spot.runs[0].settings, given)
+        own = offers(one.spot.runs[0].settings, given, accelerator)
         if own:
             known.pop(one.hardware, None)  # that of the cheapest vendor, as the runs' costs have it
         for name, price in own.items():

@@ -1,0 +1,41 @@
+"""Which of the prices that somebody gave are those of the hardware of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Shorter = Callable[[str], str | None]
+"""What people call hardware of a longer name, such as ``H100`` of ``NVIDIA H100-SXM-80GB``; None for no known one."""
+
+
+def offers(
+    settings: Mapping[str, Any], prices: Mapping[str, float], shorter: Shorter | None = None
+) -> dict[str, float]:
+    """The *prices* of the hardware that *settings* name, by their names, whatever their case: its vendor's, else any
+    vendor's; those of all vendors where the settings name none.
+
+    A price of its *shorter* name is meant, too, unless there is one by the whole name.
+    """
+    whole = str(settings.get("hw_type"))
+    for hardware in (whole, *filter(None, [shorter and shorter(whole)])):
+        of_any = {name: price for name, price in prices.items() if name.casefold() == hardware.casefold()}
+        vendors = {name: name.casefold().partition("/") for name in prices if name not in of_any}
+        of_vendors = {name: prices[name] for name, (_, _, of) in vendors.items() if of == hardware.casefold()}
+        if "vendor" in settings:
+            vendor = str(settings["vendor"]).casefold()
+            found = {name: price for name, price in of_vendors.items() if vendors[name][0] == vendor} or of_any
+        else:
+            found = {**of_any, **of_vendors}
+        if found:
+            return found
+    return {}
+
+
+def unused_prices(
+    runs: Iterable[Mapping[str, Any]], prices: Iterable[str], shorter: Shorter | None = None
+) -> list[str]:
+    """The names of *prices* of hardware that the settings of no run name."""
+    kinds = {(str(one["hw_type"]), one.get("vendor")): one for one in runs if "hw_type" in one}.values()
+    # Each by itself, since a nearer one hides another of the same hardware.
+    return [name for name in prices if not any(offers(settings, {name: 0.0}, shorter) for settings in kinds)]
