@@ -7,6 +7,7 @@ The unit of evidence is a block: a round in which both sides were measured, else
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ _FEWEST_WITH_A_SPIKE = 4
 _LENT_DEGREES = 4.0
 _SKEW_ROOM, _PER_SKEW = 0.3, 0.3
 _SPIKE_CHANCE = 0.002
+_MAY_BE_POOLED = 0.25
 LARGEST_LOGARITHM = 700.0
 _LEAST_STEP = 1e-15  # of the largest value, where that is below 1
 
@@ -248,10 +250,14 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     )
 
 
-def evidence(runs: Runs) -> Evidence:
-    """What the runs of one series say by themselves: by rounds, else by campaigns, else by how campaigns differ."""
+def evidence(runs: Runs, *, are_rounds_alike: bool = False) -> Evidence:
+    """What the runs of one series say by themselves: by rounds, else by campaigns, else by how campaigns differ.
+
+    By rounds not where they are alike within their campaigns.
+    """
     old, new, least = runs.sides == OLD, runs.sides == NEW, runs.step * runs.step / 12.0
-    for ground, numbers in ((Ground.ROUNDS, runs.rounds), (Ground.SHARED, runs.campaigns)):
+    rounds = np.full_like(runs.rounds, NO_ROUND) if are_rounds_alike else runs.rounds
+    for ground, numbers in ((Ground.ROUNDS, rounds), (Ground.SHARED, runs.campaigns)):
         shared = np.intersect1d(numbers[old], numbers[new])
         shared = shared[shared != NO_ROUND]
         if len(shared) > 1:
@@ -265,6 +271,57 @@ def evidence(runs: Runs) -> Evidence:
             others = tuple(_other_sides(runs, shared, 2.0 * least)) if ground is Ground.ROUNDS else ()
             return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others, int(far.sum()))
     return _by_campaigns(runs, least)
+
+
+def evidence_of(series: Sequence[Runs]) -> list[Evidence]:
+    """What each of several *series* of one KPI says by itself.
+
+    Where differences within rounds are alike within campaigns, and not between them, campaigns are the evidence: what a
+    side has for itself in each, such as where its server's memory lies, no round tells.
+    """
+    found = [evidence(one) for one in series]
+    if not _are_alike_in_campaigns(series, found):
+        return found
+    return [evidence(one, are_rounds_alike=True) for one in series]
+
+
+def _are_alike_in_campaigns(series: Sequence[Runs], found: Sequence[Evidence]) -> bool:
+    """Whether the differences of rounds vary more between campaigns than within, by an analysis of variance over all.
+
+    At a level at which it may be pooled (Bancroft 1964, Biometrics 20(3), 427–442); series that move together count as
+    one.
+    """
+    parts = np.zeros(4)  # sums of squares between campaigns and within, as shares of all, and their degrees of freedom
+    deviations, told = [], 0
+    for runs, one in zip(series, found, strict=True):
+        off = np.array(list(one.deviations.values()))
+        if one.ground is not Ground.ROUNDS or not off.any():
+            continue
+        of_round = dict(zip(runs.rounds.tolist(), runs.campaigns.tolist(), strict=True))
+        _, at, counts = np.unique(
+            [of_round[number] for _, number in one.deviations], return_inverse=True, return_counts=True
+        )
+        between, everything = float((np.bincount(at, off) ** 2 / counts).sum()), float(off @ off)
+        freedom = len(counts) - 1.0, float(len(off) - len(counts))
+        if min(freedom) > 0.0:
+            parts += between / everything, 1.0 - between / everything, *freedom
+            told += 1
+            deviations.append(one.deviations)
+    if not told:
+        return False
+    again = np.clip(correlation_of(_beside(deviations)), 0.0, 1.0) ** 2
+    worth = 1.0 / (1.0 + (told - 1.0) * again)
+    ratio = (parts[0] / parts[2]) / max(parts[1] / parts[3], 1e-12)
+    return bool(special.fdtrc(parts[2] * worth, parts[3] * worth, ratio) < _MAY_BE_POOLED)
+
+
+def _beside(found: Sequence[Mapping[tuple[int, int], float]]) -> Floats:
+    """Deviations of several series: a row each, a column a block, NaN where it has none."""
+    columns = {key: column for column, key in enumerate(dict.fromkeys(itertools.chain(*found)))}
+    table = np.full((len(found), len(columns)), np.nan)
+    for row, one in enumerate(found):
+        table[row, [columns[key] for key in one]] = list(one.values())
+    return table
 
 
 def _other_sides(runs: Runs, rounds: Integers, least: float) -> Iterator[tuple[float, float]]:
@@ -365,12 +422,7 @@ def lend(found: Sequence[Evidence]) -> list[Evidence]:
         if not places:
             continue
         some = [found[place] for place in places]
-        columns = {
-            key: column for column, key in enumerate(dict.fromkeys(key for one in some for key in one.deviations))
-        }
-        deviations = np.full((len(some), len(columns)), np.nan)
-        for row, one in enumerate(some):
-            deviations[row, [columns[key] for key in one.deviations]] = list(one.deviations.values())
+        deviations = _beside([one.deviations for one in some])
         names = Weighed.__struct_fields__
         together = Weighed(*(np.array([getattr(one.weighed, name) for one in some]) for name in names))
         more = np.array([each for one in some for each in one.others]).reshape(-1, 2).T

@@ -179,7 +179,7 @@ def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
     found = [runs_of(one, question.blocks) for one in pairs]
     scale = Scale.RATIO if all(one.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
     over_all = pooled([one if one.scale is scale else one.as_differences() for one in found])
-    return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
+    return judged(over_all, pair.lend(pair.evidence_of([over_all]))[0])
 
 
 def pooled(series: Sequence[Runs]) -> Runs:

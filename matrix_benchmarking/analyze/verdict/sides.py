@@ -262,13 +262,13 @@ def compare_sides(sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lowe
 
 def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
     """What *runs* say; those of one family lend each other what they know of noise."""
-    found = [pair.evidence(one) for one in runs]
-    # A spread in the KPI's unit says nothing of series whose values are larger.
-    together = grouped((families[place], place) for place, of in enumerate(runs) if of.scale is Scale.RATIO)
-    for places in together.values():
-        for place, lent in zip(places, pair.lend([found[place] for place in places]), strict=True):
-            found[place] = lent
-    return [judged(of, evidence) for of, evidence in zip(runs, found, strict=True)]
+    found = dict[int, Evidence]()
+    for places in grouped((family, place) for place, family in enumerate(families)).values():
+        found |= zip(places, pair.evidence_of([runs[place] for place in places]), strict=True)
+        # A spread in the KPI's unit says nothing of series whose values are larger.
+        ratios = [place for place in places if runs[place].scale is Scale.RATIO]
+        found |= zip(ratios, pair.lend([found[place] for place in ratios]), strict=True)
+    return [judged(of, found[place]) for place, of in enumerate(runs)]
 
 
 def judged(runs: Runs, evidence: Evidence) -> Judged:
