@@ -22,12 +22,13 @@ import numpy as np
 from ..grouped import grouped
 from . import special
 from .intervals import CONFIDENCE, Scale, scale_of, step_of
-from .noise import Flags, Floats, Places, moderated, prior_of
+from .noise import MAY_BE_POOLED, Flags, Floats, Places, moderated, prior_of
 
 MOST_RIVALS = 64  # with which each point is compared, the strongest; with fewer rivals none is left out wrongly
 CLEARLY = 1.5  # two points that are apart by more than so many standard errors of each are clearly apart
 _SAME = 1e-9  # a difference of shares that is one of rounding
 _NO_ERROR = 1e-300
+_MOST_STEPS = 200
 RISK = 0.035  # of leaving out the best, were noise normal and its spread known as well as it seems; in truth up to .05
 
 
@@ -148,11 +149,17 @@ def estimate(
     means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
     units = means if scale is Scale.RATIO else np.ones_like(means)
     in_turn = rounds is None or all(one is not None for runs in rounds for one in runs)
+    blocks = None if campaigns is None else _campaigns_of(values, campaigns, units)
     table = _table(values, rounds if in_turn else campaigns)
-    taken_out, shared = 0, 0.0
-    if table is None:
-        of_runs, everything = np.repeat(np.arange(len(values)), counts.astype(int)), [*itertools.chain(*values)]
-        spreads = (np.array(everything, dtype=np.float64) - means[of_runs]) / units[of_runs]
+    taken_out, shared, spread = 0, 0.0, None
+    of_runs, everything = np.repeat(np.arange(len(values)), counts.astype(int)), [*itertools.chain(*values)]
+    spreads = (np.array(everything, dtype=np.float64) - means[of_runs]) / units[of_runs]
+    if campaigns is not None and blocks is not None and (in_turn or table is None):
+        spread = _spread_in_campaigns(blocks, spreads, of_runs, campaigns, rounds if in_turn else None)
+        table = table if spread is None else _table(values, campaigns)
+    if table is None and spread is not None:
+        variances, degrees, counts = spread
+    elif table is None:
         with np.errstate(over="ignore"):  # of values whose squares are beyond all numbers next to nothing is known
             squares = np.minimum(np.bincount(of_runs, spreads**2, len(values)), 1e300)
         variances, degrees = squares / np.maximum(counts - 1, 1), counts - 1
@@ -164,7 +171,6 @@ def estimate(
     variances, degrees = _moderated(variances, degrees, rounding)
     centres = np.log(means) if scale is Scale.RATIO else means
     errors = _errors(variances, counts, rounding)
-    blocks = None if campaigns is None else _campaigns_of(values, campaigns, units)
     return Estimates(scale, centres, errors, degrees, taken_out, shared, blocks, in_turn or taken_out > 0)
 
 
@@ -315,6 +321,85 @@ def _join(parents: list[int], one: int, other: int) -> bool:
         roots.append(place)
     parents[roots[1]] = roots[0]
     return roots[0] != roots[1]
+
+
+def _spread_in_campaigns(
+    blocks: Campaigns,
+    spreads: Floats,
+    of_runs: Places,
+    campaigns: Sequence[Sequence[int]],
+    rounds: Sequence[Sequence[int | None]] | None,
+) -> tuple[Floats, Floats, Floats] | None:
+    """The variance of what each point has for itself in a campaign, the degrees behind it, and in how many it was; None
+    where that is no more than its runs scatter, at the level at which rounds are pooled.
+
+    Args:
+        spreads: how far each run is from its point's mean, with the point's number *of_runs*.
+        rounds: what they have in common is no scatter of theirs.
+    """
+    count = len(campaigns)
+    rest, kept, freedom = _for_themselves(blocks, count)
+    if freedom < 2.0:  # one difference of two campaigns is next to nothing
+        return None
+    numbers = _numbered(campaigns)
+    cells, sizes = _numbered_pairs(of_runs, numbers)
+    own = spreads
+    spare = float(len(own) - len(sizes))
+    if rounds is not None:
+        of_round = _numbered(rounds)
+        own = own - (np.bincount(of_round, own) / np.bincount(of_round))[of_round]
+        spare -= float(of_round.max() - numbers.max())
+    if spare <= 0.0:
+        return None
+    within = own - (np.bincount(cells, own) / sizes)[cells]
+    runs_of_cell = 1.0 / float(np.mean(1.0 / sizes))
+    ratio = _ratio(np.array(runs_of_cell * float(rest @ rest) / freedom), np.array(float(within @ within) / spare))
+    if special.fdtrc(freedom, spare, ratio) >= MAY_BE_POOLED:
+        return None
+    each = np.maximum(np.bincount(blocks.points[kept], minlength=count) - 1.0, 0.0)
+    degrees = each * freedom / each.sum()
+    squares = np.bincount(blocks.points[kept], rest**2, count)
+    counts = np.bincount(blocks.points, minlength=count).astype(np.float64)
+    return np.asarray(squares / np.where(degrees > 0.0, degrees, 1.0)), np.asarray(degrees), counts
+
+
+def _for_themselves(blocks: Campaigns, count: int) -> tuple[Floats, Flags, float]:
+    """What points have in campaigns beyond what both add, which of the *blocks* tell it, and its degrees of freedom."""
+    kept = np.ones(len(blocks.points), dtype=np.bool_)
+    while True:  # a campaign of one point tells nothing, nor does a point of one campaign
+        of_points = np.bincount(blocks.points[kept], minlength=count)
+        of_campaigns = np.bincount(blocks.numbers[kept], minlength=int(blocks.numbers.max()) + 1)
+        tell = kept & (of_points[blocks.points] > 1) & (of_campaigns[blocks.numbers] > 1)
+        if (tell == kept).all():
+            break
+        kept = tell
+    points, numbers, rest = blocks.points[kept], blocks.numbers[kept], blocks.deviations[kept]
+    for _ in range(_MOST_STEPS):  # to the least squares of an additive model
+        before = rest
+        for of in (numbers, points):
+            sums, sizes = np.bincount(of, rest), np.bincount(of)
+            rest = rest - (sums / np.maximum(sizes, 1))[of]
+        if np.abs(rest - before).max(initial=0.0) <= 1e-12:
+            break
+    parents, together = list(range(len(of_campaigns))), 0
+    first: dict[int, int] = {}
+    for point, number in zip(points.tolist(), numbers.tolist(), strict=True):
+        together += _join(parents, first.setdefault(point, number), number)
+    sets = int((of_campaigns > 0).sum()) - together
+    freedom = float(len(points) - (of_points > 0).sum() - (of_campaigns > 0).sum() + sets)
+    return rest, kept, freedom
+
+
+def _numbered(blocks: Sequence[Sequence[object]]) -> Places:
+    """The number of each run's block, point by point."""
+    known: dict[object, int] = {}
+    return np.array([known.setdefault(one, len(known)) for of in blocks for one in of], dtype=np.intp)
+
+
+def _numbered_pairs(one: Places, other: Places) -> tuple[Places, Places]:
+    """The number of each run's pair of both, and how many runs each pair has."""
+    _, found, sizes = np.unique(one * (int(other.max()) + 1) + other, return_inverse=True, return_counts=True)
+    return found, sizes
 
 
 def _table(values: Sequence[Sequence[float]], blocks: Sequence[Sequence[int | None]] | None) -> Floats | None:

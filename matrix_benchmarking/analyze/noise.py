@@ -23,6 +23,10 @@ Integers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.intp]
 
 
+MAY_BE_POOLED = 0.25
+"""Blocks within a campaign count one by one where that they are alike has at least this chance, an F test says."""
+
+
 class Spreads(msgspec.Struct, frozen=True):
     """How the variances of groups are distributed."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import special
 from .intervals import CONFIDENCE, MAD, Scale, scale_of, step_of
-from .noise import Flags, Floats, Integers, correlation_of, lent
+from .noise import MAY_BE_POOLED, Flags, Floats, Integers, correlation_of, lent
 
 # The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway.
 OLD, NEW, OTHER = 0, 1, 2
@@ -35,7 +35,6 @@ _FEWEST_WITH_A_SPIKE = 4
 _LENT_DEGREES = 4.0
 _SKEW_ROOM, _PER_SKEW = 0.3, 0.3
 _SPIKE_CHANCE = 0.002
-_MAY_BE_POOLED = 0.25
 LARGEST_LOGARITHM = 700.0
 _LEAST_STEP = 1e-15  # of the largest value, where that is below 1
 
@@ -312,7 +311,7 @@ def _are_alike_in_campaigns(series: Sequence[Runs], found: Sequence[Evidence]) -
     again = np.clip(correlation_of(_beside(deviations)), 0.0, 1.0) ** 2
     worth = 1.0 / (1.0 + (told - 1.0) * again)
     ratio = (parts[0] / parts[2]) / max(parts[1] / parts[3], 1e-12)
-    return bool(special.fdtrc(parts[2] * worth, parts[3] * worth, ratio) < _MAY_BE_POOLED)
+    return bool(special.fdtrc(parts[2] * worth, parts[3] * worth, ratio) < MAY_BE_POOLED)
 
 
 def _beside(found: Sequence[Mapping[tuple[int, int], float]]) -> Floats:

@@ -297,6 +297,28 @@ def test_campaigns_of_all_points_are_the_evidence_where_runs_belong_to_no_round(
     assert may_be_best(in_rounds, lower_better=True).tolist() == [True, False]
 
 
+@pytest.mark.parametrize("own", [0.0, 0.03])
+@pytest.mark.parametrize("are_in_rounds", [True, False])
+def test_what_points_have_for_themselves_in_each_campaign_is_no_difference_of_theirs(
+    own: float, are_in_rounds: bool
+) -> None:
+    """Equal points, of which the last one lacks a campaign where there are no rounds."""
+    rng, left_out, at, spreads = np.random.default_rng(41), 0, (1, 2, 3), []
+    for _ in range(60):
+        moods, owns = 0.03 * rng.standard_normal(3), own * rng.standard_normal((6, 3))
+        nights = [at if are_in_rounds or point < 5 else at[:2] for point in range(6)]
+        values = [
+            [math.exp(moods[n - 1] + owns[point, n - 1] + 0.01 * rng.standard_normal()) for n in of for _ in range(4)]
+            for point, of in enumerate(nights)
+        ]
+        rounds = [[4 * n + run if are_in_rounds else None for n in of for run in range(4)] for of in nights]
+        found = estimate(values, rounds, [[n for n in of for _ in range(4)] for of in nights])
+        left_out += not may_be_best(found, lower_better=True).all()
+        spreads.append(float(np.median(found.variances)) ** 0.5)
+    assert left_out <= 12  # 52 and 51 of 60, were runs the evidence
+    assert (np.median(spreads) > 0.01) == (own > 0.0)
+
+
 def test_one_point_or_one_round_is_no_comparison_within_rounds() -> None:
     alone = estimate([[1.0, 2.0, 3.1]], [[1, 2, 3]])
     assert alone.rounds == 0

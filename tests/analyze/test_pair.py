@@ -51,6 +51,28 @@ def test_rounds_that_both_sides_share_are_compared_one_by_one() -> None:
     assert found.deviations == {(NEW, n): pytest.approx(one - steps.mean()) for n, one in enumerate(steps)}
 
 
+def test_rounds_that_are_alike_within_campaigns_alone_are_no_evidence_each() -> None:
+    def series(*steps: float) -> Runs:  # of three nights, four rounds each
+        wiggle = (0.01, -0.01, 0.02, -0.02)
+        rounds = [
+            (night, 4 * night + at, step + off) for night, step in enumerate(steps) for at, off in enumerate(wiggle)
+        ]
+        return runs(
+            *((100.0, OLD, night, number) for night, number, _ in rounds),
+            *((100.0 * math.exp(step), NEW, night, number) for night, number, step in rounds),
+        )
+
+    (torn,) = pair.evidence_of([series(0.02, 0.10, 0.06)])
+    assert (torn.ground, torn.blocks) == (Ground.SHARED, (3, 3))
+    assert p_value(torn) == pytest.approx(stats.ttest_1samp([0.02, 0.10, 0.06], 0.0).pvalue)
+    (alike,) = pair.evidence_of([series(0.06, 0.06, 0.06)])
+    assert (alike.ground, alike.blocks) == (Ground.ROUNDS, (12, 12))
+    # What one series alone says of it is chance, and what all say again is said once.
+    few = [series(0.02, 0.035, 0.025), *(series(0.06, 0.06, 0.06) for _ in range(3))]
+    assert {one.ground for one in pair.evidence_of(few)} == {Ground.ROUNDS}
+    assert {one.ground for one in pair.evidence_of(few[:1])} == {Ground.ROUNDS}
+
+
 def test_runs_of_a_round_are_one_piece_of_evidence_however_many() -> None:
     more = [(value, side, 0, number) for value, side, _, number in IN_ROUNDS for _ in range(4)]
     assert p_value(said(*more)) == pytest.approx(p_value(said(*IN_ROUNDS)))
