@@ -185,6 +185,8 @@ def inverse_trigamma(values: Floats) -> Floats:
 def correlation_of(deviations: Floats) -> Floats:
     """The mean correlation between groups, from the *deviations* of their blocks from their middle.
 
+    The root of its mean square, as far as that is clearly beyond chance, where it is larger: some move against others.
+
     Args:
         deviations: the last axes are groups and blocks; NaN where a group has no such block.
     """
@@ -196,4 +198,18 @@ def correlation_of(deviations: Floats) -> Floats:
     products = standard.sum(axis=-2) ** 2 - (standard * standard).sum(axis=-2)
     count = there.sum(axis=-2)
     pairs = (count * (count - 1)).sum(axis=-1)
-    return np.asarray(products.sum(axis=-1) / np.maximum(pairs, 1))
+    signed = products.sum(axis=-1) / np.maximum(pairs, 1)
+    squares, of_equal = _squares_of_pairs(standard), _squares_of_pairs(there.astype(np.float64))
+    freedom = np.maximum(of_equal / np.maximum(pairs, 1) - 1.0, 1.0)  # of blocks about their middle
+    by_chance = of_equal / freedom
+    beyond = (squares - by_chance) / np.where(of_equal > by_chance, of_equal - by_chance, np.inf)
+    groups = deviations.shape[-2]
+    error = 2.0 / np.sqrt(np.maximum(freedom - 1.0, 1e-9) * (freedom + 2.0) * max(groups * (groups - 1), 1))
+    clearly = np.clip(beyond - error, 0.0, 1.0)
+    return np.asarray(np.where(clearly > 0.0, np.maximum(signed, np.sqrt(clearly)), signed))
+
+
+def _squares_of_pairs(values: Floats) -> Floats:
+    """The sum over all pairs of two groups, both ways round, of the square of their product over the blocks."""
+    both = (np.swapaxes(values, -1, -2) @ values) ** 2
+    return np.asarray(both.sum(axis=(-2, -1)) - ((values * values).sum(axis=-1) ** 2).sum(axis=-1))

@@ -72,6 +72,9 @@ def count_of(count: int, word: str) -> str:
     return f"{count} {plural(count, word)}"
 
 
+ONE_CAMPAIGN = "All runs are of one campaign: how others differ isn't in the interval."
+
+
 def probability(value: float | None) -> str:
     """A p- or q-value: three digits, ``< 0.001`` below."""
     if value is None:

@@ -11,6 +11,7 @@ import pytest
 from matrix_benchmarking.analyze.best import Group, rank
 from matrix_benchmarking.analyze.best_of import estimate, intervals, is_told, may_be_best
 from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.words import ONE_CAMPAIGN
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 
@@ -116,7 +117,7 @@ def test_runs_of_no_round_may_have_been_measured_one_point_after_the_other(
     )
     in_turn = [dataclasses.replace(run, campaign="night", round=run.repeat) for run in runs]
     assert ranking.verdict(rank(Matrix(in_turn), workload))[0].rivals == (
-        f"All others are worse by more than chance explains. {ranking.ONE_CAMPAIGN}"
+        f"All others are worse by more than chance explains. {ONE_CAMPAIGN}"
     )
 
 

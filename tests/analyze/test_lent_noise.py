@@ -117,6 +117,15 @@ def test_groups_without_a_common_block_say_nothing_of_correlation() -> None:
     assert float(correlation_of(np.array([[0.0, 0.0], [0.0, 0.0]]))) == 0.0
 
 
+def test_series_that_move_against_each_other_are_as_much_alike_as_those_that_move_together() -> None:
+    rng = np.random.default_rng(12)
+    moods, own = rng.standard_normal((50, 1, 4)), 0.1 * rng.standard_normal((50, 20, 4))
+    signs = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None]
+    centred = [each - each.mean(axis=-1, keepdims=True) for each in (moods + own, moods * signs + own, own)]
+    together, against, neither = (float(correlation_of(each).mean()) for each in centred)
+    assert min(together, against) > 0.9 and neither < 0.06
+
+
 def plain(variances: Sequence[float], degrees: Sequence[float], correlation: float) -> list[tuple[float, float]]:
     """Variance and degrees of each group, group by group."""
     half = [max(freedom, 1e-9) / 2.0 for freedom in degrees]

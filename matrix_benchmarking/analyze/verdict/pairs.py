@@ -24,7 +24,7 @@ from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
 from ..select.versions import against, in_words
-from ..words import count_of, is_or_are, named, variant_label
+from ..words import ONE_CAMPAIGN, count_of, is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .over_all import effects_of, hidden_in_series
@@ -232,6 +232,7 @@ def analysis_of(
                     campaigns_together([one.sides for one in judged]),
                     of_history(judged, verdicts, {**question.raised, **question.known}),
                     one_first(judged, question),
+                    in_one_campaign(judged, verdicts, question),
                     one_after_the_other(judged, verdicts, question),
                 ),
             )
@@ -320,6 +321,15 @@ def _names(pairs: Sequence[Pair], is_old_first: bool) -> tuple[str, str]:
     """The versions of both sides, that of the one which was measured first before the other."""
     old, new = pairs[0].series.versions[pairs[0].old[-1]], pairs[0].series.versions[pairs[0].new[-1]]
     return (old, new) if is_old_first else (new, old)
+
+
+def in_one_campaign(pairs: Sequence[Pair], verdicts: Iterable[SeriesVerdict], question: Question) -> str:
+    """That what changed was told by the rounds of one campaign, as a sentence; empty where it wasn't."""
+    if not any(one.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) for one in verdicts):
+        return ""
+    blocks = [block for one in pairs for side in one.sides for block in _starts(side, question)]
+    is_one = len({block.campaign for block in blocks}) == 1 and all(block.round is not None for block in blocks)
+    return ONE_CAMPAIGN if is_one else ""
 
 
 def one_after_the_other(pairs: Sequence[Pair], verdicts: Iterable[SeriesVerdict], question: Question) -> str:

@@ -19,6 +19,7 @@ from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
 from ..points import Bounded, Excluded, ExclusionCause, Point, among_others, varying
 from ..select.selection import Newest
 from ..words import (
+    ONE_CAMPAIGN,
     count_of,
     counted_alike,
     difference,
@@ -40,7 +41,7 @@ _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£"
 _NAMED = 3  # of runners-up in a sentence
 _LEAST = 0.0005  # the share of the best value below which by how much it looks too good isn't said
 NOT_IN_TURN = "Nothing says that they were measured in turn: whether it is more than the machine's mood can't be told."
-ONE_CAMPAIGN = "All runs are of one campaign: how others differ isn't in the interval."
+SINGLE = "Its one run may be an outlier: measure it again."
 MEASURE_IN_TURN = "Measuring them in turn, in one benchmark file, would tell."
 FLAT = 0.02  # the share of the best value that a last step has to bring for a further one to promise anything
 
@@ -342,6 +343,7 @@ def _rivals(group: Group, condition: str) -> str:
     said += [f"{_in_other_campaigns(untold)}: {_named(untold, group)}. {MEASURE_IN_TURN}"] if untold else []
     if not said:
         said = [f"It differs from every other point by {_more(group)}; next: {_named(others, group)}."]
+        said += [SINGLE] if len(group.best.runs) == 1 else []
     return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
 
 
@@ -360,6 +362,7 @@ def _rivals_counted(group: Group, condition: str) -> str:
     said += [f"{_in_other_campaigns(untold)}."] if untold else []
     if not said:
         said = [f"All others{' that keep the limit' if condition else ''} are worse by {_more(group)}."]
+        said += [SINGLE] if len(group.best.runs) == 1 else []
     return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
 
 

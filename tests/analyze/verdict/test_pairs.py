@@ -24,6 +24,7 @@ from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, compare_versions, either
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN, NOT_IN_TURN, Question, RunBlocks
 from matrix_benchmarking.analyze.wording import analyses, verdicts
+from matrix_benchmarking.analyze.words import ONE_CAMPAIGN
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
@@ -503,10 +504,10 @@ def test_that_one_side_was_always_measured_before_the_other_is_said(*, is_shuffl
             run.span_us = start_us, start_us + 30_000_000
     said = compare(old, new).beside
     assert said == (
-        ""
+        ONE_CAMPAIGN
         if is_shuffled
         else "In all 5 blocks that both have, before was measured before after: a drift within these is in the "
-        "difference."
+        f"difference. {ONE_CAMPAIGN}"
     )
 
 

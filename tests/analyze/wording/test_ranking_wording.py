@@ -11,7 +11,7 @@ import pytest
 from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.wording import ranking
-from matrix_benchmarking.analyze.words import variant_label
+from matrix_benchmarking.analyze.words import ONE_CAMPAIGN, variant_label
 from matrix_benchmarking.matrix import Entry, Matrix, Problem, joined
 from matrix_benchmarking.workload import Workload
 
@@ -58,13 +58,13 @@ def test_an_interval_of_one_campaign_says_so_where_the_points_were_measured_in_t
             run.campaign = None if campaign is None else f"{campaign}{place % nights}"
             run.round = place % 4 if rounds else None
         (verdict,) = ranking.verdict(rank(Matrix(runs), workload))
-        assert (ranking.ONE_CAMPAIGN in verdict.rest) == (ranking.ONE_CAMPAIGN in verdict.rivals)
+        assert (ONE_CAMPAIGN in verdict.rest) == (ONE_CAMPAIGN in verdict.rivals)
         return verdict.rest
 
-    assert ranking.ONE_CAMPAIGN in said("monday")
-    assert ranking.ONE_CAMPAIGN not in said("monday", nights=4)
-    assert ranking.ONE_CAMPAIGN not in said("monday", rounds=False)  # where that they weren't is said
-    assert ranking.ONE_CAMPAIGN not in said(None)  # nor is it known
+    assert ONE_CAMPAIGN in said("monday")
+    assert ONE_CAMPAIGN not in said("monday", nights=4)
+    assert ONE_CAMPAIGN not in said("monday", rounds=False)  # where that they weren't is said
+    assert ONE_CAMPAIGN not in said(None)  # nor is it known
 
 
 def test_a_name_that_stands_for_three_settings_is_enough(workload: Workload, entries: MakeEntries) -> None:
@@ -201,6 +201,14 @@ def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workloa
         matrix = Matrix([one for code in range(1, count + 1) for one in entries({"vus": 1}, 1.0, exit_code=code)])
         said = "; ".join(f"1 × failed with exit code {code}" for code in (1, 2, 3))
         assert ranking.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"
+
+
+def test_a_winner_of_one_run_may_be_an_outlier(workload: Workload, entries: MakeEntries) -> None:
+    others = [one for vus in range(2, 5) for one in entries({"vus": vus}, 2.0 + vus, 2.01 + vus, 1.99 + vus)]
+    for values, is_single in (((1.0,), True), ((1.0, 1.01), False)):
+        (verdict,) = ranking.verdict(rank(Matrix([*entries({"vus": 1}, *values), *others]), workload))
+        assert "It differs from every other point by more than runs scatter" in verdict.rest
+        assert (ranking.SINGLE in verdict.rest) == (ranking.SINGLE in verdict.rivals) == is_single
 
 
 def test_reasons_that_differ_in_their_numbers_alone_are_one(workload: Workload, entries: MakeEntries) -> None:
