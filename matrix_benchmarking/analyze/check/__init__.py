@@ -155,7 +155,10 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of("odd", f"{_runs(odd)} with something odd that spoils no number: {what}.", odd, ANALYSES)
     doubtful = good.having("warnings")
     if doubtful:
-        why = first_of(sentence for sentence, _ in joined_warnings(doubtful))
+        several = joined_warnings(doubtful)
+        counts = [f" (in {len(having)})" if several[1:] else "" for _, having in several]
+        said = [f"{sentence}{count}" for (sentence, _), count in zip(several, counts, strict=True)]
+        why = named(said, are_long=True)
         of = "" if len(doubtful) == len(good) else f" of {len(good)}"
         sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
         found = Finding.of("doubtful", sentence, doubtful, NONE)

@@ -169,12 +169,25 @@ def test_what_makes_most_runs_doubtful_is_counted_and_comes_before_what_is_good_
         assert not doubtful.changes
         said = f"{count} of 3" if count < 3 else "3"
         assert doubtful.sentence == f"{said} runs with doubtful numbers: a busy core."
+
         if is_general:
             assert found[sum(bool(one.changes) for one in found)] is doubtful
             assert counted(found).endswith("; 1 makes most runs doubtful")
             assert counted([doubtful, doubtful]).endswith("; 2 make most runs doubtful")
         else:
             assert "most runs" not in counted(found)
+
+
+def test_each_doubt_is_said_with_the_runs_that_have_it() -> None:
+    of_each = [("a busy core",), ("a busy core", "2 of 9 requests failed"), ("3 of 9 requests failed",), ()]
+    runs = [
+        dataclasses.replace(run, warnings=warnings)
+        for run, warnings in zip(entries(*({"version": str(at)} for at in range(4))), of_each, strict=True)
+    ]
+    (doubtful,) = (one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "doubtful")
+    assert doubtful.sentence == (
+        "3 of 4 runs with doubtful numbers: a busy core (in 2); 2 to 3 of 9 requests failed (in 2)."
+    )
 
 
 def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
