@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import functools
 import hashlib
+import math
 import os
 import types
 import uuid
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pydantic
 
-from .. import moments, plausible, recorded
+from .. import kpi, moments, plausible, recorded
 from ..errors import MatbenchError, explained, failing
 from ..files import read_regular
 from ..jsonable import Document
@@ -272,7 +273,8 @@ def doubts_of(workload: Workload, content: bytes) -> Doubts:
     """What speaks against the payload in *content*, by the model and the rules of *workload*."""
     payload, problem = _typed(workload, content)
     problems = () if problem is None else (Problem(problem),)
-    return Doubts(problems, _warnings(workload, payload), *plausible.findings(payload, workload.implausible))
+    warnings = (*_warnings(workload, payload), *_other_kpis(workload, payload, content))
+    return Doubts(problems, warnings, *plausible.findings(payload, workload.implausible))
 
 
 def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
@@ -310,6 +312,27 @@ def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
 def _named(metadata: object, results: object, kpis: object) -> types.SimpleNamespace:
     known = results if isinstance(results, Mapping) else {}
     return types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace(**known), kpis=kpis)
+
+
+class _Value(msgspec.Struct):
+    value: Said = None
+    unit: Said = None
+
+
+class _Values(msgspec.Struct):
+    kpis: dict[str, _Value | None] = {}
+
+
+def _other_kpis(workload: Workload, payload: object, content: bytes) -> Iterator[str]:
+    """The KPIs whose values aren't those that the payload's results make today."""
+    computed = kpi.compute(workload.kpis, payload).values
+    for name, kept in msgspec.json.decode(content, type=_Values).kpis.items():
+        of = workload.kpis.get(name)
+        if kept is None or of is None or name not in computed or kept.unit not in (None, of.unit):
+            continue
+        if plausible.is_number(kept.value) and not math.isclose(kept.value, computed[name], rel_tol=1e-6):
+            said = f"{name} is {of.show(kept.value)}, and its results make {of.show(computed[name])}"
+            yield f"{said}: it was changed by hand, or computed otherwise"
 
 
 def _warnings(workload: Workload, payload: object) -> tuple[str, ...]:

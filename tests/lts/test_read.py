@@ -179,3 +179,14 @@ def test_what_a_payload_says_of_its_kpis_is_kept_whatever_the_workload_says_toda
     with again.open("wb") as stream:
         lts.write_payloads(speed, lts.read_matrix(speed, written), stream, pretty=False)
     assert [each["kpis"] for each in json.loads(again.read_text())] == [each["kpis"] for each in payloads]
+
+
+def test_a_kpi_that_its_results_do_not_make_is_doubted(written, speed):
+    payloads = json.loads(written.read_text())
+    payloads[0]["kpis"]["speed"]["value"] = 9.0
+    payloads[1]["kpis"]["speed"] |= {"value": 0.0045, "unit": "km/s"}  # which is said elsewhere
+    written.write_text(json.dumps(payloads))
+    doubted, *others = lts.read_matrix(speed, written)
+    (said,) = doubted.warnings
+    assert said.startswith("speed is 9") and said.endswith("it was changed by hand, or computed otherwise")
+    assert not any(one.warnings for one in others)
