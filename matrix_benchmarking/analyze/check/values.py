@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import re
 import statistics
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ...filters import show
 from ...grouped import grouped
@@ -65,6 +66,7 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
             medians = [statistics.median_high(each) if each else None for each in positives]
             of_points = [*_of_another_unit(measured, medians, kpi, changes)]
             yield from of_points or matched.of_another_unit(measured, medians, kpi, changes)
+    yield from _percentiles(good, workload.kpis.values())
     yield from _same_values(measured)
     copied = [*matched.copied(measured)] or [*matched.copied_in_part(measured)]
     yield from copied or matched.copied_points(measured)
@@ -74,6 +76,22 @@ def value_findings(measured: Measured) -> Iterator[Finding]:
             count = count_of(len(unknown), "run")
             what = f"{gate.kpi}, by which the workload refuses runs, is unknown in {count} that took part"
             yield Finding.of("gate-unknown", f"{what}.", unknown, OF_BEST)
+
+
+_PERCENTILE = re.compile(r"(?<![a-z])p((?!100)\d{2,3})(?![0-9a-z])", re.IGNORECASE)
+
+
+def _percentiles(good: Rows, kpis: Iterable[KPIDefinition]) -> Iterator[Finding]:
+    """Runs of which a lower percentile is above a higher one of the same: p50 above p95."""
+    found = ((_PERCENTILE.search(kpi.name), kpi) for kpi in kpis)
+    named_so = [(f"0.{match[1]}", _PERCENTILE.sub("", kpi.name), kpi) for match, kpi in found if match is not None]
+    for of in grouped(((stem, kpi.unit), (float(share), kpi.name)) for share, stem, kpi in named_so).values():
+        for (_, lower), (_, higher) in itertools.pairwise(sorted(of)):
+            pairs = zip(good.kpi(lower), good.kpi(higher), strict=True)
+            wrong = good.where(low is not None and high is not None and low > high for low, high in pairs)
+            if wrong:
+                what = f"{lower} is above {higher} in {count_of(len(wrong), 'run')}, such as '{wrong[0].name}'"
+                yield Finding.of("percentiles", f"{what}: which of them is it?", wrong)
 
 
 FEWEST_ON_STEPS, MOST_STEPS, LEAST_STEP, FEWEST_UNEQUAL = 20, 0.2, 0.05, 2

@@ -583,3 +583,18 @@ def test_a_file_of_which_a_part_can_not_be_read_is_no_run() -> None:
     assert Study(matrix, toy_runs.workload()).best.excluded == ()
     alone = Matrix([], unfinished=[file])
     assert (alone.tests, list(alone.damaged_files)) == (1, [])
+
+
+def test_a_lower_percentile_above_a_higher_one_is_asked_about() -> None:
+    workload = toy_runs.workload()
+    names = ("ttft_p50", "ttft_p95", "ttft_p999", "itl_p99", "p100")
+    kpis = {name: dataclasses.replace(workload.kpis["cost"], name=name) for name in names}
+    workload = dataclasses.replace(workload, store=dataclasses.replace(workload.store, models_kpis=kpis))
+    values = [(1.0, 2.0, 3.0, 0.5, 0.1), (1.0, 0.9, 3.0, 0.5, 0.1), (1.0, 1.0, 1.0, 4.0, 0.1)]
+    runs = [
+        dataclasses.replace(run, kpis=dict(zip(names, of, strict=True)))
+        for run, of in zip(entries(*({"version": str(at)} for at in range(3))), values, strict=True)
+    ]
+    (said,) = [one for one in findings(Matrix(runs), workload) if one.kind == "percentiles"]
+    assert said.sentence == "ttft_p50 is above ttft_p95 in 1 run, such as 'run 1': which of them is it?"
+    assert said.runs == ["run 1"]
