@@ -42,7 +42,8 @@ from .finding import (
 from .matched import has_many_digits, misplaced
 from .measured import Measured
 from .settings import label_findings, name_findings, payload_findings, setting_findings
-from .values import campaign_findings, file_findings, value_findings
+from .sources import campaign_findings, file_findings
+from .values import value_findings
 
 __all__ = ["SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
