@@ -39,9 +39,10 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
+from .labels import label_findings, payload_findings
 from .matched import has_many_digits, misplaced
 from .measured import Measured
-from .settings import label_findings, name_findings, payload_findings, setting_findings
+from .settings import name_findings, setting_findings
 from .sources import campaign_findings, file_findings
 from .values import value_findings
 
