@@ -17,16 +17,12 @@ from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
 from ..store.decimal_marks import are_grouped
+from ..store.failed_rows import FailedRows
 from ..store.tables import (
     NO_KPIS,
-    STATES,
-    UNCLEAR_CODES,
     WordsForNothing,
     WrittenTwoWays,
-    failed_with,
     field_name,
-    has_unclear_code,
-    is_no_number,
     moment_of,
     rows,
 )
@@ -210,7 +206,9 @@ def _reader(
     for name, unit in units.items():
         _check_one_unit(name, unit, {text: reader.number(name, {name: value}) for text, value in cells[name].items()})
     for name, better, _ in kpis:
-        if (texts := cells[name]) and all(is_no_number(reader.number(name, {name: value})) for value in texts.values()):
+        if (texts := cells[name]) and not any(
+            is_number(reader.number(name, {name: value})) for value in texts.values()
+        ):
             behind = _behind(texts)
             way = f"; --kpi={name}:{better}:{min(behind)} reads numbers in that unit" if len(behind) == 1 else ""
             if len(behind) > 1:
@@ -254,13 +252,13 @@ def _unread(
         MatbenchError: no row can be read, such as where no cell of the column *time* is one.
     """
     settings = reader.settings
-    is_told = "exit_code" in columns  # which says what failed
-    names = ", ".join(one for one in columns if one != "exit_code" and (is_told or one.lower() not in STATES))
+    failed = FailedRows(columns)
+    names = ", ".join(name for name in columns if name not in failed.read)
     said = [f"left out, since no option names them: {names}"] if names else []
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
     nothing = WordsForNothing(settings)
-    total = failed = unclear = 0
+    total = 0
     bad: list[str] = []
     for number, row in rows(file, settings=settings):
         total += 1
@@ -273,15 +271,14 @@ def _unread(
         except ValueError as error:
             bad.append(f"row {number} {error}")
             continue
-        failed += bool(failed_with({name: row.get(name) for name in columns}))
-        unclear += has_unclear_code(row)
+        failed.see(row)
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:
-            if is_no_number(value := reader.number(name, row)):
+            if not is_number(value := reader.number(name, row)):
                 what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
                 odd.setdefault((name, "unknown", "it is no number"), []).append(what)
-            elif better == "lower" and isinstance(value, (int, float)) and value < 0:
+            elif better == "lower" and value < 0:
                 odd.setdefault((name, "below 0", "lower is better"), []).append(f"row {number} has {value:g}")
     if bad and len(bad) == total:
         raise MatbenchError(f"no row can be read: {bad[0]}")
@@ -292,11 +289,7 @@ def _unread(
         if 0 < count < total
     ]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
-    says = "exit_code" if is_told else next((name for name in columns if name.lower() in STATES), "")
-    if failed:
-        said.append(f"{says}: {failed} of {total} rows say that their run failed, and take no part")
-    if unclear and is_told:
-        said.append(f"{UNCLEAR_CODES} {unclear}")
+    said += failed.said()
     for (name, what, why), found in odd.items():
         said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said

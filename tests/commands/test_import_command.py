@@ -97,6 +97,30 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert "TRUE or FALSE as exit_code is taken for success: write 0" in capsys.readouterr().err
 
 
+def test_a_status_counts_by_its_first_word_and_one_that_nobody_knows_is_said(table: Path, capsys: Capture) -> None:
+    rows = ["failed (OOM)", "Fehlgeschlagen", "skipped", "skipped", "200", "ok", "Finished in 3 s"]
+    table.write_text("image,rate,status\n" + "".join(f"a,10,{status}\n" for status in rows))
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]) == 0
+    said = capsys.readouterr().err
+    assert "status: 2 of 7 rows say that their run failed, and take no part" in said
+    assert "status: 'skipped' in 2, '200' in 1 of 7 rows, taken for a success: write failed, or finished, as" in said
+    matrix = parse_tree(workload.load("runs_workload.py"), Path.cwd())
+    assert [entry.failed for entry in matrix] == [True, True, *[False] * 5]
+
+
+@pytest.mark.parametrize("column", ["success", "Return Code", "exit-code", "error"])
+def test_a_column_that_may_say_what_failed_is_asked_about(table: Path, capsys: Capture, column: str) -> None:
+    table.write_text(f"image,rate,{column}\na,10,1\n")
+    options = ["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]
+    assert main(options) == 0
+    said = f"{column} may say which runs failed, and isn't read: call it exit_code, 0 where a run succeeded"
+    assert said in capsys.readouterr().err
+    Path("runs_workload.py").unlink()
+    table.write_text(f"image,rate,{column},status\na,10,1,ok\n")
+    assert main(options) == 0
+    assert "may say" not in capsys.readouterr().err
+
+
 def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,p95,gain\na,-3,-1\nb,20,2\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=p95:lower:ms", "--kpi=gain:higher"]) == 0
