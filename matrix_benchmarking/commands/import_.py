@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from ..files import atomic_write
 from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
+from ..store.column_names import other_unit
 from ..store.decimal_marks import are_grouped
 from ..store.failed_rows import FailedRows
 from ..store.tables import (
@@ -130,8 +131,7 @@ def command(
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ways.found.items()])
     others = {name: text for name, text in ways.names.items() if name not in (*ways.found, *compared)}
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
-    odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
-    warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
+    warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
     warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
     if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
@@ -293,6 +293,14 @@ def _unread(
     for (name, what, why), found in odd.items():
         said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said
+
+
+def _doubts(column: str, better: str, unit: str) -> Iterator[str]:
+    """What is odd about a KPI by its name, its direction and its unit."""
+    if better in _RARE and re.fullmatch(_RARE[better], unit):
+        yield f"{column}: in {unit}, {better} is seldom better: is it meant?"
+    if said := other_unit(column, unit):
+        yield f"{column}: its name says {said}, and --kpi {unit}, in which its numbers are shown: which is it?"
 
 
 def _plain(stem: str) -> str:

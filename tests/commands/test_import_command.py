@@ -140,6 +140,33 @@ def test_a_direction_that_is_rare_for_its_unit_is_asked_about(table: Path, capsy
     assert "seldom" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("column", "unit", "said"),
+    [
+        ("p95 (s)", "ms", "s"),
+        ("latency_ms", "s", "ms"),
+        ("duration.s", "h", "s"),
+        ("tput [req/min]", "req/s", "req/min"),
+        ("tokens_per_min", "tokens/s", "tokens_per_min"),
+        ("bandwidth MB/s", "GB/s", "MB/s"),
+        ("p95 [μs]", "us", ""),
+        ("tput [requests/second]", "req/s", ""),
+        ("tokens_per_s", "tokens/s", ""),
+        ("time_min", "s", ""),  # the least
+        ("latency (mean)", "ms", ""),
+        ("latency_ms", "", ""),
+    ],
+)
+def test_a_unit_in_a_name_that_is_not_the_kpis_is_asked_about(
+    table: Path, capsys: Capture, column: str, unit: str, said: str
+) -> None:
+    table.write_text(f"image,{column}\na,3\n")
+    assert main(["import", "runs.csv", "--settings=image", f"--kpi={column}:neither:{unit}"]) == 0
+    doubt = f"{column}: its name says {said}, and --kpi {unit}, in which its numbers are shown: which is it?"
+    assert (doubt in (found := capsys.readouterr().err)) == bool(said)
+    assert ("its name says" in found) == bool(said)
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
