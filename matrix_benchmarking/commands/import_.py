@@ -38,6 +38,9 @@ _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result"
 """What tables of many projects are called."""
 _MAY_ORDER = {"build", "build_id", "build_number", "commit", "release", "revision", "sha", "tag", "version"}
 """What columns are often called whose values are versions."""
+_OF_KPIS = {"metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit"}
+"""What the column is called in tables that have a row for each KPI of a run."""
+_NAMED = 3
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -105,6 +108,7 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
+    _check_form(file, columns, [column for column, _, _ in kpi])
     ways = WrittenTwoWays(settings)
     reader = _reader(file, settings, kpi, ways)
     said = _unread(file, [column for column in columns if column not in named], reader, kpi, time)
@@ -173,6 +177,17 @@ def _named(
     if versions is not None and versions not in settings:
         raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
     return named
+
+
+def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
+    """Raise MatbenchError where rows hold a value each of several KPIs."""
+    values = next((name for name in kpis if name.lower() in ("value", "values")), None)
+    for name in [name for name in columns if name.lower() in _OF_KPIS] if values else []:
+        cells = (row.get(name) for _, row in rows(file) if not isinstance(row, str))
+        named = [*dict.fromkeys(cell for cell in cells if isinstance(cell, str))]
+        if len(named) > 1:
+            several = f"'{name}' says of which KPI each number in '{values}' is ({', '.join(named[:_NAMED])})"
+            raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
 
 
 def _opened(table: Path) -> ArtifactPath:

@@ -167,6 +167,21 @@ def test_a_unit_in_a_name_that_is_not_the_kpis_is_asked_about(
     assert ("its name says" in found) == bool(said)
 
 
+def test_a_table_with_a_row_for_each_kpi_is_refused(table: Path, capsys: Capture) -> None:
+    table.write_text("image,Metric,value\na,p95_ms,900\na,rate,95\nb,p95_ms,800\n")
+    options = ["import", "runs.csv", "--settings=image,Metric", "--kpi=value:lower"]
+    assert main(options) == 2
+    said = (
+        "'Metric' says of which KPI each number in 'value' is (p95_ms, rate), and these can't be ranked together: pivot"
+    )
+    assert said in capsys.readouterr().err
+    assert main([*options[:2], "--settings=image", options[3]]) == 2
+    table.write_text("image,Metric,value\na,p95_ms,900\na,p95_ms,950\nb,p95_ms,800\n")
+    assert main(options) == 0
+    table.write_text("image,measurement,value\na,1,900\na,2,950\nb,1,800\n")
+    assert main(["import", "runs.csv", "--settings=image", options[3], "--output=other.py"]) == 0
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
