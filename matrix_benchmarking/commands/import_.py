@@ -36,8 +36,8 @@ _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|d
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
 """What tables of many projects are called."""
-_MAY_ORDER = {"build", "build_id", "build_number", "commit", "release", "revision", "sha", "tag", "version"}
-"""What columns are often called whose values are versions."""
+_MAY_ORDER = {"build", "build_id", "build_number", "release", "revision", "sha", "tag"}
+"""What columns are often called whose values are versions, beside version and commit."""
 _OF_KPIS = {"metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit"}
 """What the column is called in tables that have a row for each KPI of a run."""
 _NAMED = 3
@@ -112,7 +112,8 @@ def command(
     ways = WrittenTwoWays(settings)
     reader = _reader(file, settings, kpi, ways)
     said = _unread(file, [column for column in columns if column not in named], reader, kpi, time)
-    compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
+    orders = [name for like in ("version", "commit") for name in settings if name.lower() == like]
+    compared = [versions] if versions else orders[:1]
     called = _plain(table.stem)
     written = output or table.with_name(f"{called}_workload.py")
     if written.exists():
@@ -138,6 +139,8 @@ def command(
     warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
     warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
+    if not versions and (taken := [name for name in compared if not name.islower()]):
+        warn([f"{taken[0]} is taken for the version that orders a history: --versions names another"])
     if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
         warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
     if called.lower() in _OFTEN:

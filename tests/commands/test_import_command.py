@@ -72,6 +72,17 @@ def test_a_setting_that_may_be_the_version_is_said_where_none_is(table: Path, ca
     assert "series" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["Version", "COMMIT"])
+def test_a_version_is_one_whatever_its_case(table: Path, capsys: Capture, name: str) -> None:
+    table.write_text(table.read_text().replace("version", name, 1))
+    options = ["import", "runs.csv", f"--settings=image,{name}", *IMPORT[3:]]
+    assert main(options) == 0
+    assert f"{name} is taken for the version that orders a history: --versions names another" in capsys.readouterr().err
+    assert workload.load("runs_workload.py").regression.comparison_keys == [name]
+    assert main([*options, f"--versions={name}", "--output=other.py"]) == 0
+    assert "is taken" not in capsys.readouterr().err
+
+
 def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
     assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
