@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Iterator, Sequence
 
@@ -35,7 +36,9 @@ FEWEST_PASTED = 2  # points of several runs, of which each is there as often as 
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
-"""What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
+"""What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks, or of one
+that is never 0: a latency."""
+_LATENCY = re.compile(r".*(latency|median|(?<![a-z\d])(p\d\d+|ttft|tpot|itl|rtt)(?![a-z\d])).*", re.IGNORECASE)
 
 
 def value_findings(measured: Measured) -> Iterator[Finding]:
@@ -185,7 +188,9 @@ def _no_more_than_zero(
     known = [value for value in values if value is not None]
     odd = [value for value in known if value <= 0]
     others = len(known) - len(odd)
-    most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if odd and len(set(odd)) == 1 and changes is EVERY else 0.0)
+    is_latency = kpi.unit in ("s", "ms", "µs", "us", "ns") and _LATENCY.fullmatch(kpi.name) is not None
+    may_stand_in = len(set(odd)) == 1 and (changes is EVERY or is_latency)
+    most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if may_stand_in else 0.0)
     if odd and others and len(odd) <= most * len(known) and not _may_be_zero(known):
         rest = f"and above 0 in {count_of(others, 'other')}"
         what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, {rest}"
