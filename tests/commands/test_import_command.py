@@ -25,6 +25,16 @@ def table(directory: Path) -> Path:
     return path
 
 
+def test_a_second_table_whose_column_was_renamed_is_a_file_that_cannot_take_part(table: Path, capsys: Capture) -> None:
+    assert main(IMPORT) == 0
+    (table.parent / "second").mkdir()
+    (table.parent / "second" / "runs.csv").write_text(table.read_text().replace("image", "img", 1))
+    assert main(["parse", *READ]) == 0
+    assert "1 file can't take part (1 × a file can't be read)" in " ".join(capsys.readouterr().out.split())
+    assert main(["check", *READ]) == 1
+    assert "* 1 file can't be placed and takes no part: row 2 has no column 'image'" in capsys.readouterr().out
+
+
 def test_the_next_commands_work_as_printed(capsys: Capture) -> None:
     assert main(IMPORT) == 0
     assert capsys.readouterr().out.splitlines() == [
