@@ -30,13 +30,13 @@ def file_findings(measured: Measured) -> Iterator[Finding]:
     parts = good.values("part")
     if kpi is None or not any(parts):
         return
-    values, repeats, names = good.kpi(kpi.name), good.values("repeat"), good.names()
+    values, repeats, paths = good.kpi(kpi.name), good.values("repeat"), good.values("name")
     several, differing, found = 0, list[Sequence[int]](), dict[str, int]()
     most = 0.0
     for places in measured.points:
         known = (place for place in places if len(places) > 1 and parts[place] is not None)
         of_files = grouped(
-            (good[place].name.removesuffix(f"#{parts[place]}"), (repeats[place], value))
+            (paths[place].removesuffix(f"#{parts[place]}"), (repeats[place], value))
             for place in known
             if (value := values[place]) and value > 0
         )
@@ -48,7 +48,7 @@ def file_findings(measured: Measured) -> Iterator[Finding]:
     if differing:
         at = f"At {len(differing)} of {count_of(several, 'point')} with runs out of several files"
         ratio = f"{kpi.name} is up to {most:.3g} times as high in one as in another ({named([*found])})"
-        untold = (key for key in measured.workload.regression.comparison_keys if key not in names)
+        untold = (key for key in measured.workload.regression.comparison_keys if key not in good.names())
         pattern = f"{'{}/' * min(found.values())}{{{next(untold, 'machine')}}}"
         way = f"are they of two builds, or machines? --settings-from='{pattern}' or a settings.yaml above them says it"
         what = f"{at}, which are taken for repeats, {ratio}: {way}."
@@ -70,16 +70,17 @@ def _apart(depth: int, beside: Mapping[str, Repeats]) -> Iterator[tuple[float, i
 
     Single runs of which the names only count them scatter.
     """
-    medians = {name: statistics.median(value for _, value in runs) for name, runs in beside.items()}
-    for pair in itertools.pairwise(sorted(medians, key=medians.__getitem__)):
+    values = {name: [value for _, value in runs] for name, runs in beside.items()}
+    for pair in itertools.pairwise(sorted(values, key=lambda name: statistics.median(values[name]))):
+        if not _is_apart(*(values[name] for name in pair), times=VERSIONS_DIFFER):
+            continue
         less, more = (beside[name] for name in pair)
-        versions = {version[1] for name in pair if (version := _VERSION.fullmatch(name))}
-        are_counted = len(less) == len(more) == 1 and len({re.sub(r"\d+", "", name) for name in pair}) == 1
         is_told = {repeat for repeat, _ in less}.isdisjoint(repeat for repeat, _ in more)
-        times = VERSIONS_DIFFER if len(versions) > 1 else FILES_DIFFER
-        is_apart = _is_apart([value for _, value in less], [value for _, value in more], times=times)
-        if is_apart and not is_told and not (are_counted and times is FILES_DIFFER):
-            yield medians[pair[1]] / medians[pair[0]], depth, pair
+        are_counted = len(less) == len(more) == 1 and len({re.sub(r"\d+", "", name) for name in pair}) == 1
+        are_versions = len({version[1] for name in pair if (version := _VERSION.fullmatch(name))}) > 1
+        low, high = (statistics.median(values[name]) for name in pair)
+        if not is_told and (are_versions or (high >= FILES_DIFFER * low and not are_counted)):
+            yield high / low, depth, pair
 
 
 def _is_apart(less: Sequence[float], more: Sequence[float], *, times: float) -> bool:
