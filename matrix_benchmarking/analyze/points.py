@@ -19,7 +19,7 @@ from ..rows import Column, Rows
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval
-from .words import Texts, number_free, with_ranges
+from .words import Texts, count_of, number_free, with_ranges
 
 Key = tuple[tuple[str, object], ...]
 Settings = Rows | Iterable[Mapping[str, object]]
@@ -238,10 +238,22 @@ def select(matrix: Matrix, workload: Workload) -> tuple[list[tuple[Rows, KPIDefi
 def _unfinished(entry: Entry) -> Excluded:
     if not entry.is_unreadable:
         return Excluded(entry, ExclusionCause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
-    problem = next(each for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
-    what = "settings" if SETTINGS_FILE in problem.reason else "a file"
-    what = EXIT_CODE_FILE if problem.reason.startswith(EXIT_CODE_FILE) else what
-    return Excluded(entry, ExclusionCause.UNREADABLE, problem.reason, f"{what} can't be read")
+    what, reason = _lost(entry)
+    return Excluded(entry, ExclusionCause.UNREADABLE, reason, f"{what} can't be read")
+
+
+def _lost(entry: Entry) -> tuple[str, str]:
+    """What of an unreadable test can't be read, and why."""
+    reason = next(each.reason for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
+    what = "settings" if SETTINGS_FILE in reason else "a file"
+    return EXIT_CODE_FILE if reason.startswith(EXIT_CODE_FILE) else what, reason
+
+
+def runs_and_files(entries: Sequence[Entry]) -> str:
+    """How many runs, and how many files that can't be read, of which nobody knows how many runs they hold."""
+    files = sum(one.is_unreadable and one.part is None and _lost(one)[0] == "a file" for one in entries)
+    counts = {"run": len(entries) - files, "file": files}
+    return " and ".join(count_of(count, word) for word, count in counts.items() if count)
 
 
 Refusals = dict[int, tuple[Gate, float]]

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -16,17 +16,14 @@ from ..files import atomic_write
 from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
+from ..store.column_names import other_unit
 from ..store.decimal_marks import are_grouped
+from ..store.failed_rows import FailedRows
 from ..store.tables import (
     NO_KPIS,
-    STATES,
-    UNCLEAR_CODES,
     WordsForNothing,
     WrittenTwoWays,
-    failed_with,
     field_name,
-    has_unclear_code,
-    is_no_number,
     moment_of,
     rows,
 )
@@ -39,8 +36,11 @@ _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|d
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
 """What tables of many projects are called."""
-_MAY_ORDER = {"build", "build_id", "build_number", "commit", "release", "revision", "sha", "tag", "version"}
-"""What columns are often called whose values are versions."""
+_MAY_ORDER = {"build", "build_id", "build_number", "release", "revision", "sha", "tag"}
+"""What columns are often called whose values are versions, beside version and commit."""
+_OF_KPIS = {"metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit"}
+"""What the column is called in tables that have a row for each KPI of a run."""
+_NAMED = 3
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -108,10 +108,12 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
+    _check_form(file, columns, [column for column, _, _ in kpi])
     ways = WrittenTwoWays(settings)
     reader = _reader(file, settings, kpi, ways)
     said = _unread(file, [column for column in columns if column not in named], reader, kpi, time)
-    compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
+    orders = [name for like in ("version", "commit") for name in settings if name.lower() == like]
+    compared = [versions] if versions else orders[:1]
     called = _plain(table.stem)
     written = output or table.with_name(f"{called}_workload.py")
     if written.exists():
@@ -134,10 +136,11 @@ def command(
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ways.found.items()])
     others = {name: text for name, text in ways.names.items() if name not in (*ways.found, *compared)}
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
-    odd = [each for each in kpi if each[1] in _RARE and re.fullmatch(_RARE[each[1]], each[2])]
-    warn([f"{column}: in {unit}, {better} is seldom better: is it meant?" for column, better, unit in odd])
+    warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
     warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
+    if not versions and (taken := [name for name in compared if not name.islower()]):
+        warn([f"{taken[0]} is taken for the version that orders a history: --versions names another"])
     if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
         warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
     if called.lower() in _OFTEN:
@@ -179,6 +182,17 @@ def _named(
     return named
 
 
+def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
+    """Raise MatbenchError where rows hold a value each of several KPIs."""
+    values = next((name for name in kpis if name.lower() in ("value", "values")), None)
+    for name in [name for name in columns if name.lower() in _OF_KPIS] if values else []:
+        cells = (row.get(name) for _, row in rows(file) if not isinstance(row, str))
+        named = [*dict.fromkeys(cell for cell in cells if isinstance(cell, str))]
+        if len(named) > 1:
+            several = f"'{name}' says of which KPI each number in '{values}' is ({', '.join(named[:_NAMED])})"
+            raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
+
+
 def _opened(table: Path) -> ArtifactPath:
     if table.suffix.lower() in (".xlsx", ".xls", ".ods"):
         raise ConfigError(f"'{table}' is a spreadsheet's own format: save it as CSV, and import that")
@@ -210,7 +224,9 @@ def _reader(
     for name, unit in units.items():
         _check_one_unit(name, unit, {text: reader.number(name, {name: value}) for text, value in cells[name].items()})
     for name, better, _ in kpis:
-        if (texts := cells[name]) and all(is_no_number(reader.number(name, {name: value})) for value in texts.values()):
+        if (texts := cells[name]) and not any(
+            is_number(reader.number(name, {name: value})) for value in texts.values()
+        ):
             behind = _behind(texts)
             way = f"; --kpi={name}:{better}:{min(behind)} reads numbers in that unit" if len(behind) == 1 else ""
             if len(behind) > 1:
@@ -254,13 +270,13 @@ def _unread(
         MatbenchError: no row can be read, such as where no cell of the column *time* is one.
     """
     settings = reader.settings
-    is_told = "exit_code" in columns  # which says what failed
-    names = ", ".join(one for one in columns if one != "exit_code" and (is_told or one.lower() not in STATES))
+    failed = FailedRows(columns)
+    names = ", ".join(name for name in columns if name not in failed.read)
     said = [f"left out, since no option names them: {names}"] if names else []
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
     nothing = WordsForNothing(settings)
-    total = failed = unclear = 0
+    total = 0
     bad: list[str] = []
     for number, row in rows(file, settings=settings):
         total += 1
@@ -273,15 +289,14 @@ def _unread(
         except ValueError as error:
             bad.append(f"row {number} {error}")
             continue
-        failed += bool(failed_with({name: row.get(name) for name in columns}))
-        unclear += has_unclear_code(row)
+        failed.see(row)
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:
-            if is_no_number(value := reader.number(name, row)):
+            if not is_number(value := reader.number(name, row)):
                 what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
                 odd.setdefault((name, "unknown", "it is no number"), []).append(what)
-            elif better == "lower" and isinstance(value, (int, float)) and value < 0:
+            elif better == "lower" and value < 0:
                 odd.setdefault((name, "below 0", "lower is better"), []).append(f"row {number} has {value:g}")
     if bad and len(bad) == total:
         raise MatbenchError(f"no row can be read: {bad[0]}")
@@ -292,14 +307,18 @@ def _unread(
         if 0 < count < total
     ]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
-    says = "exit_code" if is_told else next((name for name in columns if name.lower() in STATES), "")
-    if failed:
-        said.append(f"{says}: {failed} of {total} rows say that their run failed, and take no part")
-    if unclear and is_told:
-        said.append(f"{UNCLEAR_CODES} {unclear}")
+    said += failed.said()
     for (name, what, why), found in odd.items():
         said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said
+
+
+def _doubts(column: str, better: str, unit: str) -> Iterator[str]:
+    """What is odd about a KPI by its name, its direction and its unit."""
+    if better in _RARE and re.fullmatch(_RARE[better], unit):
+        yield f"{column}: in {unit}, {better} is seldom better: is it meant?"
+    if said := other_unit(column, unit):
+        yield f"{column}: its name says {said}, and --kpi {unit}, in which its numbers are shown: which is it?"
 
 
 def _plain(stem: str) -> str:

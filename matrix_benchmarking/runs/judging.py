@@ -128,9 +128,9 @@ def compare(
         if name not in by_version:
             if any(show(run.settings.get(axis, NOT_SET)) == name for run in study.runs):
                 raise ConfigError(f"no run of {axis} {name} can be compared: they failed, or have no KPI")
-            raise ConfigError(
-                f"'{name}' is no directory, and no {axis} of these runs: {did_you_mean(name, by_version)}"
-            )
+            way = "" if by_version else f": --settings-from='{{{axis}}}' reads it from names of directories"
+            known = f"no {axis} of these runs: {did_you_mean(name, by_version)}"
+            raise ConfigError(f"'{name}' is no directory, and {known}{way}")
     if old == new:
         raise ConfigError(f"both are {axis} {old}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
@@ -11,9 +12,12 @@ _OF_REPETITIONS = ("mean", "median", "stddev", "cv")
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
 _DEVIATIONS = ("std dev", "stddev", "stdev", "standard deviation")
 _EXTREMES = {"min": min, "minimum": min, "max": max, "maximum": max}
-_MIDDLES = ("average", "avg", "mean", "median", "mittelwert", "geomean", "geometric mean")
-_SUMS = ("total", "totals", "subtotal", "sum", "summe")
-_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, "overall", "aggregated", "σ", "gesamt"))
+_MIDDLES = (
+    "average", "avg", "mean", "median", "geomean", "geometric mean", "mittelwert", "durchschnitt", "moyenne", "ø"
+)  # fmt: skip
+_SUMS = ("total", "totals", "subtotal", "sum", "summe", "gesamtergebnis")
+_EITHER = ("overall", "aggregated", "σ", "gesamt")
+_SUMMARIES = frozenset((*_GRAND, *_DEVIATIONS, *_EXTREMES, *_MIDDLES, *_SUMS, *_EITHER))
 _SPREADS = {
     **dict.fromkeys(
         ("cv", "rsd", "coefficient of variation", "std", "sd", "sem", "std err", "stderr", "iqr", "mad"), 1
@@ -35,19 +39,23 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
 
     They are the last ones, each alone by its first cell, those of groups: ``onnx Total`` below rows of onnx, or without
-    what another column has above, and those called ``mean`` where the rows above number their repeats.
+    what another column has above, those called ``mean`` where the rows above number their repeats, and those that are
+    the sum or the mean of the rows since the last such row, or of all.
     """
     names = table.fieldnames or ()
     first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
     repeats = [name for name in names if name.lower() in _REPEATS and name not in settings]
-    spans: dict[str, tuple[float, float]] = {}
+    columns = [name for name in names if name not in labels]
+    whole, group = _Above(columns), _Above(columns)
     is_below = False
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
     for row in table:
         cell = next((name for name in labels if _summary(row.get(name))), first)
         word = _summary(row.get(cell)) or (_below_others(row.get(cell)) if held or is_below else "")
-        agrees = word != "" and word not in known and _agrees(word, row, spans)
+        agrees = word != "" and word not in known and whole.agrees(word, row)
+        of_group = word != "" and ((is_below and group.agrees(word, row)) or group.gives(word, row))
+        is_sum = not known and (of_group or whole.gives(word, row))
         others = [name for name in settings if name != cell and (row.get(name) or "").strip()]
         is_alone = not others and any(
             above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings)
@@ -58,17 +66,27 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         if summed is not None:
             yield table.line_num, said.format(row[summed].strip())
             continue
-        if is_statistic or _is_of_group(row.get(first), above.get(first)) or (agrees and (is_alone or is_remark)):
-            is_below = is_below or (agrees and not is_remark)
+        if (
+            is_statistic
+            or _is_of_group(row.get(first), above.get(first))
+            or is_sum
+            or (agrees and (is_alone or is_remark))
+        ):
+            is_below = is_below or is_sum or (agrees and not is_remark)
+            for number, before in held.values() if is_sum else ():
+                yield number, said.format(before[first].strip())
+            count, held = (count - len(held), {}) if is_sum else (count, held)
             yield table.line_num, said.format(row[cell].strip())
             continue
+        group = _Above(columns) if is_below else group
         count, above, is_below = count + 1, row, False
         if agrees and cell == first and word not in held:
             held[word] = table.line_num, row
             continue
         known.update([*held, word] if word else held)  # these weren't the last, or alone: settings are called so
         for number, before in [*held.values(), (table.line_num, row)]:
-            _widen(spans, before, [name for name in names if name not in labels])
+            whole.add(before)
+            group.add(before)
             yield number, before
         held.clear()
     for number, row in held.values():
@@ -104,24 +122,49 @@ def _is_statistic(cell: str | None, above: str | None) -> bool:
     return statistic in _OF_REPETITIONS and repetitions == above
 
 
-def _agrees(word: str, row: Mapping[str, str], spans: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether the numbers of *row* are what *word* says of those above it, where functions are called so, too."""
-    numbers = [(number, *spans[name]) for name in spans if (number := _number(row.get(name))) is not None]
-    if extreme := _EXTREMES.get(word):
-        return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
-    if word in (*_MIDDLES, *_OF_REPEATS[1:]):
-        return all(low <= number <= high for number, low, high in numbers)
-    if word in _SPREADS:
-        return all(0.0 <= number <= (high - low) ** _SPREADS[word] for number, low, high in numbers)
-    return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
+class _Above:
+    """The numbers in *columns* of the rows above."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._numbers: dict[str, tuple[float, float, float, int]] = dict.fromkeys(
+            columns, (math.inf, -math.inf, 0.0, 0)
+        )
+
+    def add(self, row: Mapping[str, str]) -> None:
+        for name, (low, high, total, count) in self._numbers.items():
+            if (number := _number(row.get(name))) is not None:
+                self._numbers[name] = min(low, number), max(high, number), total + number, count + 1
+
+    def agrees(self, word: str, row: Mapping[str, str]) -> bool:
+        """Whether the numbers of *row* are what *word* says of those above it, where functions are called so, too."""
+        known = ((_number(row.get(name)), *of) for name, of in self._numbers.items())
+        numbers = [(number, low, high) for number, low, high, _, count in known if number is not None and count]
+        if extreme := _EXTREMES.get(word):
+            return all(math.isclose(number, extreme(low, high), rel_tol=1e-3) for number, low, high in numbers)
+        if word in (*_MIDDLES, *_OF_REPEATS[1:]):
+            return all(low <= number <= high for number, low, high in numbers)
+        if word in _SPREADS:
+            return all(0.0 <= number <= (high - low) ** _SPREADS[word] for number, low, high in numbers)
+        return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
+
+    def gives(self, word: str, row: Mapping[str, str]) -> bool:
+        """Whether each number of *row* is the sum or the mean of those above it, as *word* says, but for rounding."""
+        word = word.removeprefix("grand ")
+        known = ((row.get(name) or "", *of) for name, of in self._numbers.items())
+        several = [
+            (text, total, count) for text, _, _, total, count in known if count > 1 and _number(text) is not None
+        ]
+        means = [_rounds(text, total / count) for text, total, count in several]
+        sums = [_rounds(text, total) for text, total, _ in several]
+        if word in _MIDDLES or (word in _EITHER and all(means)):
+            return bool(means) and all(means)
+        return word in (*_SUMS, *_EITHER) and any(sums) and all(map(operator.or_, sums, means))
 
 
-def _widen(spans: dict[str, tuple[float, float]], row: Mapping[str, str], names: Sequence[str]) -> None:
-    """Let *spans*, the least and the largest number of columns, hold those of *row*."""
-    for name in names:
-        if (number := _number(row.get(name))) is not None:
-            low, high = spans.get(name, (number, number))
-            spans[name] = min(low, number), max(high, number)
+def _rounds(text: str, value: float) -> bool:
+    """Whether *text* is the number *value*, as far as its digits tell it."""
+    decimals = len(text.strip().replace(",", ".").partition(".")[2])
+    return math.isclose(_number(text) or 0.0, value, rel_tol=1e-3, abs_tol=0.5 * 10.0**-decimals if decimals else 0.0)
 
 
 def _number(text: str | None) -> float | None:

@@ -16,8 +16,10 @@ from typing import ClassVar
 from ..errors import ArtifactError
 from ..filters import Scalar, show
 from ..jsonable import Document
+from ..plausible import is_number
 from .artifacts import ArtifactPath
 from .decimal_marks import DECIMAL, GROUPED, WHOLE, RowsAbove, pointed
+from .failed_rows import UNCLEAR_CODES, failed_with, has_unclear_code
 from .readers import Part
 from .summed_rows import numbered
 
@@ -104,7 +106,7 @@ class TableReader:
         settings = {name: value for name in self.settings if not _is_nothing(value := row[name])}
         values = {name: self.number(name, row) for name in self.kpis}
         results: dict[str, object] = {
-            field_name(name): show(value) if is_no_number(value) and value is not None else value
+            field_name(name): value if value is None or is_number(value) else show(value)
             for name, value in values.items()
         }
         rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
@@ -156,39 +158,6 @@ class WordsForNothing:
         where = f"in {self.found[name].total()} of {self._rows} rows"
         advice = "taken for not set, like an empty cell: write another word if this means something"
         return f"{name}: {words} {where} {'is' if len(self.found[name]) == 1 else 'are'} {advice}"
-
-
-_GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
-
-
-def failed_with(row: Mapping[str, Scalar]) -> int:
-    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one.
-
-    Without that column, 1 where a column ``state`` or ``status`` says so, as trackers of experiments export it.
-    """
-    code = row.get("exit_code")
-    if code is None and "exit_code" not in row:
-        said = (value for name, value in row.items() if name.lower() in STATES and isinstance(value, str))
-        return int(any(value.strip().lower() in _NOT_FINISHED for value in said))
-    if is_no_number(code):
-        return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
-    return math.ceil(abs(float(code or 0)))
-
-
-STATES = ("state", "status")
-_NOT_FINISHED = frozenset(
-    ("failed", "failure", "fail", "crashed", "killed", "error", "errored", "running", "pending", "scheduled", "aborted",
-     "timeout", "cancelled", "canceled", "oom", "preempting", "preempted", "unfinished")
-)  # fmt: skip
-
-
-UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
-
-
-def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
-    """Whether a column ``exit_code`` of *row* may mean either: that the run failed, or that it succeeded."""
-    code = None if isinstance(row, str) else row.get("exit_code")
-    return isinstance(code, bool) or (isinstance(code, str) and code.strip().lower() in ("true", "false"))
 
 
 NO_KPIS = ("campaign", "end", "exit_code", "row", "start")
@@ -313,7 +282,7 @@ def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool
     """Whether *row* names the columns, some of them otherwise than the first row."""
     said = {name: str(value).strip() for name, value in row.items() if name is not None}
     others = [text for name, text in said.items() if text not in (name, "")]
-    is_head = all(said.get(name) == name for name in settings) and all(is_no_number(_cell(text)) for text in others)
+    is_head = all(said.get(name) == name for name in settings) and not any(is_number(_cell(text)) for text in others)
     return is_head and bool(others)
 
 
@@ -371,11 +340,6 @@ def _cell(text: str) -> Scalar:
     if DECIMAL.fullmatch(text) and not text.lstrip("+-").isdigit():
         return float(text) if math.isfinite(float(text)) else text
     return {"true": True, "false": False, "": None}.get(text.lower(), text)
-
-
-def is_no_number(value: Scalar) -> bool:
-    """True for what can't be the value of a KPI."""
-    return isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
 
 
 def moment_of(value: object) -> dt.datetime | None:

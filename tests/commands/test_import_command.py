@@ -25,6 +25,16 @@ def table(directory: Path) -> Path:
     return path
 
 
+def test_a_second_table_whose_column_was_renamed_is_a_file_that_cannot_take_part(table: Path, capsys: Capture) -> None:
+    assert main(IMPORT) == 0
+    (table.parent / "second").mkdir()
+    (table.parent / "second" / "runs.csv").write_text(table.read_text().replace("image", "img", 1))
+    assert main(["parse", *READ]) == 0
+    assert "1 file can't take part (1 × a file can't be read)" in " ".join(capsys.readouterr().out.split())
+    assert main(["check", *READ]) == 1
+    assert "* 1 file can't be placed and takes no part: row 2 has no column 'image'" in capsys.readouterr().out
+
+
 def test_the_next_commands_work_as_printed(capsys: Capture) -> None:
     assert main(IMPORT) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -72,6 +82,17 @@ def test_a_setting_that_may_be_the_version_is_said_where_none_is(table: Path, ca
     assert "series" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["Version", "COMMIT"])
+def test_a_version_is_one_whatever_its_case(table: Path, capsys: Capture, name: str) -> None:
+    table.write_text(table.read_text().replace("version", name, 1))
+    options = ["import", "runs.csv", f"--settings=image,{name}", *IMPORT[3:]]
+    assert main(options) == 0
+    assert f"{name} is taken for the version that orders a history: --versions names another" in capsys.readouterr().err
+    assert workload.load("runs_workload.py").regression.comparison_keys == [name]
+    assert main([*options, f"--versions={name}", "--output=other.py"]) == 0
+    assert "is taken" not in capsys.readouterr().err
+
+
 def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
     assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
@@ -97,6 +118,30 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
     assert "TRUE or FALSE as exit_code is taken for success: write 0" in capsys.readouterr().err
 
 
+def test_a_status_counts_by_its_first_word_and_one_that_nobody_knows_is_said(table: Path, capsys: Capture) -> None:
+    rows = ["failed (OOM)", "Fehlgeschlagen", "skipped", "skipped", "200", "ok", "Finished in 3 s"]
+    table.write_text("image,rate,status\n" + "".join(f"a,10,{status}\n" for status in rows))
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]) == 0
+    said = capsys.readouterr().err
+    assert "status: 2 of 7 rows say that their run failed, and take no part" in said
+    assert "status: 'skipped' in 2, '200' in 1 of 7 rows, taken for a success: write failed, or finished, as" in said
+    matrix = parse_tree(workload.load("runs_workload.py"), Path.cwd())
+    assert [entry.failed for entry in matrix] == [True, True, *[False] * 5]
+
+
+@pytest.mark.parametrize("column", ["success", "Return Code", "exit-code", "error"])
+def test_a_column_that_may_say_what_failed_is_asked_about(table: Path, capsys: Capture, column: str) -> None:
+    table.write_text(f"image,rate,{column}\na,10,1\n")
+    options = ["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]
+    assert main(options) == 0
+    said = f"{column} may say which runs failed, and isn't read: call it exit_code, 0 where a run succeeded"
+    assert said in capsys.readouterr().err
+    Path("runs_workload.py").unlink()
+    table.write_text(f"image,rate,{column},status\na,10,1,ok\n")
+    assert main(options) == 0
+    assert "may say" not in capsys.readouterr().err
+
+
 def test_values_below_zero_where_lower_is_better_are_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,p95,gain\na,-3,-1\nb,20,2\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=p95:lower:ms", "--kpi=gain:higher"]) == 0
@@ -114,6 +159,48 @@ def test_a_direction_that_is_rare_for_its_unit_is_asked_about(table: Path, capsy
     Path("runs_workload.py").unlink()
     assert main(["import", "runs.csv", "--settings=image", "--kpi=p95:lower:ms", "--kpi=rate:lower:errors/s"]) == 0
     assert "seldom" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("column", "unit", "said"),
+    [
+        ("p95 (s)", "ms", "s"),
+        ("latency_ms", "s", "ms"),
+        ("duration.s", "h", "s"),
+        ("tput [req/min]", "req/s", "req/min"),
+        ("tokens_per_min", "tokens/s", "tokens_per_min"),
+        ("bandwidth MB/s", "GB/s", "MB/s"),
+        ("p95 [μs]", "us", ""),
+        ("tput [requests/second]", "req/s", ""),
+        ("tokens_per_s", "tokens/s", ""),
+        ("time_min", "s", ""),  # the least
+        ("latency (mean)", "ms", ""),
+        ("latency_ms", "", ""),
+    ],
+)
+def test_a_unit_in_a_name_that_is_not_the_kpis_is_asked_about(
+    table: Path, capsys: Capture, column: str, unit: str, said: str
+) -> None:
+    table.write_text(f"image,{column}\na,3\n")
+    assert main(["import", "runs.csv", "--settings=image", f"--kpi={column}:neither:{unit}"]) == 0
+    doubt = f"{column}: its name says {said}, and --kpi {unit}, in which its numbers are shown: which is it?"
+    assert (doubt in (found := capsys.readouterr().err)) == bool(said)
+    assert ("its name says" in found) == bool(said)
+
+
+def test_a_table_with_a_row_for_each_kpi_is_refused(table: Path, capsys: Capture) -> None:
+    table.write_text("image,Metric,value\na,p95_ms,900\na,rate,95\nb,p95_ms,800\n")
+    options = ["import", "runs.csv", "--settings=image,Metric", "--kpi=value:lower"]
+    assert main(options) == 2
+    said = (
+        "'Metric' says of which KPI each number in 'value' is (p95_ms, rate), and these can't be ranked together: pivot"
+    )
+    assert said in capsys.readouterr().err
+    assert main([*options[:2], "--settings=image", options[3]]) == 2
+    table.write_text("image,Metric,value\na,p95_ms,900\na,p95_ms,950\nb,p95_ms,800\n")
+    assert main(options) == 0
+    table.write_text("image,measurement,value\na,1,900\na,2,950\nb,1,800\n")
+    assert main(["import", "runs.csv", "--settings=image", options[3], "--output=other.py"]) == 0
 
 
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:

@@ -15,7 +15,7 @@ import numpy
 import pydantic
 import pytest
 
-from matrix_benchmarking.analyze.check.settings import payload_findings
+from matrix_benchmarking.analyze.check.labels import payload_findings
 from matrix_benchmarking.errors import VerdictError
 from matrix_benchmarking.lts import write_payloads
 from matrix_benchmarking.matrix import Entry, Matrix, Problem

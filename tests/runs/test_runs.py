@@ -119,6 +119,9 @@ def test_names_that_match_nothing_are_errors(opened: Runs, releases: str) -> Non
     runs = mb.open(releases, workload="encoder_bench")
     with pytest.raises(ConfigError, match="no version of these runs"):
         runs.compare("1.2.9", "9.9.9")
+    unversioned = mb.open("data/samples/micro_bench/fio", workload="micro_bench")
+    with pytest.raises(ConfigError, match=r"none is known: --settings-from='\{version\}' reads it from names of"):
+        unversioned.compare("1.2.9", "1.3.0")
     with pytest.raises(ConfigError, match="no run is on hardware"):
         mb.open(releases, workload="encoder_bench", prices={"nvidia-x": 1.0})
     with pytest.raises(ConfigError, match="no run is on hardware 'aws/cpu-1': did you mean"):

@@ -241,6 +241,13 @@ def test_a_word_for_a_sum_that_comes_again_is_a_setting(tmp_path: Path) -> None:
         ("a,8,10|b,8,20|Std dev,,0.5", ["Std dev"]),
         ("1,a,10|2,b,20|,Total,30", ["Total"]),
         ("a,8,10|# the fan was on,8,5|b,8,20", ["# the fan was on"]),
+        ("a,8,20|a,8,21|Total,8,41|b,8,23|b,8,24|Total,8,47", ["Total", "Total"]),
+        ("a,8,20|a,8,22|Ø,,21|Max,,22|std,,1.4|b,8,23|b,8,24|Ø,,23.5|Min,,23", ["Ø", "Max", "std", "Ø", "Min"]),
+        ("a,8,0.2|b,8,0.2|c,8,0.3|Max,8,0.3|Moyenne,8,0.23|d,8,1", ["Max", "Moyenne"]),
+        ("a,8,20|b,8,30|Gesamtergebnis,8,50|Durchschnitt,8,25|Mean a,8,20", ["Gesamtergebnis", "Durchschnitt"]),
+        ("a,1,20|a,8,30|a,avg,25|b,1,30|b,8,40|b,avg,35|Grand Total,9,120", ["avg", "avg", "Grand Total"]),
+        ("a,8,20|b,8,30|sum,8,40|c,8,30", []),
+        ("a,8,20|mean,8,20|b,8,30", []),
         # These are honest: functions that are called so, modes of several points, and numbers of an issue.
         ("add,8,10|mul,8,20|sum,8,15|mean,8,17|min,8,12|max,8,13", []),
         ("a,max,30|a,min,10|a,mean,20|b,max,30|b,min,10|b,mean,20", []),

@@ -18,7 +18,7 @@ from ...matrix import DID_NOT_FINISH, TREE, Entry, Matrix, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..machines import among_points
-from ..points import joined_warnings, keys
+from ..points import joined_warnings, keys, runs_and_files
 from ..select.order import Order
 from ..select.selection import not_judged
 from ..words import count_of, counted_alike, first_of, named, plural
@@ -39,10 +39,12 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
+from .labels import label_findings, payload_findings
 from .matched import has_many_digits, misplaced
 from .measured import Measured
-from .settings import label_findings, name_findings, payload_findings, setting_findings
-from .values import campaign_findings, file_findings, value_findings
+from .settings import name_findings, setting_findings
+from .sources import campaign_findings, file_findings
+from .values import value_findings
 
 __all__ = ["SAID", "AnswerKind", "Finding", "about", "by_weight", "counted", "findings", "line"]
 
@@ -308,7 +310,8 @@ def _unreadable(matrix: Matrix) -> Iterator[Finding]:
         what = f"{count_of(len(partly), 'file')} can't be read whole, or isn't clear; what could be read takes part"
         yield Finding.of("read-in-part", f"{what}: {_first_problem(partly)}.", partly)
     if lost:
-        yield Finding.of("lost", f"{_runs(lost)} can't be placed and {_no_part(lost)}: {_first_problem(lost)}.", lost)
+        what = f"{runs_and_files(lost)} can't be placed and {_no_part(lost)}"
+        yield Finding.of("lost", f"{what}: {_first_problem(lost)}.", lost)
 
 
 def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

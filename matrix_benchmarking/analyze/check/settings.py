@@ -10,8 +10,6 @@ import statistics
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ... import lts
-from ...errors import MatbenchError
 from ...filters import cut, one_blank, show
 from ...grouped import grouped
 from ...matrix import NOT_SET, Entry, Matrix, typed
@@ -24,12 +22,15 @@ from ..points import keys
 from ..words import count_of, counted_alike, first_of, is_or_are, plural
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, runs_have
 from .matched import digits
-from .measured import Measured
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
 _MEASURED = 4  # digits
 _WORD = 3  # letters of what is written in one case or the other by chance: ``a`` and ``A`` may be two things
+_SUM = r"(?:(?:sub|grand )?totals?|average|avg|overall|gesamt(?:ergebnis)?|summe|durchschnitt|mittelwert|moyenne|ø)"
+_STATISTIC = rf"(?:{_SUM}|sum|mean|median|max|min)"
+_SUMS_UP = re.compile(rf"{_SUM}|{_STATISTIC} (.+)|(.+) {_STATISTIC}")
+"""What rows that sum up are called, and functions aren't; behind or before a word that functions have, of what."""
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
 
@@ -74,7 +75,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             counts[kinds[code]] = counts.get(kinds[code], 0) + count
 
         having = functools.partial(_having, runs, codes, kinds)
-        for find in (_alike, _odd, _below_zero, _exponents, _measured):
+        for find in (_alike, _odd, _below_zero, _exponents, _measured, _sums):
             yield from find(name, counts, having)
         for rare, usual in _near(counts):
             yield from _misspelt_value(name, runs, [kinds[code] for code in codes], rare, usual)
@@ -181,6 +182,17 @@ def _exponents(name: str, counts: Mapping[Kind, int], having: Having) -> Iterato
         runs = list(having(texts_))
         what = f"{runs_have(runs)} '{name}' {_first(texts_)}, a text that looks like a number"
         yield Finding.of("exponent", f"{what}: YAML takes one only with a point and a sign (1.0e+12).", runs, NONE)
+
+
+def _sums(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """Texts of few runs that say total or average, be it of another value."""
+    texts = {one: show(one[1]).strip(" :").lower() for one in counts if one[0] == "str"}
+    known = set(texts.values())
+    for one, text in texts.items():
+        found = are_few(counts[one], sum(counts.values())) and _SUMS_UP.fullmatch(text)
+        if found and known.issuperset(filter(None, found.groups())):
+            what = f"'{name}' is {written(one[1])} in {count_of(counts[one], 'run')}"
+            yield Finding.of("sums-up", f"{what}: does it sum up others? Then its row is no run.", having([one]))
 
 
 def _first(kinds: Sequence[Kind]) -> str:
@@ -330,62 +342,3 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 def _listed(names: Iterable[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-_PAIRS = 3  # of runs are looked at before a setting is believed to be no label
-
-
-def label_findings(measured: Measured) -> Iterator[Finding]:
-    """A finding for each setting that varies among the successful runs and is in none of their labels."""
-    good, workload = measured.runs, measured.workload
-    if workload.store.get_kpi_labels is None:
-        return
-    has_kpis = list(map(bool, good.values("kpi_names")))
-    firsts = (next((place for place in places if has_kpis[place]), None) for places in measured.points)
-    points = good.at(place for place in firsts if place is not None)
-    names_of, codes = points.shared("names")
-    samples = dict(zip(codes, range(len(points)), strict=True))  # one point for each set of settings
-    known = [of_run for place in samples.values() if (of_run := _labels(points[place], workload)) is not None]
-    if not known:
-        return
-    names = frozenset[str]().union(*known)
-    regression = workload.regression
-    apart = {*regression.comparison_keys, *regression.ignored_keys}
-    there = {name for code in samples for name in names_of[code]}
-    labels = keys(points, sorted(there & names - apart))
-    for name in sorted(there - names - apart):
-        groups: dict[object, dict[object, int]] = {}
-        for place, (series, value) in enumerate(zip(labels, keys(points, [name]), strict=True)):
-            groups.setdefault(series, {}).setdefault(value, place)
-        merged = [[points[place] for place in group.values()] for group in groups.values() if len(group) > 1]
-        if merged and all(_labels(one, workload) == _labels(other, workload) for one, other, *_ in merged[:_PAIRS]):
-            become = f"{sum(map(len, groups.values()))} points become {len(groups)} series"
-            what = f"'{name}' varies and is no label: {become}, so runs that differ in it are taken for repeats."
-            yield Finding("no-label", what, ANALYSES)
-
-
-def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:
-    try:
-        return lts.labels_of_entry(workload, entry)
-    except MatbenchError:  # what it was read from is gone since
-        return None
-
-
-def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
-    """That a run's payload is none that the workload's own model takes, by the first of those with the most KPIs: no
-    history keeps its like.
-    """
-    model, counts = workload.store.lts_payload_model, list(map(len, good.values("kpi_names")))
-    if model is None:
-        return
-    most, known = max(counts, default=0), zip(good.values("facts"), good.values("problems"), counts, strict=True)
-    are_whole = (facts is None and not problems and count == most for facts, problems, count in known)
-    first = next((place for place, is_whole in enumerate(are_whole) if is_whole), None)
-    if first is None:
-        return
-    with contextlib.suppress(MatbenchError, OSError):  # what it was read from is gone since
-        _, wrong = lts.validate(model, workload, good[first])
-        if wrong:
-            reasons = first_of(map(str, wrong))
-            what = f"No history takes a run such as '{good[first].name}', whose payload isn't what the model says"
-            yield Finding.of("payload", f"{what}: {reasons}.", [good[first]], ANALYSES)

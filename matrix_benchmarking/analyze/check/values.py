@@ -7,17 +7,15 @@ import itertools
 import math
 import re
 import statistics
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ...filters import show
 from ...grouped import grouped
 from ...kpi import KPIDefinition
-from ...matrix import typed
 from ...plausible import OF_UNITS
 from ...rows import Rows
-from ..words import as_percent, count_of, named
+from ..words import as_percent, count_of
 from . import matched
-from .finding import ANALYSES, EVERY, NONE, OF_BEST, OF_HISTORY, AnswerKind, Finding, are_few
+from .finding import ANALYSES, EVERY, OF_BEST, AnswerKind, Finding, are_few
 from .matched import OF_A_UNIT, has_many_digits
 from .measured import Measured, Points
 from .repeats import first_run_findings, uneven_findings
@@ -38,7 +36,9 @@ FEWEST_PASTED = 2  # points of several runs, of which each is there as often as 
 MOST_TIED = 0.25  # of their values are there more often: repeats may be alike, but where a clock is coarse most are
 MOST_ODD = 0.1  # values of zero and below are odd if at most this share of the runs has them
 STAND_INS = {-1.0: 1.0, 0.0: 0.5}
-"""What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks."""
+"""What programs write for what they didn't measure: odd up to this share of the runs, of a KPI that ranks, or of one
+that is never 0: a latency."""
+_LATENCY = re.compile(r".*(latency|median|(?<![a-z\d])(p\d\d+|ttft|tpot|itl|rtt)(?![a-z\d])).*", re.IGNORECASE)
 
 
 def value_findings(measured: Measured) -> Iterator[Finding]:
@@ -141,81 +141,6 @@ def _stuck(measured: Measured, values: Sequence[float | None], kpi: KPIDefinitio
         yield Finding.of("stuck", f"{what}, where hardly any others agree: was it measured?", runs, EVERY)
 
 
-CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2
-"""How many times as large as in another campaign the values of a point may be, and of how many runs that is asked."""
-FILES_DIFFER = 1.5
-"""How many times as large as another file's the values of one may be, that are taken for repeats of one point."""
-
-
-def file_findings(measured: Measured) -> Iterator[Finding]:
-    """Repeats out of files side by side of which each has values of its own: of two builds, that no setting tells."""
-    good, kpi = measured.runs, measured.workload.headline
-    parts = good.values("part")
-    if kpi is None or not any(parts):
-        return
-    values = good.kpi(kpi.name)
-    several, differing, names = 0, list[Sequence[int]](), dict[str, None]()
-    for places in measured.points:
-        several_runs = (place for place in places if len(places) > 1 and parts[place] is not None)
-        known = ((good[place].location, value) for place in several_runs if (value := values[place]))
-        of_files = grouped((file, value) for file, value in known if value > 0)
-        several += len(of_files) > 1
-        in_order = sorted(of_files, key=lambda file: statistics.median(of_files[file]))
-        beside = (pair for pair in itertools.pairwise(in_order) if pair[0].parent == pair[1].parent)
-        apart = [pair for pair in beside if _is_apart(*(of_files[file] for file in pair))]
-        differing += [places] if apart else []
-        names |= dict.fromkeys(file.name for pair in apart for file in pair)
-    if differing:
-        what = f"At {len(differing)} of {several} points with runs out of several files, which are taken for repeats"
-        ratio = f"{kpi.name} is {FILES_DIFFER:g} times as high or more in one file as in another ({named([*names])})"
-        way = "are they of two builds? --settings-from or a settings.yaml above them says it"
-        yield Finding.of("files-differ", f"{what}, {ratio}: {way}.", good.at(itertools.chain(*differing)))
-
-
-def _is_apart(less: Sequence[float], more: Sequence[float], *, times: float = FILES_DIFFER) -> bool:
-    return min(more) > max(less) and statistics.median(more) >= times * statistics.median(less)
-
-
-def campaign_findings(measured: Measured, newest: Collection[object]) -> Iterator[Finding]:
-    """Points of which one campaign measured quite another value than another: one of these isn't the point's.
-
-    That changes what is said of a history where they are of its *newest* version, by typed value.
-    """
-    good, workload, kpi = measured.runs, measured.workload, measured.workload.headline
-    if kpi is None:
-        return
-    values = good.kpi(kpi.name)
-    several = list[tuple[Sequence[int], list[float]]]()
-    for places in measured.points:
-        known = [value for place in places if (value := values[place]) is not None and value > 0]
-        if len(known) == len(places) >= 2 * FEWEST_TOGETHER:
-            several.append((places, known))
-    if not any(max(known) >= CAMPAIGNS_DIFFER * min(known) for _, known in several):
-        return  # to know the campaigns takes a while
-    count, differing, versions = 0, list[Sequence[int]](), dict[tuple[str, object], object]()
-    for places, known in several:
-        of_each = zip(places, known, strict=True)
-        of_campaigns = grouped((measured.blocks[place].campaign, value) for place, value in of_each)
-        together = sorted(
-            (each for each in of_campaigns.values() if len(each) >= FEWEST_TOGETHER), key=statistics.median
-        )
-        count += len(together) > 1
-        if any(_is_apart(*pair, times=CAMPAIGNS_DIFFER) for pair in itertools.pairwise(together)):
-            differing.append(places)
-            settings = good[places[0]].settings
-            there = (settings[key] for key in workload.regression.comparison_keys if key in settings)
-            versions |= {typed(version): version for version in there}
-    if differing:
-        at = f"At {len(differing)} of {count_of(count, 'point')} with runs of several campaigns"
-        which = f" ({named([*map(show, versions.values())])})" if versions else ""
-        changes = NONE if versions.keys().isdisjoint(newest) else OF_HISTORY
-        ratio = f"{kpi.name} is {CAMPAIGNS_DIFFER:g} times as high or more in one as in another"
-        way = "was it another machine, or something else that was measured?"
-        yield Finding.of(
-            "campaigns-differ", f"{at}{which}, {ratio}: {way}", good.at(itertools.chain(*differing)), changes
-        )
-
-
 def _same_values(measured: Measured) -> Iterator[Finding]:
     """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
     good, points = measured.runs, measured.points
@@ -280,7 +205,9 @@ def _no_more_than_zero(
     known = [value for value in values if value is not None]
     odd = [value for value in known if value <= 0]
     others = len(known) - len(odd)
-    most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if odd and len(set(odd)) == 1 and changes is EVERY else 0.0)
+    is_latency = kpi.unit in ("s", "ms", "µs", "us", "ns") and _LATENCY.fullmatch(kpi.name) is not None
+    may_stand_in = len(set(odd)) == 1 and (changes is EVERY or is_latency)
+    most = max(MOST_ODD, STAND_INS.get(odd[0], 0.0) if may_stand_in else 0.0)
     if odd and others and len(odd) <= most * len(known) and not _may_be_zero(known):
         rest = f"and above 0 in {count_of(others, 'other')}"
         what = f"{kpi.name} is {kpi.show(min(odd))} in {count_of(len(odd), 'run')}, {rest}"

@@ -16,7 +16,7 @@ from .. import further
 from ..best import Best, Group, Standing, apart_by, is_more
 from ..intervals import Interval, Scale
 from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Excluded, ExclusionCause, Point, among_others, varying
+from ..points import Bounded, Excluded, ExclusionCause, Point, among_others, runs_and_files, varying
 from ..select.selection import Newest
 from ..words import (
     ONE_CAMPAIGN,
@@ -222,7 +222,7 @@ def _left_out(runs: Sequence[Excluded]) -> str:
     rest = len(reasons) - len(listed)
     if rest:
         listed.append(f"{rest} other {plural(rest, 'reason')}")
-    return f"{count_of(len(runs), 'run')} can't take part ({'; '.join(listed)})"
+    return f"{runs_and_files([one.entry for one in runs])} can't take part ({'; '.join(listed)})"
 
 
 def superlative(kpi: KPIDefinition, condition: str = "") -> str:

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import toy_runs
 
-from matrix_benchmarking import store
+from matrix_benchmarking import kpi, store
 from matrix_benchmarking import workload as workloads
 from matrix_benchmarking.analyze.check import AnswerKind, Finding, about, counted, findings, lost_findings
+from matrix_benchmarking.analyze.check.finding import ANALYSES
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
@@ -292,6 +293,22 @@ def test_what_programs_write_for_a_headline_that_was_not_measured_changes_the_an
         assert len(found.runs) == costs.count(costs[0])
     runs = entries(*({"version": "1", "rate": rate} for rate in [*[0.0] * 4, *[2.0] * 4]))  # no headline
     assert "below-zero" not in kinds(findings(Matrix(runs), toy_runs.workload()))
+
+
+def test_zeros_of_a_latency_are_asked_about_at_whole_points_too_though_it_ranks_nothing() -> None:
+    def said(name: str, unit: str) -> list[tuple[str, frozenset[AnswerKind]]]:
+        kpis = kpi.collect([toy_runs.cost, kpi.field_kpi("of", name=name, help="It", better="lower", unit=unit)])
+        runs = entries(*({"version": "1", "image": image, "cost": 2.0} for image in "abc" for _ in range(3)))
+        for run in runs:
+            run.kpis[name] = 0.0 if run.settings["image"] == "c" else 100.0
+        with_it = dataclasses.replace(toy_runs.workload().store, models_kpis=kpis)
+        found = findings(Matrix(runs), dataclasses.replace(toy_runs.workload(), store=with_it))
+        return [(one.sentence, one.changes) for one in found if one.kind == "below-zero"]
+
+    (found,) = said("p95", "ms")
+    assert found == ("p95 is 0 ms in 3 runs, and above 0 in 6 others: was it measured?", ANALYSES)
+    assert said("ttft_p99", "s")
+    assert said("compile", "s") == said("p95_errors", "") == []  # may be 0
 
 
 def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> None:

@@ -53,6 +53,16 @@ def test_a_number_of_many_digits_that_is_another_one_in_each_run_is_a_result(
         assert found([{"watts": value} for value in watts]) == []
 
 
+@pytest.mark.parametrize("word", ["Total", "Gesamtergebnis:", "Mean onnx-int8", "onnx-int8 max"])
+def test_a_value_that_says_that_it_sums_up_others_is_asked_about(
+    found: Callable[[Runs], list[Finding]], word: str
+) -> None:
+    (finding,) = found(of_images(word))
+    assert finding.sentence == f"'image' is '{word}' in 1 run: does it sum up others? Then its row is no run."
+    assert finding.changes == frozenset(AnswerKind)
+    assert found(of_images("mean")) == found(of_images("max pool")) == []
+
+
 def of_images(*images: str, repeats: int = 3) -> list[dict[str, Any]]:
     """Repeats of a point for each of *images*, beside two whole points of ``onnx-int8``."""
     return [{"image": "onnx-int8", "vus": vus} for vus in (1, 2) for _ in range(repeats)] + [

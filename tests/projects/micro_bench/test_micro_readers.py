@@ -410,12 +410,30 @@ def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path
 
     (sentence,) = said(gcc=[1.0, 1.1], clang=[3.0, 3.1])
     assert sentence.startswith(
-        "At 1 of 1 points with runs out of several files, which are taken for repeats, time is 1.5"
+        "At 1 of 1 point with runs out of several files, which are taken for repeats, time is up"
     )
-    assert "in one file as in another (gcc.json, clang.json): are they of two builds?" in sentence
+    assert "to 2.9 times as high in one as in another (gcc.json, clang.json): are they of two builds" in sentence
     assert said(first=[1.0, 1.1], second=[1.1, 1.2]) == []
     assert said(noisy=[1.0, 3.5], other=[3.0, 3.1]) == said(one=[1.0]) == []
-    assert said(**{"a/run": [1.0, 1.1], "b/run": [3.0, 3.1]}) == []  # test directories, say
+    (sentence,) = said(**{"x/ssd/r0": [1.0], "x/ssd/r1": [1.1], "x/nvme/r0": [3.0], "x/nvme/r1": [3.1]})
+    assert "(ssd/, nvme/)" in sentence
+    assert "--settings-from='{}/{version}' or a settings.yaml" in sentence
+    assert said(run1=[1.0], run2=[1.7]) == []  # counted, and one run each
+    (sentence,) = said(**{"1.9/x": [1.0], "1.10/x": [1.1]})
+    assert "up to 1.1 times as high in one as in another (1.9/, 1.10/)" in sentence
+    assert said(**{"1.9/x": [1.0], "1.10/x": [1.04]}) == said(**{"day1/x": [1.0], "day2/x": [1.1]}) == []
+    assert said(**{"2026.11.29/x": [1.0], "2026.11.30/x": [1.1]}) == []
+
+
+def test_directories_whose_repeats_a_person_counted_through_are_repeats(tmp_path: Path) -> None:
+    for directory, repeat, time in (("cold", 0, 1.0), ("warm", 1, 3.0)):
+        (tmp_path / directory).mkdir()
+        stats = {"rounds": 5, "mean": time}
+        written(tmp_path, f"{directory}/x.json", {"benchmarks": [{"fullname": "t.py::test_x", "stats": stats}]})
+        (tmp_path / directory / "settings.yaml").write_text(f"repeat: {repeat}\n")
+    matrix = parse(tmp_path)
+    assert [run.repeat for run in matrix] == [0, 1]
+    assert not [one for one in findings(matrix, load(WORKLOAD)) if one.kind == "files-differ"]
 
 
 def test_what_google_benchmark_warns_of_is_a_doubt(tmp_path: Path) -> None:

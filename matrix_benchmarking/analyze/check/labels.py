@@ -1,0 +1,74 @@
+"""Findings on settings that are no labels, and on payloads that no history takes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+from ... import lts
+from ...errors import MatbenchError
+from ...matrix import Entry
+from ...rows import Rows
+from ...workload import Workload
+from ..points import keys
+from ..words import first_of
+from .finding import ANALYSES, Finding
+from .measured import Measured
+
+_PAIRS = 3  # of runs are looked at before a setting is believed to be no label
+
+
+def label_findings(measured: Measured) -> Iterator[Finding]:
+    """A finding for each setting that varies among the successful runs and is in none of their labels."""
+    good, workload = measured.runs, measured.workload
+    if workload.store.get_kpi_labels is None:
+        return
+    has_kpis = list(map(bool, good.values("kpi_names")))
+    firsts = (next((place for place in places if has_kpis[place]), None) for places in measured.points)
+    points = good.at(place for place in firsts if place is not None)
+    names_of, codes = points.shared("names")
+    samples = dict(zip(codes, range(len(points)), strict=True))  # one point for each set of settings
+    known = [of_run for place in samples.values() if (of_run := _labels(points[place], workload)) is not None]
+    if not known:
+        return
+    names = frozenset[str]().union(*known)
+    regression = workload.regression
+    apart = {*regression.comparison_keys, *regression.ignored_keys}
+    there = {name for code in samples for name in names_of[code]}
+    labels = keys(points, sorted(there & names - apart))
+    for name in sorted(there - names - apart):
+        groups: dict[object, dict[object, int]] = {}
+        for place, (series, value) in enumerate(zip(labels, keys(points, [name]), strict=True)):
+            groups.setdefault(series, {}).setdefault(value, place)
+        merged = [[points[place] for place in group.values()] for group in groups.values() if len(group) > 1]
+        if merged and all(_labels(one, workload) == _labels(other, workload) for one, other, *_ in merged[:_PAIRS]):
+            become = f"{sum(map(len, groups.values()))} points become {len(groups)} series"
+            what = f"'{name}' varies and is no label: {become}, so runs that differ in it are taken for repeats."
+            yield Finding("no-label", what, ANALYSES)
+
+
+def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:
+    try:
+        return lts.labels_of_entry(workload, entry)
+    except MatbenchError:  # what it was read from is gone since
+        return None
+
+
+def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
+    """That a run's payload is none that the workload's own model takes, by the first of those with the most KPIs: no
+    history keeps its like.
+    """
+    model, counts = workload.store.lts_payload_model, list(map(len, good.values("kpi_names")))
+    if model is None:
+        return
+    most, known = max(counts, default=0), zip(good.values("facts"), good.values("problems"), counts, strict=True)
+    are_whole = (facts is None and not problems and count == most for facts, problems, count in known)
+    first = next((place for place, is_whole in enumerate(are_whole) if is_whole), None)
+    if first is None:
+        return
+    with contextlib.suppress(MatbenchError, OSError):  # what it was read from is gone since
+        _, wrong = lts.validate(model, workload, good[first])
+        if wrong:
+            reasons = first_of(map(str, wrong))
+            what = f"No history takes a run such as '{good[first].name}', whose payload isn't what the model says"
+            yield Finding.of("payload", f"{what}: {reasons}.", [good[first]], ANALYSES)

@@ -1,0 +1,88 @@
+"""Which rows of a table are runs that failed, by what a column ``exit_code``, ``state`` or ``status`` says."""
+
+from __future__ import annotations
+
+import collections
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..filters import Scalar, show
+from ..plausible import is_number
+
+STATES = ("state", "status")
+_GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
+_FINISHED = _GOOD - {"false"} | {"finished", "completed", "complete", "done", "successful", "good", "erfolgreich"}
+_NOT_FINISHED = frozenset(
+    ("failed", "failure", "fail", "crashed", "crash", "killed", "error", "errored", "running", "pending", "scheduled",
+     "aborted", "timeout", "timed", "cancelled", "canceled", "oom", "preempting", "preempted", "unfinished",
+     "fehlgeschlagen", "fehler", "abgebrochen")
+)  # fmt: skip
+_MAY_SAY = frozenset(
+    ("success", "succeeded", "successful", "ok", "pass", "passed", "failed", "failure", "error", "rc", "retcode",
+     "returncode", "exitcode", "exitstatus")
+)  # fmt: skip
+"""Columns that are not read, without the signs that join their words."""
+_NAMED = 3
+UNCLEAR_CODES = "TRUE or FALSE as exit_code is taken for success: write 0, or another number for a failure; rows:"
+
+
+def failed_with(row: Mapping[str, Scalar]) -> int:
+    """The number in a column ``exit_code`` of *row*; 1 for a word such as ``OOM``, 0 without one.
+
+    Without that column, 1 where the first word of a column ``state`` or ``status`` says so, as in ``failed (OOM)``.
+    """
+    code = row.get("exit_code")
+    if code is None and "exit_code" not in row:
+        return int(not _NOT_FINISHED.isdisjoint(map(_first_word, _states(row))))
+    if not is_number(code):
+        return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
+    return math.ceil(abs(code))
+
+
+def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
+    """Whether a column ``exit_code`` of *row* may mean either: that the run failed, or that it succeeded."""
+    code = None if isinstance(row, str) else row.get("exit_code")
+    return isinstance(code, bool) or (isinstance(code, str) and code.strip().lower() in ("true", "false"))
+
+
+class FailedRows:
+    """How many rows say in those *columns* that their run failed, and what may say it and isn't understood.
+
+    Attributes:
+        read: the columns that say it.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.read = [name for name in columns if name == "exit_code"]
+        self.read = self.read or [name for name in columns if name.lower() in STATES]
+        self._may_say = [name for name in columns if re.sub(r"[\W_]", "", name).lower() in _MAY_SAY]
+        self._rows = self._failed = self._unclear = 0
+        self._words = collections.Counter[str]()
+
+    def see(self, row: Mapping[str, Scalar]) -> None:
+        row = {name: row.get(name) for name in self.read}
+        self._rows += 1
+        self._failed += bool(failed_with(row))
+        self._unclear += has_unclear_code(row)
+        self._words.update(text for text in _states(row) if _first_word(text) not in _NOT_FINISHED | _FINISHED)
+
+    def said(self) -> Iterator[str]:
+        if self._failed:
+            yield f"{self.read[0]}: {self._failed} of {self._rows} rows say that their run failed, and take no part"
+        if self._words:
+            words = ", ".join(f"'{word}' in {count}" for word, count in self._words.most_common(_NAMED))
+            what = f"{self.read[0]}: {words} of {self._rows} rows"
+            yield f"{what}, taken for a success: write failed, or finished, as the first word"
+        if self._unclear:
+            yield f"{UNCLEAR_CODES} {self._unclear}"
+        for name in self._may_say if not self.read else ():
+            yield f"{name} may say which runs failed, and isn't read: call it exit_code, 0 where a run succeeded"
+
+
+def _states(row: Mapping[str, Scalar]) -> list[str]:
+    return [show(value).strip() for name, value in row.items() if name.lower() in STATES and value is not None]
+
+
+def _first_word(text: str) -> str:
+    return next(iter(re.findall(r"\w+", text.lower())), "")
