@@ -93,11 +93,11 @@ def compare_builds(
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
+    fails, may_fail = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
     cleaned = msgspec.structs.replace(selection, series=(), notes=notes, newest=new.name, order="")
     asked = dataclasses.replace(question, ignored=ignored)
     analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
-    return msgspec.structs.replace(analysis, fails_more=fails)
+    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
 
 
 def _about(build: Build, keys: Sequence[str]) -> Iterator[str]:
