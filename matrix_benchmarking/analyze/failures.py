@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from ..filters import show
 from ..grouped import grouped
 from ..matrix import TREE, Entry, typed
 from ..rows import Rows
 from ..workload import Workload
+from .blocks import Block, blocks_of
 from .intervals import CONFIDENCE
+from .noise import Floats
 from .points import keys, varying
 from .select.order import Order
 
@@ -44,24 +47,24 @@ class Prone(msgspec.Struct, frozen=True):
         )
 
 
-def chance(new: Counts, old: Counts) -> float:
+def chance(new: Counts, old: Counts, clump: float = 1.0) -> float:
     """That of as many failed *new* runs as there are, or more, if they fail as often as *old* ones.
 
-    One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments).
+    One-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments), in which a *clump* of runs counts once.
     """
-    (failed, runs), every, bad = new, new[1] + old[1], new[0] + old[0]
-    if failed * old[1] <= old[0] * runs:
+    if new[0] * old[1] <= old[0] * new[1]:
         return 1.0
+    failed, runs, every, bad = (count / clump for count in (*new, new[1] + old[1], new[0] + old[0]))
     whole, total = _ways(every, runs), 0.0
-    for count in range(failed, min(runs, bad) + 1):
-        each = math.exp(_ways(bad, count) + _ways(every - bad, runs - count) - whole)
+    for more in range(math.floor(min(runs, bad) - failed + _NEGLIGIBLE) + 1):
+        each = math.exp(_ways(bad, failed + more) + _ways(every - bad, runs - failed - more) - whole)
         total += each
         if each <= _NEGLIGIBLE * total:  # they only fall, beyond the mean
             break
     return min(total, 1.0)
 
 
-def _ways(every: int, some: int) -> float:
+def _ways(every: float, some: float) -> float:
     """The logarithm of how many ways there are to choose *some* of *every*."""
     return math.lgamma(every + 1) - math.lgamma(some + 1) - math.lgamma(every - some + 1)
 
@@ -102,21 +105,52 @@ CHANCE, OF_A_PAIR = 0.005, 0.05
 _LONGEST = 30  # versions that may have failed together
 
 
-def began(seen: Sequence[Counts], known: Sequence[Counts]) -> tuple[int, float]:
+def clumps(before: Sequence[Sequence[Counts]], since: Sequence[Sequence[Counts]]) -> list[float]:
+    """How many runs fail together, by how the counts of a group vary *before* and *since* each place; 1 by chance.
+
+    The last is at the end. It is the dispersion of McCullagh and Nelder (1989, Generalized Linear Models, 4.5).
+    """
+    found = [_varied(np.array(group, dtype=float)) for group in before]
+    found += [_varied(np.array(group[::-1], dtype=float))[:, ::-1] for group in since]
+    spread, by_chance = sum(found, np.zeros((2, 1)))
+    return [*map(float, np.maximum(spread / np.where(by_chance > 0.0, by_chance, np.inf), 1.0))]
+
+
+def _varied(counts: Floats) -> Floats:
+    """The squares by which as many *counts* as there are up to each place are off their share; by chance, as many."""
+    failed, runs = np.vstack([np.zeros((1, 2)), counts]).T
+    bad, every, squares, products, of_runs = (
+        np.cumsum(each) for each in (failed, runs, failed**2, failed * runs, runs**2)
+    )
+    count, share = np.cumsum(runs > 0.0), bad / np.maximum(every, 1.0)
+    off = (squares - 2.0 * share * products + share**2 * of_runs) * count / np.maximum(count - 1, 1)
+    return np.where(count > 1, [off, every * share * (1.0 - share)], 0.0)
+
+
+class Past(NamedTuple):
+    """What came before, by version, with how many runs fail together, and how much its chance weighs."""
+
+    known: Sequence[Counts]
+    clumped: Sequence[float]
+    weight: float
+
+
+def began(seen: Sequence[Counts], pasts: Sequence[Past]) -> tuple[int, float]:
     """With which of the versions, in their order, runs began to fail as the last ones do, and the chance of it.
 
     That counts how many beginnings were looked at: half of it is the newest version's, a quarter the one's before …
 
     Args:
         seen: of each version what is seen to have failed.
-        known: the same with what may have, as :func:`_counted` has it: so much is taken of versions before.
+        pasts: the same with what may have, as :func:`_counted` has it: each has to be worse since.
     """
     found = len(seen), 1.0
     if not seen or not seen[-1][0]:
         return found
     for start in range(len(seen) - 1, max(len(seen) - _LONGEST, 1) - 1, -1):
         if seen[start][0]:
-            one = chance(_sum(seen[start:]), _sum(known[:start])) * 2.0 ** (len(seen) - start)
+            new, looks = _sum(seen[start:]), 2.0 ** (len(seen) - start)
+            one = looks * max(chance(new, _sum(of.known[:start]), of.clumped[start]) * of.weight for of in pasts)
             found = min(found, (start, one), key=lambda each: each[1])
     return found
 
@@ -137,11 +171,18 @@ def fails_more(rows: Rows, order: Order, workload: Workload) -> tuple[str, ...]:
     known = {place: show(values[code]) for place, code in zip(versions, codes, strict=True) if place is not None}
     # A point that is new, and fails, was never good.
     points = [each for each in _counted(rows, versions, workload) if len(each.seen) > 1]
-    last = max(known, default=0)
-    together = _told(points, last)
-    told = [(point, one) for point in points if (one := _told([point], last)) is not None]
-    sure = [(point, one) for point, one in told if one.chance * len(points) <= CHANCE]
-    if together is not None and together.chance <= CHANCE:
+    in_order = sorted(known)
+    if not points:
+        return ()
+    by_point = [_in(in_order, point.known) for point in points]
+    together, every = _of_all(in_order, [point.seen for point in points], by_point)
+    own = clumps(by_point, by_point)
+    sure = []
+    for point, counts in zip(points, by_point, strict=True):
+        one = _told(_in(in_order, point.seen), [Past(counts, own, CHANCE / OF_A_PAIR), every])
+        if one is not None:
+            sure.append((point, one))
+    if together is not None:
         is_of_few = 0 < 2 * len(sure) <= len(points) and sum(one.new[0] for _, one in sure) >= together.new[0]
         if not is_of_few:
             return (_said("Runs", together, known),)
@@ -202,25 +243,31 @@ class _Since(NamedTuple):
     """With which version runs began to fail more often: the chance of it, and how many failed since and before."""
 
     chance: float
-    version: int
+    place: int  # of the version
     new: Counts
     old: Counts
 
 
-def _told(points: Sequence[_Point], last: int) -> _Since | None:
-    """Since when runs of *points* fail more often, and the chance of it; None if they don't.
+def _of_all(
+    versions: Sequence[int], seen: Iterable[Mapping[int, Counts]], known: Sequence[Sequence[Counts]]
+) -> tuple[_Since | None, Past]:
+    """Since when runs of all points together fail more often, and the past of all against which each is held."""
+    of_versions = [*zip(*known, strict=True)]
+    every, cells = [*map(_sum, of_versions)], [counts for of_points in of_versions for counts in of_points]
+    together = _told(_in(versions, _by_version(seen)), [Past(every, clumps([every], [every]), 1.0)])
+    return together, Past(every, clumps([cells], [])[:: len(known)], len(known))
 
-    *last* is the newest version of all, at which they have to be.
-    """
-    seen, known = (_by_version([getattr(point, name) for point in points]) for name in ("seen", "known"))
-    if last not in seen:
+
+def _in(versions: Sequence[int], counts: Mapping[int, Counts]) -> list[Counts]:
+    return [counts.get(version, (0, 0)) for version in versions]
+
+
+def _told(seen: Sequence[Counts], pasts: Sequence[Past]) -> _Since | None:
+    """Since when runs fail more often at the newest of all versions than in all *pasts*; None where that is chance."""
+    start, of_chance = began(seen, pasts)
+    if of_chance > CHANCE:
         return None
-    in_order = sorted(known)
-    as_seen, as_known = ([counts.get(version, (0, 0)) for version in in_order] for counts in (seen, known))
-    start, of_chance = began(as_seen, as_known)
-    if start == len(in_order):
-        return None
-    return _Since(of_chance, in_order[start], _sum(as_seen[start:]), _sum(as_known[:start]))
+    return _Since(of_chance, start, _sum(seen[start:]), _sum(pasts[0].known[:start]))
 
 
 def _by_version(points: Iterable[Mapping[int, Counts]]) -> dict[int, Counts]:
@@ -229,31 +276,57 @@ def _by_version(points: Iterable[Mapping[int, Counts]]) -> dict[int, Counts]:
 
 
 def _said(what: str, since: _Since, known: Mapping[int, str]) -> str:
-    at = "at" if since.version == max(known) else "since"
+    versions = sorted(known)
+    at = "at" if since.place == len(versions) - 1 else "since"
     new, old = (f"{failed:,} of {runs:,}" for failed, runs in (since.new, since.old))
-    return f"{what} fail more often {at} {known[since.version]}: {new}, and {old} before."
+    return f"{what} fail more often {at} {known[versions[since.place]]}: {new}, and {old} before."
 
 
-def sides_fail(names: tuple[str, str], rows: Rows, sides: Sequence[int | None], workload: Workload) -> tuple[str, ...]:
-    """That runs of the new one of two sides fail more often, at the points that both have.
+def sides_fail(
+    names: tuple[str, str], rows: Rows, sides: Sequence[int | None], workload: Workload
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """That runs of the new one of two sides fail more often, at the points that both have; and that they may.
 
     *names* and numbers are those of the old side, 0, and the new one, 1; a run of neither has None.
     """
     counted = _counted(rows, sides, workload) if any(rows.failed()) else []
-    both = [(point.seen[1], point.known[0]) for point in counted if len(point.seen) == 2]
+    both = [point for point in counted if len(point.seen) == 2]
     if not both:
-        return ()
-    new, old = map(_sum, zip(*both, strict=True))
+        return (), ()
+    new, old = _sum(point.seen[1] for point in both), _sum(point.known[0] for point in both)
     if chance(new, old) > OF_A_PAIR:
-        return ()
-    of_old = f"{old[0]:,} of {old[1]:,} of {names[0]}"
-    return (f"Runs of {names[1]} fail more often: {new[0]:,} of {new[1]:,}, and {of_old}.",)
+        return (), ()
+    blocks = _by_block(rows, sides)
+    groups = blocks or [[point.seen[side] for point in both] for side in (0, 1)]
+    if chance(new, old, clumps(groups, [])[-1]) > OF_A_PAIR:
+        return (), ()
+    counts = f"{new[0]:,} of {new[1]:,}, and {old[0]:,} of {old[1]:,} of {names[0]}"
+    if blocks or 2 * new[0] > new[1]:
+        return (f"Runs of {names[1]} fail more often: {counts}.",), ()
+    return (), (f"Runs of {names[1]} may fail more often: {counts}; a campaign alone may have had an outage.",)
 
 
-def versions_fail(names: tuple[str, str], rows: Rows, axis: str | None, workload: Workload) -> tuple[str, ...]:
+def _by_block(rows: Rows, sides: Sequence[int | None]) -> list[list[Counts]]:
+    """How many runs of each side failed in each common block, else in each campaign; empty where one speaks alone."""
+    blocks = blocks_of(rows)
+    of_sides = [{block for block, of in zip(blocks, sides, strict=True) if of == side} for side in (0, 1)]
+    if len(of_sides[0] & of_sides[1]) < 2:
+        blocks = [Block(block.campaign, None) for block in blocks]
+        of_sides = [{Block(block.campaign, None) for block in side} for side in of_sides]
+        if min(map(len, of_sides)) < 2:
+            return []
+    runs = grouped(zip(zip(sides, blocks, strict=True), rows.failed(), strict=True))
+    every = of_sides[0] | of_sides[1]
+    bad = [[runs.get((side, block), []) for block in every] for side in (0, 1)]
+    return [[(sum(each), len(each)) for each in side] for side in bad]
+
+
+def versions_fail(
+    names: tuple[str, str], rows: Rows, axis: str | None, workload: Workload
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The same of two versions, values of *axis* in words, of which the second one is the new one."""
     if axis is None:
-        return ()
+        return (), ()
     values, codes = rows.setting(axis)
     of_code = [names.index(text) if (text := show(value)) in names else None for value in values]
     return sides_fail(names, rows, [of_code[code] for code in codes], workload)

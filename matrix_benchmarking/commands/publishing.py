@@ -45,10 +45,13 @@ def publish(
     # Old versions of a tree may never have worked.
     is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
     missing = not_judged if is_beside_a_history else newest_not_judged
+    is_enough = output.fail_on == SUSPECTED
     analysis = msgspec.structs.replace(
         analysis,
         not_analysed=silent,
-        fails_on_suspected=output.fail_on == SUSPECTED,
+        fails_on_suspected=is_enough,
+        fails_more=(*analysis.fails_more, *(analysis.may_fail_more if is_enough else ())),
+        may_fail_more=() if is_enough else analysis.may_fail_more,
         without_a_good_run=() if is_pair else missing(study.runs.entries, study.workload),
     )
     shown = AnalysisAnswer.of(analysis, study, answer, elsewhere="--report-dest writes them all")

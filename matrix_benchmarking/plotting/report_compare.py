@@ -179,7 +179,7 @@ class CompareReport(Report):
         )
         if switch.analysis.order and self.study.order.newer(switch.setting, (switch.old, switch.new)) == switch.old:
             said.append(html.P(f"The old side, {_side(switch, switch.old)}, is the newer one.", className="warning"))
-        said += [html.P(switch.analysis.beside)] if switch.analysis.beside else []
+        said += map(html.P, filter(None, (*switch.analysis.may_fail_more, switch.analysis.beside)))
         said += [html.P(sentence) for sentence in ranking.instead(self.study.unknown_headline, self.study.matrix)]
         told = [one for one in verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
         sentences = (
@@ -208,8 +208,9 @@ class CompareReport(Report):
         first = self._usual()
         if first is None:
             return "There is nothing to compare."
-        said = [*first.analysis.fails_more, self._lead(first), self._sentence(first), first.analysis.beside]
-        return " ".join(filter(None, said))
+        analysis = first.analysis
+        said = [*analysis.fails_more, self._lead(first), self._sentence(first)]
+        return " ".join(filter(None, [*said, *analysis.may_fail_more, analysis.beside]))
 
     def instead(self) -> str:
         """What the newest version and the one before say by themselves, where their history is too short to tell."""
@@ -277,10 +278,10 @@ class CompareReport(Report):
             question = dataclasses.replace(question, lenders=lenders)
         if is_of_versions:
             selected = self._selected(entries, either(setting, show(old), show(new)))
-            fails = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
+            fails, may_fail = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
             newer = self.study.order.newer_said(setting, (old, new))
             found = switch_versions(msgspec.structs.replace(selected, order=newer), setting, old, new, question)
-            told = found and msgspec.structs.replace(found.analysis, fails_more=fails)
+            told = found and msgspec.structs.replace(found.analysis, fails_more=fails, may_fail_more=may_fail)
             return found and msgspec.structs.replace(found, analysis=told)
         return switch(entries, self.workload, setting, old, new, question)
 

@@ -98,9 +98,9 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
 
     question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
     axis = study.order.axis
-    fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
+    fails, may_fail = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
     analysis = compare_versions(selected, baseline, selected.newest, question, axis=axis)
-    return msgspec.structs.replace(analysis, fails_more=fails)
+    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
 
 
 def compare(
@@ -150,9 +150,10 @@ def compare(
         )
     question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
-    fails = versions_fail((old, new), study.runs.entries, axis, workload)
+    fails, may_fail = versions_fail((old, new), study.runs.entries, axis, workload)
     selected = msgspec.structs.replace(selected, notes=(*nothing, *selected.notes), order=newer)
-    return msgspec.structs.replace(compare_versions(selected, old, new, question, axis=axis), fails_more=fails)
+    analysis = compare_versions(selected, old, new, question, axis=axis)
+    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
 
 
 def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import toy_runs
 from scipy import stats
 
-from matrix_benchmarking.analyze.failures import began, chance, sides_fail
+from matrix_benchmarking.analyze.failures import Past, began, chance, clumps, fails_more, sides_fail
+from matrix_benchmarking.analyze.select.labelled import labelled
+from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.matrix import Entry
@@ -32,12 +35,12 @@ def test_the_chance_is_that_of_fishers_exact_test(new: tuple[int, int], old: tup
 
 def test_since_when_is_the_version_that_chance_explains_least() -> None:
     def of(versions: list[tuple[int, int]]) -> tuple[int, float]:
-        return began(versions, versions)
+        return began(versions, [Past(versions, clumps([versions], [versions]), 1.0)])
 
     assert of([(0, 10)] * 8 + [(6, 10)] * 4)[0] == 8
     assert of([(0, 10)] * 8 + [(6, 10)] * 3 + [(0, 10)]) == (12, 1.0)  # the newest one is good again
     assert of([(10, 10)]) == (1, 1.0)
-    assert of([]) == (0, 1.0)
+    assert began([], []) == (0, 1.0)
     assert of([(5, 10)] * 20)[1] == 1.0
 
 
@@ -114,14 +117,69 @@ def test_runs_that_fail_by_chance_are_hardly_ever_said(share: float) -> None:
     assert found <= 2
 
 
-def test_of_two_sides_that_fails_more_often_which_is_the_new_one() -> None:
-    def said(old: int, new: int) -> tuple[str, ...]:
-        runs = history(lambda version, name, repeat: repeat < (old, new)[version], 2, "a", 5)
-        sides = [int(run.settings["version"] == "1.1.0") for run in runs]
-        return sides_fail(("old", "new"), Rows.of(runs), sides, toy_runs.workload())
+@pytest.mark.parametrize("is_of_points", [False, True])
+def test_an_outage_as_there_were_before_is_hardly_ever_said(*, is_of_points: bool) -> None:
+    """In 15 % of versions a fifth of the runs fails; or 3 % of configurations fail in all runs of a version."""
+    found = 0
+    for seed in range(25):
+        random = np.random.default_rng([seed, 79])
+        if is_of_points:
+            bad = np.repeat(random.random((20, 10, 1)) < 0.03, 3, axis=2)
+        else:
+            bad = random.random((20, 10, 3)) < np.where(random.random((20, 1, 1)) < 0.15, 0.2, 0.01)
+        found += bool(said_of(bad))
+    assert found <= 1
 
-    assert said(0, 4) == ("Runs of new fail more often: 4 of 5, and 0 of 5 of old.",)
-    assert said(4, 0) == said(0, 2) == said(0, 0) == said(5, 5) == ()
+
+def test_a_configuration_that_fails_for_good_is_said_where_others_fail_in_a_version_now_and_then() -> None:
+    bad = np.zeros((20, 10, 3), dtype=bool)
+    bad[3, 4] = bad[11, 8] = True
+    bad[-3:, 2] = True
+    assert said_of(bad) == ("Runs of size c fail more often since 1.17.0: 9 of 9, and 0 of 51 before.",)
+
+
+def said_of(bad: npt.NDArray[np.bool_]) -> tuple[str, ...]:
+    names = "abcdefghij"
+    runs = Rows.of(history(lambda version, name, repeat: bool(bad[version, names.index(name), repeat]), 20, names, 3))
+    workload = toy_runs.workload()
+    return fails_more(runs, Order(labelled(runs, workload), workload), workload)
+
+
+def sides_said(bad: Sequence[Sequence[int]], campaigns: int = 1) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is said of two sides of which so many of five runs of each point fail in each of as many *campaigns*."""
+    sides, runs = [], []
+    for number in range(2 * campaigns):
+        side = number // campaigns
+        names = "abcdefghij"[: len(bad[side])]
+        of = history(lambda version, name, repeat, n=side: repeat < bad[n]["abcdefghij".index(name)], 1, names, 5)
+        runs += [dataclasses.replace(run, campaign=f"{number}") for run in of]
+        sides += [side] * len(of)
+    return sides_fail(("old", "new"), Rows.of(runs), sides, toy_runs.workload())
+
+
+def test_of_two_sides_that_fails_more_often_which_is_the_new_one() -> None:
+    assert sides_said([[0], [4]], 2) == (("Runs of new fail more often: 8 of 10, and 0 of 10 of old.",), ())
+    assert sides_said([[4], [0]], 2) == sides_said([[0], [1]], 2) == sides_said([[0], [0]], 2) == ((), ())
+
+
+def test_of_one_campaign_a_side_failed_runs_are_no_more_than_suspected() -> None:
+    counts = "4 of 10, and 0 of 10 of old; a campaign alone may have had an outage."
+    assert sides_said([[0, 0], [2, 2]]) == ((), (f"Runs of new may fail more often: {counts}",))
+
+
+def test_most_runs_of_the_one_campaign_that_fail_are_enough() -> None:
+    assert sides_said([[0], [4]]) == (("Runs of new fail more often: 4 of 5, and 0 of 5 of old.",), ())
+
+
+def test_a_point_that_failed_in_all_runs_of_a_campaign_counts_once() -> None:
+    assert sides_said([[0] * 10, [5, *[0] * 9]]) == ((), ())
+
+
+def test_an_outage_of_one_of_several_campaigns_is_not_said() -> None:
+    runs = history(lambda version, name, repeat: version == 3, 4, "abc", 5)
+    apart = [dataclasses.replace(run, campaign=str(run.settings["version"])) for run in runs]
+    sides = [int(run.settings["version"] in ("1.2.0", "1.3.0")) for run in apart]
+    assert sides_fail(("old", "new"), Rows.of(apart), sides, toy_runs.workload()) == ((), ())
 
 
 def beside_a_history(fails: Fails, **shape: Any) -> Analysis:

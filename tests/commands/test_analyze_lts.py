@@ -318,6 +318,18 @@ def test_trees_that_were_measured_one_after_the_other_can_not_be_told_apart(caps
     assert "4 series of which it can&#x27;t be told" in Path("out/index.html").read_text(encoding="utf-8")
 
 
+def test_runs_of_one_campaign_that_fail_more_often_fail_a_build_where_suspicion_is_enough(capsys: Capture) -> None:
+    write_runs("before", 1, repeats=5, campaign="one night")
+    write_runs("after", 2, 0, first=1, repeats=5, campaign="another")
+    for number, path in enumerate(sorted(Path("after").rglob("exit_code"))):
+        path.write_text(str(int(number % 5 > 2)))
+    said = "Runs of after may fail more often: 4 of 10, and 0 of 10 of before; a campaign alone may have had an outage."
+    arguments = ["compare", "before", "after", "--workload=versions.py"]
+    assert main(arguments) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert main([*arguments, "--fail-on=suspected"]) == 1
+
+
 def test_two_versions_of_a_history_are_compared(capsys: Capture) -> None:
     write_runs("runs", 6, 4, repeats=5, campaign="one night")
     keep("runs")

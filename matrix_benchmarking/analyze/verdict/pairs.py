@@ -28,7 +28,7 @@ from ..words import ONE_CAMPAIGN, count_of, is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .over_all import effects_of, hidden_in_series
-from .sides import Pair, Question, by_series, verdicts_of
+from .sides import Pair, Question, are_far_apart, by_series, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
 
@@ -93,11 +93,11 @@ def compare_builds(
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
+    fails, may_fail = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
     cleaned = msgspec.structs.replace(selection, series=(), notes=notes, newest=new.name, order="")
     asked = dataclasses.replace(question, ignored=ignored)
     analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
-    return msgspec.structs.replace(analysis, fails_more=fails)
+    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
 
 
 def _about(build: Build, keys: Sequence[str]) -> Iterator[str]:
@@ -344,9 +344,15 @@ def one_after_the_other(pairs: Sequence[Pair], verdicts: Iterable[SeriesVerdict]
     is_old_first = max(old) < min(new)
     first, second = _names(pairs, is_old_first)
     before, after = (old, new) if is_old_first else (new, old)
+    said = f"All {len(before)} campaigns of {first} were before the {len(after)} of {second}"
+    if are_far_apart(pairs):
+        return (
+            f"{said}, with a pause between that is much longer than any within: each side may be one mood of the "
+            "machine, so that nothing is more than suspected; campaigns in turn would tell."
+        )
     return (
-        f"All {len(before)} campaigns of {first} were before the {len(after)} of {second}: a mood of the machine that "
-        "lasts longer than a campaign is in the difference; campaigns in turn would tell it apart."
+        f"{said}: a mood of the machine that lasts longer than a campaign is in the difference; campaigns in turn "
+        "would tell it apart."
     )
 
 

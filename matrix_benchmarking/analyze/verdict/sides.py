@@ -6,7 +6,7 @@ import dataclasses
 import datetime as dt
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -33,6 +33,7 @@ _FEW_COUNTS = 30.0
 _FOUR_OF_FIVE = 0.8416 / 1.96  # of what a difference is within, as 95 % lie there
 _OF_ROUNDING = 1e-3  # less is what is left of the spread of equal values, when floats are subtracted
 BEYOND_MOODS = math.log(1.5)
+MUCH_LONGER = 4.0  # times the longest pause within the sides: a weekend between nights isn't, a night between hours is
 
 Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 
@@ -86,6 +87,7 @@ class Judged(msgspec.Struct, frozen=True):
     runs: Runs
     evidence: Evidence  # with what the KPI's other series lend it
     told: Told | None  # None where it can't be told
+    is_one_mood: bool = False  # all of a side may be of one mood, however many campaigns it has
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -189,7 +191,7 @@ class Judged(msgspec.Struct, frozen=True):
             return Outcome.SUSPECTED if is_far else Outcome.CANT_TELL
         if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
             return Outcome.NO_CHANGE
-        if not self.evidence.is_confirmed or q_value is None or q_value > RATE:
+        if not self.evidence.is_confirmed or self.is_one_mood or q_value is None or q_value > RATE:
             return Outcome.SUSPECTED
         return Outcome.REGRESSION if (new > old) == lower_is_better else Outcome.IMPROVEMENT
 
@@ -210,7 +212,10 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     A series with a known alarm between both sides is no news, so the others aren't counted among it; it is judged among
     all, so that what somebody kept of it adds nothing to its evidence.
     """
-    judged = judge(pairs, question.blocks, question.lenders)
+    judged, is_apart = judge(pairs, question.blocks, question.lenders), are_far_apart(pairs)
+    judged = [
+        msgspec.structs.replace(one, is_one_mood=is_apart and one.evidence.ground is Ground.CAMPAIGNS) for one in judged
+    ]
     alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     p_values = [one.p_value for one in judged]
@@ -218,6 +223,36 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     among_all = q_values(p_values)
     q = [new if alarm is None else of for new, of, alarm in zip(among_new, among_all, old_alarms, strict=True)]
     return [_verdict(*each, question) for each in zip(pairs, judged, q, old_alarms, strict=True)]
+
+
+def are_far_apart(pairs: Sequence[Pair]) -> bool:
+    """Whether a pause parts both sides that is much longer than any within, of campaigns that nobody recorded.
+
+    All the runs of their series tell how long nothing was measured.
+    """
+    sides = [{id(run): run for one in pairs for run in one.sides[side]}.values() for side in (OLD, NEW)]
+    if not all(sides) or any(run.campaign is not None or run.span_us[0] is None for side in sides for run in side):
+        return False
+    runs = {id(run): run.span_us for one in pairs for point in one.series.points for run in point.entries}
+    pauses = [
+        *_pauses(sorted((start, start if end is None else end) for start, end in runs.values() if start is not None))
+    ]
+    (first, last), (begin, end) = sorted((min(starts), max(starts)) for starts in map(_starts_of, sides))
+    within = [pause for at, pause in pauses if first < at <= last or begin < at <= end]
+    between = [pause for at, pause in pauses if last < at <= begin]
+    return max(between, default=0) > MUCH_LONGER * max(within, default=math.inf)
+
+
+def _starts_of(runs: Iterable[Entry]) -> list[int]:
+    return [start for run in runs if (start := run.span_us[0]) is not None]
+
+
+def _pauses(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """When each of the *spans* but the first starts, and how long nothing was measured before."""
+    latest = spans[0][1]
+    for start, end in spans[1:]:
+        yield start, max(start - latest, 0)
+        latest = max(latest, end)
 
 
 def judge(pairs: Sequence[Pair], blocks: RunBlocks, lenders: Sequence[Pair] = ()) -> list[Judged]:

@@ -76,6 +76,7 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
     said = [*analysis.fails_more, headline(analysis), *map(without_a_good_run, analysis.without_a_good_run)]
+    said += analysis.may_fail_more
     said += _of_a_unit(analysis)
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):

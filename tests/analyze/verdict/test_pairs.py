@@ -528,6 +528,26 @@ def test_that_all_campaigns_of_one_side_were_before_the_other_s_is_said(*, is_in
     assert analysis.beside == ("" if is_in_turn else said)
 
 
+@pytest.mark.parametrize(
+    ("hours", "of_new", "outcome"),
+    [(1, 24, Outcome.SUSPECTED), (24, 120, Outcome.REGRESSION), (24, 168, Outcome.REGRESSION)],
+)
+def test_runs_of_one_day_against_those_of_another_are_suspected_at_most(
+    hours: int, of_new: int, outcome: Outcome
+) -> None:
+    """Five runs each hour, or each night; campaigns are inferred. A weekend between nights is no long pause."""
+    sides = build("before", {"a": 100}, seed=1), build("after", {"a": 130}, version="1.1.0", seed=2)
+    for side, one in enumerate(sides):
+        for place, run in enumerate(one.entries):
+            start_us = (1_700_000_000 + 3600 * (hours * place + of_new * side)) * 1_000_000
+            run.campaign, run.round, run.span_us = None, None, (start_us, start_us + 600_000_000)
+    analysis = compare(*sides)
+    (verdict,) = analysis.verdicts
+    is_apart = outcome is Outcome.SUSPECTED
+    assert (verdict.outcome, verdict.stands_on, analysis.failed) == (outcome, "in 5 and 5 campaigns", not is_apart)
+    assert ("with a pause between that is much longer than any within" in analysis.beside) is is_apart
+
+
 def test_a_difference_that_is_sure_and_less_than_counts_is_no_difference_that_is_not_shown() -> None:
     old = build("before", {"a": 100, "b": 10}, seed=1)
     effects = {"cost": MinimumEffect(0.5)}
