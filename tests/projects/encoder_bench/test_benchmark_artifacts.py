@@ -63,6 +63,16 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
             "the load took 0.3 s of the 6 s that were planned",
         ),
         (
+            {"SUMMARY": lambda content: content["state"].update(testRunDurationMs=15_000.0)},
+            "the load of 6 s took 15 s, as its last requests were waited for: throughput is a mean over all of it, and "
+            "too low by up to 60 %",
+        ),
+        (
+            {"GENERATOR": lambda content: content.update(load_model={"kind": "SharedIterations", "max_duration_s": 1})},
+            "the load of 1 s took 6.03 s, as its last requests were waited for: throughput is a mean over all of it, "
+            "and too low by up to 83 %",
+        ),
+        (
             {"SUMMARY": lambda content: content["metrics"]["http_reqs"].update(thresholds={"rate>900": {"ok": False}})},
             "k6's threshold rate>900 of http_reqs was crossed",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
@@ -155,6 +155,8 @@ CLOCK_S = 60.0
 """So many seconds a clock may be set within a run."""
 CUT_SHORT = 0.8
 """Share of the planned duration below which the load was cut short."""
+LONGER, WAITED_S = 1.2, 0.5
+"""Times the planned duration, and so many seconds, beyond which last requests were waited for."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
 MOST_IN_FLIGHT = 1.5
@@ -287,19 +289,29 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
     if summary is None:
         return []
     planned = getattr(getattr(results, "load_generator", None), "load_model", None)
-    planned_s = planned.get("duration_s") if isinstance(planned, dict) else None
     said, (failed, checks) = [], summary.checks
     is_closed = summary.vus_max is not None and summary.schedule_lag_p95_ms is None
     if is_closed and is_number(vus) and vus != summary.vus_max:
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
-    if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
-        said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")
+    said += _of_its_time(summary.duration_s, planned if isinstance(planned, dict) else {})
     times, began_s = getattr(results, "times", None), summary.began_s
     if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
         said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
     if failed and summary.answered_inputs is None:  # else the script counts what wasn't answered rightly
         said.append(f"{failed:,} of {checks:,} checks of the k6 script failed: all answers count all the same")
     return [*said, *(f"k6's threshold {limit} was crossed" for limit in summary.crossed)]
+
+
+def _of_its_time(duration_s: float, planned: Mapping[str, object]) -> Iterator[str]:
+    """That the load was shorter than *planned*, or longer, so that throughput, a mean over all of it, is too low."""
+    planned_s, most_s = planned.get("duration_s"), planned.get("duration_s", planned.get("max_duration_s"))
+    if is_number(planned_s) and duration_s < CUT_SHORT * planned_s:
+        yield f"the load took {duration_s:.3g} s of the {planned_s:g} s that were planned"
+    if is_number(most_s) and most_s > 0 and duration_s > LONGER * most_s + WAITED_S:
+        yield (
+            f"the load of {most_s:g} s took {duration_s:.3g} s, as its last requests were waited for: throughput is a "
+            f"mean over all of it, and too low by up to {as_percent(1 - most_s / duration_s)}"
+        )
 
 
 def _load_generator_limits(results: models.Results) -> list[str]:
