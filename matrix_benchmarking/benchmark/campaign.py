@@ -214,14 +214,16 @@ class Campaign:
     def _search(self, served: Served, case: SearchCase) -> None:
         from . import search  # numpy and scipy, which points alone don't need
 
-        spec = search.SearchSpec(**case.range.model_dump(exclude_none=True), unit=self._driver.unit)
+        asked = case.range.model_dump(exclude_none=True)
+        spec = search.SearchSpec(**asked, unit=self._driver.unit, most_failed=self._driver.most_failed)
         runs = self._plan.measured(case)
         measured = [(int(run.settings[SEARCHABLE]), run.outcome) for run in runs if run.outcome]
         repeats = [(int(run.settings[SEARCHABLE]), run.repeat) for run in runs]
 
         def next_step() -> int | search.Answer:
-            throughputs = [(vus, run.throughput if run.exit_code == 0 else None, run.p95_ms) for vus, run in measured]
-            return search.next_step(spec, [search.Measurement(*each) for each in throughputs])
+            good = [(vus, run, run.throughput if run.exit_code == 0 else None) for vus, run in measured]
+            runs = [search.Measurement(vus, rate, run.p95_ms, run.error_rate) for vus, run, rate in good]
+            return search.next_step(spec, runs)
 
         try:
             while not isinstance(step := next_step(), search.Answer):

@@ -386,4 +386,5 @@ def told(outcome: Outcome, unit: str) -> str:
     if outcome.throughput is None:
         return f"done in {outcome.wall_s:.1f} s" if outcome.wall_s is not None else "done"
     p95 = "" if outcome.p95_ms is None else f", p95 {outcome.p95_ms:.1f} ms"
-    return f"{outcome.throughput:,.1f} {unit}{p95}"
+    failed = f", {100 * outcome.error_rate:.3g} % failed" if outcome.error_rate else ""
+    return f"{outcome.throughput:,.1f} {unit}{p95}{failed}"

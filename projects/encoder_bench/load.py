@@ -36,6 +36,7 @@ from matrix_benchmarking.filters import Scalar
 from . import answers, k6
 from .inputs import Input, InputsFile, digest, name_of, read_source, write_inputs
 from .k6 import TASKS, Task
+from .visualizations.models import MOST_FAILED
 
 LoadSeconds = Annotated[float, Field(ge=1)] | schema.Template
 """k6 runs nothing for less than a second."""
@@ -134,6 +135,7 @@ class K6Driver(LoadDriver):
     sections: ClassVar = {"load": Load, "answers": Answers}
     finds_throughput = True
     unit = "inputs/s"
+    most_failed = MOST_FAILED
 
     def __init__(self, plan: PlanOfPoints, limits: Limits, on_rate: Callable[[float], None]) -> None:
         super().__init__(plan, limits, on_rate)
@@ -422,7 +424,7 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
         problem = "a threshold of the k6 script was crossed"
     elif status:
         problem = f"k6 failed with exit status {status}"
-    return Outcome(status, headline.throughput, headline.p95_ms, problem)
+    return Outcome(status, headline.throughput, headline.p95_ms, problem, error_rate=headline.error_rate)
 
 
 def _last_line(log: str) -> str:

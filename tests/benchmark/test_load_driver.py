@@ -44,13 +44,14 @@ class Check(Section):
 
 class Echo(LoadDriver):
     sections = {"load": Load, "check": Check}
-    finds_throughput = True
+    finds_throughput, most_failed = True, 0.1
 
     def run(self, run):
         words = self.plan.load_of(run.point).words
         log = run.directory / "said.txt"
         status = run.measure("echo", lambda: GuardedProcess(["echo", *words], directory=run.directory, output=log))
-        return Outcome(status, throughput=100.0 - abs(run.point.settings["vus"] - 4))
+        vus = run.point.settings["vus"]
+        return Outcome(status, throughput=50.0 + vus, error_rate=0.125 if vus > 2 else 0.0)
 
 workload = Workload(name="said", store=BaseStore(parse_once=print), load_drivers={"echo": lambda: Echo})
 """
@@ -181,7 +182,7 @@ def test_a_file_that_cannot_be_carried_out_is_a_sentence(directory, content, sen
     assert sentence in capsys.readouterr().err
 
 
-def test_a_workload_brings_a_driver_with_sections_of_its_own(directory):
+def test_a_workload_brings_a_driver_with_sections_of_its_own(directory, capsys: Capture):
     (directory / "said.py").write_text(WORKLOAD)
     load = {"words": ["{vus}", "users"]}
     assert run("--run", workload="said.py", target=TARGET, load=load, check={"share": 0.5}) == 0
@@ -191,6 +192,9 @@ def test_a_workload_brings_a_driver_with_sections_of_its_own(directory):
     assert json.loads(Path("points.jsonl").read_text())["load"] == {"words": ["2", "users"]}
     search = {"a": {"vus": {"search": {"max": 4}}}}
     assert run("--run", workload="said.py", target=TARGET, load=load, expe=search, path_tpl="{vus}/{repeat}") == 0
+    (found,) = json.loads(Path("r/searches.json").read_text())["searches"]
+    assert (found["vus"], found["failed_at"]) == (2, 3)
+    assert "54.0 requests/s, 12.5 % failed\n" in capsys.readouterr().err
 
 
 def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
