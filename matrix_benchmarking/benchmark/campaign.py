@@ -22,7 +22,7 @@ from .expand import SEARCHABLE, SearchCase
 from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
-from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
+from .targets import SERVER_FILE, Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 MOST_DEATHS = 3
 SEARCHES_FILE = "searches.json"
@@ -203,7 +203,7 @@ class Campaign:
         run_directory.write_json(directory / "environment.json", circumstances)
         if served.endpoint is not None:
             description = {"url": served.endpoint.url, **server, "local": run.is_local}
-            run_directory.write_json(directory / "000__server" / "server.json", description)
+            run_directory.write_json(directory / SERVER_FILE, description)
         try:
             return run_directory.outcome_of_driver(self._driver.run(run))
         except (Stopped, OutputError):

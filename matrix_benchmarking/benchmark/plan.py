@@ -31,6 +31,7 @@ from .file import BenchmarkFile
 from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import LoadSection, Script, fill_model, named_in
+from .targets import ProcessTarget
 
 START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -159,10 +160,21 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
-    def measured_otherwise(self) -> list[Path]:
-        """The directories of done points whose records say that they were measured otherwise than the file has it."""
+    def measured_otherwise(self) -> dict[str, list[Path]]:
+        """The directories of done runs whose records differ from the file, by what differs: command, load or server."""
         done = [(point, self.found[point.key].path) for point in self.points if self.status(point) == "done"]
-        return [place for point, place in done if self.driver.measured_otherwise(self, point, place)]
+        for case in self.searches:
+            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run.path) for run in self.measured(case)]
+        load = "command" if self.driver is CommandDriver else "load"
+        found: dict[str, list[Path]] = {load: [], "server": []}
+        for point, place in done:
+            target = self.target_of(point)
+            process = target.process if target is not None else None
+            if process is not None and ProcessTarget(process, self.base).started_otherwise(place):
+                found["server"].append(place)
+            elif self.driver.measured_otherwise(self, point, place):
+                found[load].append(place)
+        return found
 
     def measured(self, case: SearchCase) -> list[FoundRun]:
         """The finished runs of a search, in the order of their repeats."""

@@ -108,10 +108,11 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
         results=chosen["results_dirname"],
     )
     warn(plan.notes)
-    if others := plan.measured_otherwise():
-        were = "was" if len(others) == 1 else "were"
-        said = f"{count_of(len(others), 'done point')} {were} measured by another command than the file's"
-        warn([f"{said}, such as '{others[0].relative_to(plan.root)}': move them away to have them measured again"])
+    for what, others in plan.measured_otherwise().items():
+        were = f"{count_of(len(others), 'done point')} {'was' if len(others) == 1 else 'were'}"
+        said = f"{were} measured with another {what} than the file's, such as"
+        first = [f"{said} '{place.relative_to(plan.root)}'" for place in others[:1]]
+        warn([f"{each}: move them away to have them measured again" for each in first])
     settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
     if workload is not None:
         refused = dict.fromkeys(sentence for each in settings for sentence in lts.refused_settings(workload, each))

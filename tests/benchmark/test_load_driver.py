@@ -15,7 +15,7 @@ import pytest
 import yaml
 from requirements import missing
 
-from matrix_benchmarking.benchmark.command_driver import _without_path
+from matrix_benchmarking.benchmark.environment import without_path
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -219,4 +219,4 @@ def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
     ],
 )
 def test_of_an_absolute_path_alone_the_directory_may_be_another_one(then: str, now: str, is_same: bool) -> None:
-    assert (_without_path(then) == _without_path(now)) is is_same
+    assert (without_path(then) == without_path(now)) is is_same

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -45,6 +46,24 @@ def run(sample, tmp_path) -> Any:
 
 def doubts(entry: Entry) -> str:
     return " | ".join(entry.warnings)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "is_said"),
+    [
+        ("warm_up_s: 1.5", "warm_up_s: 2", False),  # which nothing records
+        ("duration_s: 6", "requests: 600\n  duration_s: 6", True),
+        ("duration_s: 6", "request_timeout_s: 3\n  duration_s: 6", True),
+        ("texts.txt", "more.txt", True),
+        ("{k6_cores}", "2", True),
+    ],
+)
+def test_runs_of_another_load_than_the_files_are_said(sample, tmp_path, capsys, then, now, is_said):
+    text = (Path(__file__).parents[3] / "examples" / "encoder_cpu.yaml").read_text()
+    assert then in text
+    (tmp_path / "b.yaml").write_text(text.replace(then, now))
+    assert main(["benchmark", str(tmp_path / "b.yaml"), f"--results-dirname={sample}"]) == 0
+    assert ("153 done points were measured with another load than the file's" in capsys.readouterr().err) is is_said
 
 
 def test_a_run_as_it_was_recorded_raises_no_doubt(run):
