@@ -156,7 +156,7 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
             there = {**common, "listener": listener, "prices": _prices(chosen)}
             elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], **there)
         report = campaign.run(plan, listener, **limits, **common, elsewhere=elsewhere)
-    _conclude(plan, report, shlex.join(_again(path, chosen)))
+    _conclude(plan, report, chosen, path)
 
 
 @contextlib.contextmanager
@@ -183,15 +183,27 @@ def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
     words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
     words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
     words += [f"--cluster={chosen['cluster'].text}"] if chosen["cluster"] and is_typed("cluster") else []
-    return [*words, "--run"]
+    return [*words, *_typed(chosen, "max_usd", "max_duration", "stop_on_error", "keep_failed"), "--run"]
 
 
 def _settings(chosen: Mapping[str, Any]) -> list[str]:
-    return [f"--setting={name}={value}" for name, value in chosen["setting"]]
+    """What says how a point is measured, and what it costs."""
+    settings = [f"--setting={name}={value}" for name, value in chosen["setting"]]
+    return [*settings, *_typed(chosen, "script_tpl", "path_tpl", "price")]
 
 
-def _conclude(plan: Plan, report: Report, again: str) -> None:
-    done = report.succeeded
+def _typed(chosen: Mapping[str, Any], *names: str) -> list[str]:
+    """The options *names* that a person gave, as words of another command line."""
+    words = []
+    for name in filter(is_typed, names):
+        values = [f"{of}={usd:.10g}" for of, usd in chosen[name]] if name == "price" else [chosen[name]]
+        shown = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in values if value is not None]
+        words += [f"--{name.replace('_', '-')}={value}" for value in shown]
+    return words
+
+
+def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path) -> None:
+    done, again = report.succeeded, shlex.join(_again(path, chosen))
     parts = [f"{count_of(done, 'point')} measured"]
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
@@ -202,9 +214,10 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
         told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
         where = "".join(f", {name} {found['settings'][name]}" for name in told)
         click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
-    workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
     if done or not (report.left or report.failed or report.not_started):
-        click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
+        workload = [f"--workload={plan.file.workload}"] if plan.file.workload else []
+        words = [f"--results-dirname={plan.results}", *workload, *_typed(chosen, "price")]
+        click.echo(f"Next: matbench parse {shlex.join(words)}")
     if report.left_behind:
         raise MatbenchError("\n".join(report.left_behind))
     if report.broken:
@@ -218,6 +231,7 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
         raise MatbenchError(f"{count_of(report.not_started, 'point')} could not be started")
     if report.failed or any("error" in found for found in report.searches):
         failed = report.failed or sum("error" in found for found in report.searches)
+        again = shlex.join(_again(path, {**chosen, "keep_failed": None}))
         raise VerdictError(f"{count_of(failed, 'point')} failed; they are run again with: {again}")
 
 
