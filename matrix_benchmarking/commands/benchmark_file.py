@@ -67,7 +67,7 @@ def carry_out(
         _run(plan, path, chosen)
     else:
         print_plan(plan, _again(path, chosen))
-        if chosen["cluster"] is not None and (plan.to_do() or plan.searches):
+        if chosen["cluster"] is not None and (plan.to_do() or plan.open_searches()):
             from ..benchmark.cluster import start  # what one machine doesn't need
 
             with listening(plan) as listener:
@@ -210,10 +210,7 @@ def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path)
     parts += [f"{report.left} left"] if report.left else []
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
-    for found in report.searches:
-        told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
-        where = "".join(f", {name} {found['settings'][name]}" for name in told)
-        click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
+    _print_answers(plan, [*filter(None, plan.answers), *report.searches])
     if done or not (report.left or report.failed or report.not_started):
         workload = [f"--workload={plan.file.workload}"] if plan.file.workload else []
         words = [f"--results-dirname={plan.results}", *workload, *_typed(chosen, "price")]
@@ -229,10 +226,19 @@ def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path)
         click.echo(f"Stopped: {report.stopped_by}; go on with: {again}", err=True)
     if report.not_started:
         raise MatbenchError(f"{count_of(report.not_started, 'point')} could not be started")
-    if report.failed or any("error" in found for found in report.searches):
-        failed = report.failed or sum("error" in found for found in report.searches)
-        again = shlex.join(_again(path, {**chosen, "keep_failed": None}))
-        raise VerdictError(f"{count_of(failed, 'point')} failed; they are run again with: {again}")
+    errors = sum("error" in found for found in report.searches)
+    if report.failed or errors:
+        then = "as what a search has measured they aren't run again"
+        if errors or any(plan.status(point) == "failed" for point in plan.points):
+            then = f"they are run again with: {shlex.join(_again(path, {**chosen, 'keep_failed': None}))}"
+        raise VerdictError(f"{count_of(report.failed or errors, 'point')} failed; {then}")
+
+
+def _print_answers(plan: Plan, searches: Sequence[Mapping[str, Any]]) -> None:
+    for found in searches:
+        told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
+        where = "".join(f", {name} {found['settings'][name]}" for name in told)
+        click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
@@ -249,16 +255,18 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     to_do = len(plan.to_do())
     targets = {group.key for group in plan.groups() if group.target is not None}
     parts = [f"{to_do:,} of {len(plan.points):,} points to run"] if plan.points else []
-    searches = "1 search" if len(plan.searches) == 1 else f"{len(plan.searches)} searches"
-    parts += [f"{searches} of about 16 runs each"] if plan.searches else []
+    searches = plan.open_searches()
+    runs = count_of(sum(map(plan.usual, searches)), "run")
+    parts += [f"{len(searches)} {'search' if len(searches) == 1 else 'searches'} of about {runs}"] if searches else []
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
-    click.echo(f"\n{', '.join(parts)}; into {plan.results}")
+    click.echo(f"\n{', '.join(parts) or 'all searches are done'}; into {plan.results}")
     seconds, usd = plan.estimate()
     cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)" if targets else "nothing that is paid for"
     if usd is not None:
         cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     click.echo(f"time: {duration(seconds)}; cost: {cost}")
-    if to_do or plan.searches:
+    _print_answers(plan, [*filter(None, plan.answers)])
+    if to_do or searches:
         click.echo(f"Nothing was started. Run it: {shlex.join(again)}")
     else:
         click.echo("Everything is done.")
@@ -295,15 +303,17 @@ def duration(seconds: float | None) -> str:
 def _row(plan: Plan, experiment: str) -> list[str]:
     points = [point for point in plan.points if point.experiment == experiment]
     searches = [case for case in plan.searches if case.experiment == experiment]
+    to_search = sum(case.experiment == experiment for case in plan.open_searches())
     statuses = [plan.status(point) for point in points]
-    measured = sum(len(plan.measured(case)) for case in searches)
+    measured = [run.done for case in searches for run in plan.measured(case)]
     counts = [statuses.count("done"), statuses.count("failed"), statuses.count("interrupted")]
     to_do = len(points) - counts[0]
-    searching = f"{len(searches)} × search" if searches else ""
+    searching, left = (f"{count} × search" if count else "" for count in (len(searches), to_search))
     varying = ", ".join(plan.varying(experiment)) or "none"
     shown = [" + ".join(filter(None, [f"{len(points):,}" if points else "", searching]))]
-    shown += [f"{counts[0] + measured:,}", *(f"{count:,}" if count else "–" for count in counts[1:])]
-    return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", searching]))]
+    counts = [counts[0] + measured.count(True), counts[1] + measured.count(False), counts[2]]
+    shown += [f"{counts[0]:,}", *(f"{count:,}" if count else "–" for count in counts[1:])]
+    return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", left])) or "0"]
 
 
 class Lines(Listener):
@@ -311,7 +321,7 @@ class Lines(Listener):
 
     def __init__(self, plan: Plan) -> None:
         self._total, self._ended = len(plan.to_do()), 0
-        self._searching, self._unit = bool(plan.searches), plan.driver.unit
+        self._searching, self._unit = bool(plan.open_searches()), plan.driver.unit
 
     def say(self, line: str) -> None:
         click.echo(f"{time.strftime('%H:%M:%S')} {printable(line)}", err=True)
@@ -333,7 +343,7 @@ class Bar(Lines):
         self._plan, self._progress = plan, progress
         self._left_s, _ = plan.estimate()
         self._now, self._hosts, self._standing, self._rate = time.monotonic(), 1, "", ""
-        self._task = progress.add_task("starting", total=None if plan.searches else self._total, left="")
+        self._task = progress.add_task("starting", total=None if self._searching else self._total, left="")
 
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
