@@ -253,7 +253,8 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     console = answer_console()
     console.print(table)
     to_do = len(plan.to_do())
-    targets = {group.key for group in plan.groups() if group.target is not None}
+    groups = [group for group in plan.groups() if group.target is not None]
+    targets = {group.key for group in groups}
     parts = [f"{to_do:,} of {len(plan.points):,} points to run"] if plan.points else []
     searches = plan.open_searches()
     runs = count_of(sum(map(plan.usual, searches)), "run")
@@ -261,8 +262,10 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
     click.echo(f"\n{', '.join(parts) or 'all searches are done'}; into {plan.results}")
     seconds, usd = plan.estimate()
-    cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)" if targets else "nothing that is paid for"
-    if usd is not None:
+    cost = "unknown, as the time is" if targets else "nothing that is paid for"
+    if any(plan.usd_per_hour(group.target, group.settings) is None for group in groups):
+        cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)"
+    elif usd is not None:
         cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     click.echo(f"time: {duration(seconds)}; cost: {cost}")
     _print_answers(plan, [*filter(None, plan.answers)])

@@ -620,3 +620,20 @@ def test_a_plan_counts_its_searches(directory: Path, count: int, said: str, caps
     Path("search.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
     assert main(["benchmark", "search.yaml"]) == 0
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ({"usd_per_hour": 3.6}, "cost: unknown, as the time is"),
+        ({}, "cost: unknown (give --price HW_TYPE=USD_PER_HOUR)"),
+    ],
+)
+def test_a_plan_says_which_part_of_its_cost_is_unknown(
+    directory: Path, price: dict, said: str, capsys: Capture
+) -> None:
+    target = {"url": "http://127.0.0.1:9", **price}
+    file = {"expe": {"a": {"x": 1}}, "target": target, "load": {"command": "true {url} {x}"}}
+    (directory / "b.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    assert main(["benchmark", "b.yaml"]) == 0
+    assert said in capsys.readouterr().out

@@ -193,7 +193,10 @@ def test_dropped_iterations_are_said(run):
     def drop(content: Any) -> None:
         content["metrics"]["dropped_iterations"] = {"type": "counter", "values": {"count": 7, "rate": 1}}
 
-    assert "k6 dropped 7 iterations" in doubts(run(SUMMARY=drop))
+    assert "k6 dropped 7 iterations: duration_s was over before them" in doubts(run(SUMMARY=drop))
+    late = {"type": "trend", "values": {"p(95)": 3.0}}
+    entry = run(SUMMARY=lambda content: content["metrics"].update(schedule_lag=late))
+    assert "k6 dropped 7 iterations: it could not keep up the load" in doubts(entry)
 
 
 @pytest.mark.parametrize(("lag_ms", "is_doubtful"), [(20.0, False), (900.0, True)])

@@ -318,7 +318,10 @@ def _load_generator_limits(results: models.Results) -> list[str]:
     """Signs that the load generator, not the server, was the limit."""
     sentences = []
     if results.dropped_iterations:
-        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+        why = "it could not keep up the load"
+        if results.schedule_lag_p95_ms is None:  # not our script's rate, but a number of requests
+            why = "duration_s was over before them, or it could not keep up a rate of the script's own"
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: {why}")
     if results.schedule_lag_p95_ms is not None and results.schedule_lag_p95_ms > LATE_MS:
         sentences.append(
             f"k6 sent requests late, 5 % of them by more than {results.schedule_lag_p95_ms:,.0f} ms: latencies don't "
