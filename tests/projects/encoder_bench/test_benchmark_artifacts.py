@@ -21,6 +21,7 @@ from projects.encoder_bench.answers import Answer, ReferenceAnswers, compare
 RUN = "cpu-1/onnx-int8/batch_8/vus_16__repeat_0"
 SUMMARY = "002__k6__run/summary.json"
 GENERATOR = "002__k6__run/load_generator.json"
+TIMESERIES = "002__k6__run/timeseries.json"
 UTILIZATION = "001__monitor/utilization.json"
 SERVER = "000__server/server.json"
 FIDELITY = "003__fidelity/fidelity.json"
@@ -99,6 +100,16 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
 )
 def test_what_k6_says_of_its_load_is_held_against_what_was_planned(run, change, doubt):
     assert doubt in run(**change).warnings
+
+
+@pytest.mark.parametrize(("p50_ms", "is_doubted"), [(45.0, True), (2600.0, False)])
+def test_seconds_without_an_answer_are_a_doubt_where_answers_are_fast(run, p50_ms, is_doubted):
+    def silent(content):
+        content["requests"][2:4] = [0, 0]
+        content["p50_ms"] = [p50_ms] * len(content["p50_ms"])
+
+    said = "nothing was answered in 2 of 6 seconds of the load: the server stood still"
+    assert (said in run(TIMESERIES=silent).warnings) is is_doubted
 
 
 def later(content):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import types
 from collections.abc import Callable, Iterator, Mapping
 
@@ -161,6 +162,8 @@ LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
 MOST_IN_FLIGHT = 1.5
 """Requests in flight for each virtual user, which has one at most, above which they can't be: times are rounded."""
+ANSWERS, FAST = 5, 0.5
+"""Answers in an interval, and share of it that one takes, from and up to which an interval without any is a stop."""
 _SHARES = (
     "cpu_util",
     "gpu_util",
@@ -294,6 +297,7 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
     if is_closed and is_number(vus) and vus != summary.vus_max:
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
     said += _of_its_time(summary.duration_s, planned if isinstance(planned, dict) else {})
+    said += _silence(getattr(results, "timeseries", None), planned if isinstance(planned, dict) else {})
     times, began_s = getattr(results, "times", None), summary.began_s
     if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
         said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
@@ -312,6 +316,19 @@ def _of_its_time(duration_s: float, planned: Mapping[str, object]) -> Iterator[s
             f"the load of {most_s:g} s took {duration_s:.3g} s, as its last requests were waited for: throughput is a "
             f"mean over all of it, and too low by up to {as_percent(1 - most_s / duration_s)}"
         )
+
+
+def _silence(series: types.SimpleNamespace | None, planned: Mapping[str, object]) -> Iterator[str]:
+    """That in seconds of the load nothing was answered, where others had several answers, and fast ones."""
+    most_s = planned.get("duration_s", planned.get("max_duration_s"))
+    if series is None or not is_number(most_s):
+        return
+    counts = series.requests[:-1][: int(most_s / series.interval_s)]
+    busy, latencies = [count for count in counts if count], [each for each in series.p50_ms if each is not None]
+    is_busy = bool(busy and latencies) and statistics.median(busy) >= ANSWERS
+    if 0 in counts and is_busy and statistics.median(latencies) < FAST * 1000 * series.interval_s:
+        said = f"nothing was answered in {counts.count(0)} of {len(counts)} seconds of the load"
+        yield f"{said}: the server stood still"
 
 
 def _load_generator_limits(results: models.Results) -> list[str]:
