@@ -229,7 +229,7 @@ def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path)
     errors = sum("error" in found for found in report.searches)
     if report.failed or errors:
         then = "as what a search has measured they aren't run again"
-        if errors or any(plan.status(point) == "failed" for point in plan.points):
+        if errors or any(point.key in plan.found and not plan.found[point.key].done for point in plan.points):
             then = f"they are run again with: {shlex.join(_again(path, {**chosen, 'keep_failed': None}))}"
         raise VerdictError(f"{count_of(report.failed or errors, 'point')} failed; {then}")
 
