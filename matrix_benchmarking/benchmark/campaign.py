@@ -22,7 +22,8 @@ from .expand import SEARCHABLE, SearchCase
 from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
-from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
+from .searching import next_step, told_of
+from .targets import SERVER_FILE, Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 MOST_DEATHS = 3
 SEARCHES_FILE = "searches.json"
@@ -203,7 +204,7 @@ class Campaign:
         run_directory.write_json(directory / "environment.json", circumstances)
         if served.endpoint is not None:
             description = {"url": served.endpoint.url, **server, "local": run.is_local}
-            run_directory.write_json(directory / "000__server" / "server.json", description)
+            run_directory.write_json(directory / SERVER_FILE, description)
         try:
             return run_directory.outcome_of_driver(self._driver.run(run))
         except (Stopped, OutputError):
@@ -212,33 +213,28 @@ class Campaign:
             return Outcome(1, problem=str(error))
 
     def _search(self, served: Served, case: SearchCase) -> None:
-        from . import search  # numpy and scipy, which points alone don't need
+        from .search import Answer, SearchError  # numpy and scipy, which points alone don't need
 
-        spec = search.SearchSpec(**case.range.model_dump(exclude_none=True), unit=self._driver.unit)
         runs = self._plan.measured(case)
         measured = [(int(run.settings[SEARCHABLE]), run.outcome) for run in runs if run.outcome]
         repeats = [(int(run.settings[SEARCHABLE]), run.repeat) for run in runs]
 
-        def next_step() -> int | search.Answer:
-            throughputs = [(vus, run.throughput if run.exit_code == 0 else None, run.p95_ms) for vus, run in measured]
-            return search.next_step(spec, [search.Measurement(*each) for each in throughputs])
-
         try:
-            while not isinstance(step := next_step(), search.Answer):
+            while not isinstance(step := next_step(case, self._plan.driver, measured), Answer):
                 repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
                 repeats.append((step, repeat))
                 measured.append((step, self._run_point(served, case.point(step, repeat), None)))
                 if not served.alive and served.target is not None and served.log is not None:  # it died of the point
                     served.target.stop()
                     served.endpoint = served.target.start(served.log.path, self._keep_on)
-        except search.SearchError as error:
+        except SearchError as error:
             self._keep_answer(case, {"error": str(error)})
             return
         self._keep_answer(case, dataclasses.asdict(step))
 
     def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
         self._listener.note(f"search: {answer.get('reason') or answer['error']}")
-        self.report.searches.append({"experiment": case.experiment, "settings": dict(case.settings), **answer})
+        self.report.searches.append(told_of(case, answer))
         if self._staged is None:
             write_searches(self._plan, self.report)
 
@@ -258,7 +254,8 @@ class Campaign:
 
 
 def write_searches(plan: Plan, report: Report) -> None:
-    run_directory.write_json(plan.root / SEARCHES_FILE, {"version": 1, "searches": report.searches})
+    searches = [*filter(None, plan.answers), *report.searches]
+    run_directory.write_json(plan.root / SEARCHES_FILE, {"version": 1, "searches": searches})
     if plan.bucket is not None:
         bucket.put(plan.root / SEARCHES_FILE, str(plan.bucket / SEARCHES_FILE))
 

@@ -17,7 +17,7 @@ from ..errors import ConfigError
 from ..files import read_regular
 from ..filters import Scalar, exact
 from . import processes
-from .environment import anonymous
+from .environment import anonymous, without_path
 from .load_driver import Limits, LoadDriver, PlanOfPoints, PointRun, Window, check_extra
 from .run_directory import Outcome, Point, write_json
 from .schema import Command, Script, fill, named_in
@@ -61,7 +61,7 @@ class CommandDriver(LoadDriver):
         if not isinstance(said, list) or len(said) != len(now):
             return isinstance(said, list)
         known = [(word, str(then)) for word, then in zip(now, said, strict=True) if not named_in(word) & {*cls.later}]
-        return any(_without_path(word) != _without_path(then) for word, then in known)
+        return any(without_path(word) != without_path(then) for word, then in known)
 
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
@@ -147,14 +147,6 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
         return ["/bin/sh", "-c", str(fill(line, quoted, keep))]
     filled: list[str] = fill(_words(script), context, keep)
     return filled
-
-
-def _without_path(word: str) -> str:
-    """A *word*, of absolute paths only the last names: one place has another path on another day.
-
-    They may be shortened already, as :func:`.environment.anonymous` does; addresses and fractions are no paths.
-    """
-    return re.sub(r"(?<![^\s'\"=:,@])(?:file://|-[A-Za-z]|\.|~|venv|python)?/(?!/)[^\s'\"=]*/", "", word)
 
 
 def _command(load: Section) -> Command:

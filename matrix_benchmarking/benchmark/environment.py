@@ -124,6 +124,14 @@ def anonymous(text: str, secrets: Iterable[str] = ()) -> str:
     return text
 
 
+def without_path(word: str) -> str:
+    """A *word*, of absolute paths only the last names: one place has another path on another day.
+
+    They may be shortened already, as :func:`anonymous` does; addresses and fractions are no paths.
+    """
+    return re.sub(r"(?<![^\s'\"=:,@])(?:file://|-[A-Za-z]|\.|~|venv|python)?/(?!/)[^\s'\"=]*/", "", word)
+
+
 def _user() -> str:
     try:
         return getpass.getuser()

@@ -214,6 +214,7 @@ class LoadDriver(abc.ABC):
         sections: its sections of the benchmark file, each with its model; ``load``'s is a :class:`LoadSection`.
         needs_target: it puts a load on something.
         finds_throughput: its outcomes have a throughput, in *unit*, so that a search can be made with it.
+        most_failed: the error rate above which a search takes a run as failed.
         later: names that its templates may have beside settings, known only when a point is run.
         versions: of the programs that measure, recorded with each run.
     """
@@ -222,6 +223,7 @@ class LoadDriver(abc.ABC):
     needs_target: ClassVar[bool] = True
     finds_throughput: ClassVar[bool] = False
     unit: ClassVar[str] = "requests/s"
+    most_failed: ClassVar[float | None] = None
     later: ClassVar[Collection[str]] = ()
     versions: Mapping[str, str]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -31,6 +32,8 @@ from .file import BenchmarkFile
 from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import LoadSection, Script, fill_model, named_in
+from .searching import answer_of, in_order
+from .targets import ProcessTarget
 
 START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -159,24 +162,47 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
-    def measured_otherwise(self) -> list[Path]:
-        """The directories of done points whose records say that they were measured otherwise than the file has it."""
+    def measured_otherwise(self) -> dict[str, list[Path]]:
+        """The directories of done runs whose records differ from the file, by what differs: command, load or server."""
         done = [(point, self.found[point.key].path) for point in self.points if self.status(point) == "done"]
-        return [place for point, place in done if self.driver.measured_otherwise(self, point, place)]
+        for case in self.searches:
+            runs = [run for run in self.measured(case) if run.done]
+            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run.path) for run in runs]
+        load = "command" if self.driver is CommandDriver else "load"
+        found: dict[str, list[Path]] = {load: [], "server": []}
+        for point, place in done:
+            target = self.target_of(point)
+            process = target.process if target is not None else None
+            if process is not None and ProcessTarget(process, self.base).started_otherwise(place):
+                found["server"].append(place)
+            elif self.driver.measured_otherwise(self, point, place):
+                found[load].append(place)
+        return found
 
     def measured(self, case: SearchCase) -> list[FoundRun]:
-        """The finished runs of a search, in the order of their repeats."""
+        """The finished runs of a search; the failed ones not if they leave it without an answer, to be run again."""
         wanted = point_key(case.settings, 0)[0]
         known = [({pair for pair in key if pair[0] == SEARCHABLE}, key, run) for (key, _), run in self.found.items()]
-        runs = [run for vus, key, run in known if run.done and vus and key - vus == wanted]
-        return sorted(runs, key=lambda run: run.repeat)
+        runs = [run for vus, key, run in known if run.exit_code is not None and vus and key - vus == wanted]
+        runs, good = in_order(runs), [run for run in runs if run.done]
+        is_kept = len(runs) == len(good) or self._keep_failed
+        answer = None if is_kept else answer_of(case, self.driver, runs)
+        return in_order(good) if answer and "error" in answer else runs
+
+    @functools.cached_property
+    def answers(self) -> list[dict[str, Any] | None]:
+        """What runs that were there say of each search: its answer, or why there is none; None where it is to go on."""
+        return [answer_of(case, self.driver, self.measured(case)) for case in self.searches]
+
+    def open_searches(self) -> list[SearchCase]:
+        return [case for case, answer in zip(self.searches, self.answers, strict=True) if answer is None]
 
     def groups(self) -> Iterator[Group]:
         """What is to be run, in its order: by target, and, interleaved, by repeat before that.
 
         Every second repeat goes backwards, so that what drifts within them is in no difference.
         """
-        to_do, searches, target = self.to_do(), list(self.searches), self.file.target
+        to_do, searches, target = self.to_do(), self.open_searches(), self.file.target
         order = self.file.order or ("grouped" if target is not None and target.is_paid else "interleaved")
         is_interleaved = order == "interleaved"
         repeats = sorted({point.repeat for point in to_do}) if is_interleaved else []
@@ -237,7 +263,7 @@ class Plan:
         seconds, usd = 0.0, 0.0
         known = priced = True
         for group in self.groups():
-            usual = [case.first for case in group.searches for _ in range(USUAL_SEARCH)]
+            usual = [case.first for case in group.searches for _ in range(self.usual(case))]
             durations = [self.point_s(point) for point in (*group.points, *usual)]
             known = known and None not in durations
             started = [START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None]
@@ -246,6 +272,11 @@ class Plan:
             priced = priced and price is not None
             seconds, usd = seconds + group_s, usd + group_s / 3600 * (price or 0.0)
         return seconds if known else None, usd if known and priced else None
+
+    def usual(self, case: SearchCase) -> int:
+        """About how many measurements a search still takes."""
+        most = min(USUAL_SEARCH, case.range.max_measurements or USUAL_SEARCH)
+        return max(1, most - len(self.measured(case)))
 
     def varying(self, experiment: str) -> list[str]:
         """The settings with more than one value in *experiment*: those that tell its points apart."""

@@ -79,6 +79,7 @@ class Outcome:
     p95_ms: float | None = None  # 95th percentile of the latency of the answered requests
     problem: str | None = None  # why it failed, a sentence
     wall_s: float | None = None  # how long the whole point took
+    error_rate: float | None = None  # share of what was sent that was not answered right
 
 
 def outcome_of_driver(given: object) -> Outcome:
@@ -87,7 +88,7 @@ def outcome_of_driver(given: object) -> Outcome:
         return Outcome(1, problem=f"the load driver gave {given!r:.50}, and no Outcome")
     if type(given.exit_code) is not int:
         return Outcome(1, problem=f"the load driver's exit_code is {given.exit_code!r:.50}, and no whole number")
-    for name in ("throughput", "p95_ms"):
+    for name in ("throughput", "p95_ms", "error_rate"):
         value = getattr(given, name)
         if value is not None and not (is_number(value) and value >= 0):
             return Outcome(1, problem=f"the load driver's {name} is {value!r:.50}, and no number of at least 0")

@@ -67,7 +67,7 @@ def carry_out(
         _run(plan, path, chosen)
     else:
         print_plan(plan, _again(path, chosen))
-        if chosen["cluster"] is not None and (plan.to_do() or plan.searches):
+        if chosen["cluster"] is not None and (plan.to_do() or plan.open_searches()):
             from ..benchmark.cluster import start  # what one machine doesn't need
 
             with listening(plan) as listener:
@@ -108,10 +108,11 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
         results=chosen["results_dirname"],
     )
     warn(plan.notes)
-    if others := plan.measured_otherwise():
-        were = "was" if len(others) == 1 else "were"
-        said = f"{count_of(len(others), 'done point')} {were} measured by another command than the file's"
-        warn([f"{said}, such as '{others[0].relative_to(plan.root)}': move them away to have them measured again"])
+    for what, others in plan.measured_otherwise().items():
+        were = f"{count_of(len(others), 'done point')} {'was' if len(others) == 1 else 'were'}"
+        said = f"{were} measured with another {what} than the file's, such as"
+        first = [f"{said} '{place.relative_to(plan.root)}'" for place in others[:1]]
+        warn([f"{each}: move them away to have them measured again" for each in first])
     settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
     if workload is not None:
         refused = dict.fromkeys(sentence for each in settings for sentence in lts.refused_settings(workload, each))
@@ -155,7 +156,7 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
             there = {**common, "listener": listener, "prices": _prices(chosen)}
             elsewhere = functools.partial(start.carry_out, plan, chosen["cluster"], **there)
         report = campaign.run(plan, listener, **limits, **common, elsewhere=elsewhere)
-    _conclude(plan, report, shlex.join(_again(path, chosen)))
+    _conclude(plan, report, chosen, path)
 
 
 @contextlib.contextmanager
@@ -182,28 +183,38 @@ def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
     words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
     words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
     words += [f"--cluster={chosen['cluster'].text}"] if chosen["cluster"] and is_typed("cluster") else []
-    return [*words, "--run"]
+    return [*words, *_typed(chosen, "max_usd", "max_duration", "stop_on_error", "keep_failed"), "--run"]
 
 
 def _settings(chosen: Mapping[str, Any]) -> list[str]:
-    return [f"--setting={name}={value}" for name, value in chosen["setting"]]
+    """What says how a point is measured, and what it costs."""
+    settings = [f"--setting={name}={value}" for name, value in chosen["setting"]]
+    return [*settings, *_typed(chosen, "script_tpl", "path_tpl", "price")]
 
 
-def _conclude(plan: Plan, report: Report, again: str) -> None:
-    done = report.succeeded
+def _typed(chosen: Mapping[str, Any], *names: str) -> list[str]:
+    """The options *names* that a person gave, as words of another command line."""
+    words = []
+    for name in filter(is_typed, names):
+        values = [f"{of}={usd:.10g}" for of, usd in chosen[name]] if name == "price" else [chosen[name]]
+        shown = [f"{value:.10g}" if isinstance(value, float) else str(value) for value in values if value is not None]
+        words += [f"--{name.replace('_', '-')}={value}" for value in shown]
+    return words
+
+
+def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path) -> None:
+    done, again = report.succeeded, shlex.join(_again(path, chosen))
     parts = [f"{count_of(done, 'point')} measured"]
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
-    for found in report.searches:
-        told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
-        where = "".join(f", {name} {found['settings'][name]}" for name in told)
-        click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
-    workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
+    _print_answers(plan, [*filter(None, plan.answers), *report.searches])
     if done or not (report.left or report.failed or report.not_started):
-        click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
+        workload = [f"--workload={plan.file.workload}"] if plan.file.workload else []
+        words = [f"--results-dirname={plan.results}", *workload, *_typed(chosen, "price")]
+        click.echo(f"Next: matbench parse {shlex.join(words)}")
     if report.left_behind:
         raise MatbenchError("\n".join(report.left_behind))
     if report.broken:
@@ -215,9 +226,19 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
         click.echo(f"Stopped: {report.stopped_by}; go on with: {again}", err=True)
     if report.not_started:
         raise MatbenchError(f"{count_of(report.not_started, 'point')} could not be started")
-    if report.failed or any("error" in found for found in report.searches):
-        failed = report.failed or sum("error" in found for found in report.searches)
-        raise VerdictError(f"{count_of(failed, 'point')} failed; they are run again with: {again}")
+    errors = sum("error" in found for found in report.searches)
+    if report.failed or errors:
+        then = "as what a search has measured they aren't run again"
+        if errors or any(point.key in plan.found and not plan.found[point.key].done for point in plan.points):
+            then = f"they are run again with: {shlex.join(_again(path, {**chosen, 'keep_failed': None}))}"
+        raise VerdictError(f"{count_of(report.failed or errors, 'point')} failed; {then}")
+
+
+def _print_answers(plan: Plan, searches: Sequence[Mapping[str, Any]]) -> None:
+    for found in searches:
+        told = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
+        where = "".join(f", {name} {found['settings'][name]}" for name in told)
+        click.echo(f"search {found['experiment']}{where}: {found.get('reason') or found.get('error')}")
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
@@ -232,18 +253,23 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     console = answer_console()
     console.print(table)
     to_do = len(plan.to_do())
-    targets = {group.key for group in plan.groups() if group.target is not None}
+    groups = [group for group in plan.groups() if group.target is not None]
+    targets = {group.key for group in groups}
     parts = [f"{to_do:,} of {len(plan.points):,} points to run"] if plan.points else []
-    searches = "1 search" if len(plan.searches) == 1 else f"{len(plan.searches)} searches"
-    parts += [f"{searches} of about 16 runs each"] if plan.searches else []
+    searches = plan.open_searches()
+    runs = count_of(sum(map(plan.usual, searches)), "run")
+    parts += [f"{len(searches)} {'search' if len(searches) == 1 else 'searches'} of about {runs}"] if searches else []
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
-    click.echo(f"\n{', '.join(parts)}; into {plan.results}")
+    click.echo(f"\n{', '.join(parts) or 'all searches are done'}; into {plan.results}")
     seconds, usd = plan.estimate()
-    cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)" if targets else "nothing that is paid for"
-    if usd is not None:
+    cost = "unknown, as the time is" if targets else "nothing that is paid for"
+    if any(plan.usd_per_hour(group.target, group.settings) is None for group in groups):
+        cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)"
+    elif usd is not None:
         cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     click.echo(f"time: {duration(seconds)}; cost: {cost}")
-    if to_do or plan.searches:
+    _print_answers(plan, [*filter(None, plan.answers)])
+    if to_do or searches:
         click.echo(f"Nothing was started. Run it: {shlex.join(again)}")
     else:
         click.echo("Everything is done.")
@@ -280,15 +306,17 @@ def duration(seconds: float | None) -> str:
 def _row(plan: Plan, experiment: str) -> list[str]:
     points = [point for point in plan.points if point.experiment == experiment]
     searches = [case for case in plan.searches if case.experiment == experiment]
+    to_search = sum(case.experiment == experiment for case in plan.open_searches())
     statuses = [plan.status(point) for point in points]
-    measured = sum(len(plan.measured(case)) for case in searches)
+    measured = [run.done for case in searches for run in plan.measured(case)]
     counts = [statuses.count("done"), statuses.count("failed"), statuses.count("interrupted")]
     to_do = len(points) - counts[0]
-    searching = f"{len(searches)} × search" if searches else ""
+    searching, left = (f"{count} × search" if count else "" for count in (len(searches), to_search))
     varying = ", ".join(plan.varying(experiment)) or "none"
     shown = [" + ".join(filter(None, [f"{len(points):,}" if points else "", searching]))]
-    shown += [f"{counts[0] + measured:,}", *(f"{count:,}" if count else "–" for count in counts[1:])]
-    return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", searching]))]
+    counts = [counts[0] + measured.count(True), counts[1] + measured.count(False), counts[2]]
+    shown += [f"{counts[0]:,}", *(f"{count:,}" if count else "–" for count in counts[1:])]
+    return [experiment, varying, *shown, " + ".join(filter(None, [f"{to_do:,}" if points else "", left])) or "0"]
 
 
 class Lines(Listener):
@@ -296,7 +324,7 @@ class Lines(Listener):
 
     def __init__(self, plan: Plan) -> None:
         self._total, self._ended = len(plan.to_do()), 0
-        self._searching, self._unit = bool(plan.searches), plan.driver.unit
+        self._searching, self._unit = bool(plan.open_searches()), plan.driver.unit
 
     def say(self, line: str) -> None:
         click.echo(f"{time.strftime('%H:%M:%S')} {printable(line)}", err=True)
@@ -318,7 +346,7 @@ class Bar(Lines):
         self._plan, self._progress = plan, progress
         self._left_s, _ = plan.estimate()
         self._now, self._hosts, self._standing, self._rate = time.monotonic(), 1, "", ""
-        self._task = progress.add_task("starting", total=None if plan.searches else self._total, left="")
+        self._task = progress.add_task("starting", total=None if self._searching else self._total, left="")
 
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
@@ -386,4 +414,5 @@ def told(outcome: Outcome, unit: str) -> str:
     if outcome.throughput is None:
         return f"done in {outcome.wall_s:.1f} s" if outcome.wall_s is not None else "done"
     p95 = "" if outcome.p95_ms is None else f", p95 {outcome.p95_ms:.1f} ms"
-    return f"{outcome.throughput:,.1f} {unit}{p95}"
+    failed = f", {100 * outcome.error_rate:.3g} % failed" if outcome.error_rate else ""
+    return f"{outcome.throughput:,.1f} {unit}{p95}{failed}"

@@ -92,6 +92,7 @@ class Headline:
     answered_inputs: int
     throughput: float
     p95_ms: float | None
+    error_rate: float | None
 
 
 def find_k6() -> str:
@@ -150,6 +151,13 @@ def recorded(load: K6Load, version: str, source: str, count: int, digest: str) -
     }
 
 
+def determined(record: Mapping[str, Any]) -> tuple[object, ...]:
+    """What the benchmark file determines of what is :func:`recorded`; KeyError where *record* is another one."""
+    names = ("TASK", "ROUTE", "MODEL", "MODALITY", "INPUTS_PER_REQUEST", "REQUEST_TIMEOUT", "DURATION")
+    how = [record["environment"].get(name) for name in names]
+    return how, record["command"], record["load_model"], record["inputs"]["file"], record["cpus"]
+
+
 def load_window(summary: Any, started: float, ended: float) -> dict[str, float]:
     """Start and end of the load, in seconds since the epoch: k6's own account, else the life of its process."""
     try:
@@ -166,12 +174,13 @@ def headline(summary: Any) -> Headline:
     try:
         metrics, duration_s = summary["metrics"], summary["state"]["testRunDurationMs"] / 1000
         requests = int(metrics["http_reqs"]["values"]["count"])
-        answered = _answered(metrics, requests)
+        answered, sent = _answered(metrics, requests), _sent(metrics, requests)
         latency = metrics.get("http_req_duration{expected_response:true}", {}).get("values", {}).get("p(95)")
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it lacks {error}") from error
     p95_ms = latency if isinstance(latency, (int, float)) and math.isfinite(latency) and answered else None
-    return Headline(requests, answered, answered / duration_s if duration_s else 0.0, p95_ms)
+    error_rate = max(0.0, 1 - answered / sent) if sent else None
+    return Headline(requests, answered, answered / duration_s if duration_s else 0.0, p95_ms, error_rate)
 
 
 def _answered(metrics: Mapping[str, Any], requests: int) -> int:
@@ -179,6 +188,13 @@ def _answered(metrics: Mapping[str, Any], requests: int) -> int:
     if "sent_inputs" not in metrics and "answered_inputs" not in metrics:
         return requests - int(metrics["http_req_failed"]["values"]["passes"])
     return int(metrics.get("answered_inputs", {"values": {"count": 0}})["values"]["count"])
+
+
+def _sent(metrics: Mapping[str, Any], requests: int) -> int | None:
+    """Inputs that were sent; None for a script that counts only what was answered."""
+    if "sent_inputs" in metrics:
+        return int(metrics["sent_inputs"]["values"]["count"])
+    return None if "answered_inputs" in metrics else requests
 
 
 def shortened(log: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import time
@@ -36,6 +37,7 @@ from matrix_benchmarking.filters import Scalar
 from . import answers, k6
 from .inputs import Input, InputsFile, digest, name_of, read_source, write_inputs
 from .k6 import TASKS, Task
+from .visualizations.models import MOST_FAILED
 
 LoadSeconds = Annotated[float, Field(ge=1)] | schema.Template
 """k6 runs nothing for less than a second."""
@@ -122,7 +124,7 @@ class Answers(Section):
 
 INPUTS_DIRECTORY, REFERENCES_DIRECTORY = f"{OWN_DIRECTORY}/inputs", f"{OWN_DIRECTORY}/references"
 K6_DIRECTORY, ANSWERS_DIRECTORY = "002__k6__run", "003__fidelity"
-SAMPLES_FILE, WARM_UP_LOG = ".samples.csv", "warm_up.log"
+SAMPLES_FILE, WARM_UP_LOG, GENERATOR_FILE = ".samples.csv", "warm_up.log", "load_generator.json"
 THRESHOLD_CROSSED = 99
 RATE_INTERVAL_S = 1.0
 OVERHEAD_S = 1.5
@@ -134,6 +136,7 @@ class K6Driver(LoadDriver):
     sections: ClassVar = {"load": Load, "answers": Answers}
     finds_throughput = True
     unit = "inputs/s"
+    most_failed = MOST_FAILED
 
     def __init__(self, plan: PlanOfPoints, limits: Limits, on_rate: Callable[[float], None]) -> None:
         super().__init__(plan, limits, on_rate)
@@ -153,6 +156,18 @@ class K6Driver(LoadDriver):
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
         return () if getattr(plan.load, "inputs_per_request", None) else ("inputs_per_request",)
+
+    @classmethod
+    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
+        load = load_of(plan, point)
+        now = k6.recorded(_planned(load, point, plan.base), "", name_of(load.inputs), 0, "") | {
+            "cpus": cores(load.cpus)
+        }
+        said = _read_json(directory / K6_DIRECTORY / GENERATOR_FILE)
+        try:
+            return said is not None and k6.determined(said) != k6.determined(now)
+        except (TypeError, KeyError, AttributeError):
+            return False  # nothing says how it was measured
 
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""
@@ -188,7 +203,8 @@ class _LoadRun:
         self._driver, self._run, self._load, self._endpoint = driver, run, load, run.endpoint
         self._cores = cores(load.cpus)
         self._task = _task(load)
-        self._inputs_per_request = int(load.inputs_per_request or run.point.settings.get("inputs_per_request") or 1)
+        self._planned = _planned(load, run.point, driver.plan.base)
+        self._inputs_per_request = self._planned.inputs_per_request
 
     def load_it(self) -> Outcome:
         """Warm up, put the load on, and write what k6 saw."""
@@ -196,11 +212,11 @@ class _LoadRun:
         output.mkdir()
         self._warm_up(output / WARM_UP_LOG)
         samples, summary, log = output / SAMPLES_FILE, output / "summary.json", output / "k6.log"
-        load = self._k6_load("load", float(self._load.duration_s))
+        load = self._k6_load("load", self._planned)
         inputs, known_by = self._driver.inputs(self._load)
         recorded = k6.recorded(load, self._driver.versions["k6"], name_of(self._load.inputs), len(inputs), known_by)
         competes = {"cpus": self._cores, "competes_with_server": self._run.competes(self._cores)}
-        write_json(output / "load_generator.json", recorded | competes)
+        write_json(output / GENERATOR_FILE, recorded | competes)
         windows: list[Window] = []
 
         def window(started: float, ended: float) -> Window:
@@ -240,7 +256,8 @@ class _LoadRun:
         duration_s = float(self._load.warm_up_s)
         if duration_s <= 0:
             return
-        load = self._k6_load("warm-up", duration_s)
+        warm_up = dataclasses.replace(self._planned, duration_s=duration_s, requests=None, rate=None)
+        load = self._k6_load("warm-up", warm_up)
         process = self._start(load, log, None, None)
         try:
             status = process.wait(load.longest_s, self._run.still_there)
@@ -250,30 +267,16 @@ class _LoadRun:
             raise k6.K6Error(f"the warm-up failed: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
         log.unlink(missing_ok=True)
 
-    def _k6_load(self, phase: str, duration_s: float) -> k6.K6Load:
-        driver, load = self._driver, self._load
-        inputs, known_by = driver.inputs(load)
+    def _k6_load(self, phase: str, load: k6.K6Load) -> k6.K6Load:
+        driver = self._driver
+        inputs, known_by = driver.inputs(self._load)
         file = driver.plan.root / INPUTS_DIRECTORY / f"{known_by[:16]}.jsonl"
         if not file.exists():
             write_inputs(inputs, file)
         # Each run begins at another input, so that no cache of the server's knows them all.
         place = zlib.crc32(repr((sorted(self._run.point.all_settings.items(), key=str), phase)).encode())
-        return k6.K6Load(
-            task=self._task,
-            url=self._endpoint.url,
-            route=load.route or self._task.route,
-            model=load.model,
-            inputs=file,
-            inputs_per_request=self._inputs_per_request,
-            vus=int(load.vus),
-            duration_s=duration_s,
-            requests=None if load.requests is None or phase == "warm-up" else int(load.requests),
-            rate=None if load.rate is None or phase == "warm-up" else float(load.rate),
-            request_timeout_s=float(load.request_timeout_s),
-            headers=self._endpoint.headers,
-            offset=place % len(inputs),
-            script=driver.plan.base / load.script if load.script else None,
-        )
+        url, headers, offset = self._endpoint.url, self._endpoint.headers, place % len(inputs)
+        return dataclasses.replace(load, url=url, headers=headers, inputs=file, offset=offset)
 
     def _start(
         self, load: k6.K6Load, log: Path, samples: Path | None, summary: Path | None
@@ -380,6 +383,25 @@ def load_of(plan: PlanOfPoints, point: Point) -> Load:
     return load
 
 
+def _planned(load: Load, point: Point, base: Path) -> k6.K6Load:
+    """The *load* of *point* as k6 gets it, but for what is known only when it is run."""
+    task = _task(load)
+    return k6.K6Load(
+        task=task,
+        url="",
+        route=load.route or task.route,
+        model=load.model,
+        inputs=Path(),
+        inputs_per_request=int(load.inputs_per_request or point.settings.get("inputs_per_request") or 1),
+        vus=int(load.vus),
+        duration_s=float(load.duration_s),
+        requests=None if load.requests is None else int(load.requests),
+        rate=None if load.rate is None else float(load.rate),
+        request_timeout_s=float(load.request_timeout_s),
+        script=base / load.script if load.script else None,
+    )
+
+
 def _answers(plan: PlanOfPoints) -> Answers:
     found = plan.section("answers")
     return found if isinstance(found, Answers) else Answers()
@@ -422,7 +444,7 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
         problem = "a threshold of the k6 script was crossed"
     elif status:
         problem = f"k6 failed with exit status {status}"
-    return Outcome(status, headline.throughput, headline.p95_ms, problem)
+    return Outcome(status, headline.throughput, headline.p95_ms, problem, error_rate=headline.error_rate)
 
 
 def _last_line(log: str) -> str:

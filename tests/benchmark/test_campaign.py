@@ -64,6 +64,16 @@ def test_one_target_serves_all_points_that_share_its_settings():
         assert len({text for path, text in said.items() if f"image_{image}" in str(path)}) == 1
 
 
+def test_runs_of_another_server_than_the_files_are_said(capsys: Capture):
+    write(expe={"a": {"x": [1, 2]}}, target=process(), script_tpl="true {x}")
+    assert run() == 0
+    assert run() == 0
+    assert "another" not in capsys.readouterr().err
+    write(expe={"a": {"x": [1, 2]}}, target=process("--workers"), script_tpl="true {x}")
+    assert run() == 0
+    assert "2 done points were measured with another server than the file's, such as 'a/x_1" in capsys.readouterr().err
+
+
 def test_interleaved_every_point_is_run_once_before_any_is_repeated_backwards(capsys: Capture):
     write(expe={"a": {"image": ["x", "y"], "repeat": 3}}, script_tpl="true {image}")
     assert run() == 0

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from requirements import missing
 
-from matrix_benchmarking.benchmark.command_driver import _without_path
+from matrix_benchmarking.benchmark.environment import without_path
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -44,13 +44,16 @@ class Check(Section):
 
 class Echo(LoadDriver):
     sections = {"load": Load, "check": Check}
-    finds_throughput = True
+    finds_throughput, most_failed = True, 0.1
 
     def run(self, run):
         words = self.plan.load_of(run.point).words
         log = run.directory / "said.txt"
         status = run.measure("echo", lambda: GuardedProcess(["echo", *words], directory=run.directory, output=log))
-        return Outcome(status, throughput=100.0 - abs(run.point.settings["vus"] - 4))
+        vus = run.point.settings["vus"]
+        if vus == 4:
+            return Outcome(1, problem="too many")
+        return Outcome(status, throughput=50.0 + vus, error_rate=0.125 if vus == 3 else 0.0)
 
 workload = Workload(name="said", store=BaseStore(parse_once=print), load_drivers={"echo": lambda: Echo})
 """
@@ -189,8 +192,33 @@ def test_a_workload_brings_a_driver_with_sections_of_its_own(directory):
     assert epoch("start") <= epoch("end")
     assert run("--generate=points.jsonl", workload="said.py", target=TARGET, load=load) == 0
     assert json.loads(Path("points.jsonl").read_text())["load"] == {"words": ["2", "users"]}
-    search = {"a": {"vus": {"search": {"max": 4}}}}
-    assert run("--run", workload="said.py", target=TARGET, load=load, expe=search, path_tpl="{vus}/{repeat}") == 0
+
+
+def test_a_search_is_done_with_its_answer_and_measured_again_without_one(directory, capsys: Capture):
+    (directory / "said.py").write_text(WORKLOAD)
+    content = {"workload": "said.py", "target": TARGET, "load": {"words": []}, "path_tpl": "{vus}/{repeat}"}
+
+    def search(*options: str, **limits: int) -> tuple[int, str, str]:
+        status = run(*options, expe={"a": {"vus": {"search": limits}}}, **content)
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    status, out, err = search("--run", max=4)
+    (found,) = json.loads(Path("r/searches.json").read_text())["searches"]
+    assert (status, found["vus"], found["failed_at"]) == (1, 2, 3)
+    assert "53.0 requests/s, 12.5 % failed\n" in err
+    assert err.endswith("2 points failed; as what a search has measured they aren't run again\n")
+    content["target"] = {"url": "http://127.0.0.1:9"}  # which nobody answers
+    for options in ((), ("--run",)):
+        status, out, err = search(*options, max=4)
+        assert (status, err) == (0, "")
+        assert f"search a: {found['reason']}\n" in out
+    content["target"] = TARGET
+    shutil.rmtree("r")
+    status, out, err = search("--run", start=4, max=4)
+    assert (status, "2 points failed; they are run again with" in err) == (1, True)
+    assert "1 search of about 16 runs, on 1 target" in search(start=4, max=4)[1]
+    assert "Everything is done." in search("--keep-failed", start=4, max=4)[1]
 
 
 def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
@@ -215,4 +243,4 @@ def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
     ],
 )
 def test_of_an_absolute_path_alone_the_directory_may_be_another_one(then: str, now: str, is_same: bool) -> None:
-    assert (_without_path(then) == _without_path(now)) is is_same
+    assert (without_path(then) == without_path(now)) is is_same

@@ -33,6 +33,7 @@ def _finished(root, path, point, exit_code=0):
         (Outcome(0, math.nan), "throughput is nan, and no number of at least 0"),
         (Outcome(0, -3.0), "throughput is -3.0, and no number of at least 0"),
         (Outcome(0, "many"), "throughput is 'many', and no number of at least 0"),
+        (Outcome(0, error_rate=-0.1), "error_rate is -0.1, and no number of at least 0"),
         (Outcome(0, 1.0, math.inf), "p95_ms is inf, and no number of at least 0"),
     ],
 )

@@ -77,6 +77,12 @@ def test_a_server_that_refuses_everything_is_an_error_after_one_retry():
         next_step(SearchSpec(), exact((1, None), (1, None)))
 
 
+def test_a_server_that_answers_too_few_is_an_error_that_says_so():
+    refused = [Measurement(1, 90.0, 10.0, 0.16)] * 2
+    with pytest.raises(SearchError, match="no run succeeded: more than 10 % of the requests failed at 1 VUs"):
+        next_step(SearchSpec(most_failed=0.1), refused)
+
+
 def test_a_throughput_so_near_to_nothing_that_its_mean_is_none_is_a_failure():
     nothing = exact(*[(1, 5e-324)] * 2, (4, 100.0))
     assert list(gather(SearchSpec(), nothing).runs) == []
@@ -267,7 +273,7 @@ def test_a_single_allowed_value_is_the_answer():
 def test_an_hour_of_runs_of_two_minutes_is_enough_unless_told_otherwise():
     assert dataclasses.asdict(SearchSpec()) == {
         "start": 1, "max": 512, "p95_ms": None, "tolerance": 0.03, "doubt": 0.015,
-        "max_measurements": 24, "max_repeats": 8, "min_repeats": 2, "unit": "inputs/s",
+        "max_measurements": 24, "max_repeats": 8, "min_repeats": 2, "most_failed": None, "unit": "inputs/s",
     }  # fmt: skip
 
 

@@ -107,3 +107,18 @@ def test_what_a_server_survived_is_said_with_where_it_failed() -> None:
     found = answered([*PEAK, Measurement(32, None), Measurement(32, None)])
     assert found.reason == f"{LEADER}; {SLOWER}; the server failed at 32 VUs; best of what it survived"
     assert found.failed_at == 32
+
+
+def test_what_too_many_requests_failed_of_is_no_answer_and_fewer_failures_are_said() -> None:
+    runs = [(4, 50.0, 40.0, 0.0), (8, 100.0, 50.0, 0.02), (8, 100.0, 50.0, 0.04), *[(16, 200.0, 60.0, 0.16)] * 2]
+    measurements = [Measurement(*run) for run in runs]
+    beyond = answered(measurements, most_failed=0.1)
+    assert beyond.reason.split("; ") == [
+        LEADER,
+        "4 VUs are slower by more than the noise",
+        "3 % of its requests failed",
+        "more than 10 % of the requests failed at 16 VUs",
+        "best of what it survived",
+    ]
+    assert (beyond.vus, beyond.failed_at) == (8, 16)
+    assert answered(measurements, leader=16).reason.endswith("; 16 % of its requests failed")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from matrix_benchmarking.analyze.bounds import bounds_of
+from matrix_benchmarking.benchmark.run_directory import FoundRun
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.judging import Evidence, gather, is_positive
+from matrix_benchmarking.benchmark.searching import in_order
 
 
 def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: Any) -> Evidence:
@@ -85,3 +88,19 @@ def test_without_a_limit_everything_keeps_it() -> None:
     found = of((4, 40.0), (4, 41.0))
     assert found.keeps_limit(4)
     assert found.may_keep_limit(4)
+
+
+@pytest.mark.parametrize(
+    ("made", "ordered"),
+    [
+        ("4.0 16.0F 8.0 4.1", "4.0 8.0 4.1 16.0F"),  # which was to be tried again at once
+        ("4.0 16.0F 16.1 8.0", "4.0 16.0F 8.0 16.1"),
+        ("16.1F 4.0 16.0F 12.0F", "4.0 16.0F 16.1F 12.0F"),
+    ],
+)
+def test_runs_that_are_found_are_put_in_the_order_in_which_they_were_made(made: str, ordered: str) -> None:
+    def found(word: str) -> FoundRun:
+        vus, repeat = word.removesuffix("F").split(".")
+        return FoundRun(Path(word), {"vus": int(vus)}, int(repeat), int(word.endswith("F")), None)
+
+    assert [str(run.path) for run in in_order([*map(found, made.split())])] == ordered.split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -92,8 +93,6 @@ def test_a_point_keeps_its_outputs_its_environment_and_the_command_that_repeats_
     times = json.loads((point / "test_start_end.json").read_text())
     assert times["start"] < times["end"]
     repeat = environment["command"].removeprefix("matbench ")
-    import shlex
-
     assert main(shlex.split(repeat)) == 0
     again = [path.parent for path in Path("repeated").glob("**/exit_code")]
     assert len(again) == 1
@@ -131,6 +130,26 @@ def test_a_setting_of_the_file_is_given_another_value_which_every_later_command_
     assert "is not NAME=VALUE, as in version=1.4.0" in capsys.readouterr().err
 
 
+def test_what_was_typed_is_in_every_later_command(directory, benchmark, monkeypatch, capsys: Capture) -> None:
+    write(directory, extra="common_settings: {hw_type: big box}\n")
+    monkeypatch.setenv("MATBENCH_STOP_ON_ERROR", "1")
+    script = "sh -c 'exit {size}' {colour}"
+    typed = [f"--script-tpl={script}", "--path-tpl={size}/{colour}/{repeat}", "--price=big box=1.25"]
+    limits = ["--max-usd=3", "--max-duration=30m", "--keep-failed"]
+    assert benchmark(*typed, *limits) == 0
+    said = shlex.join([*typed, "--max-usd=3", "--max-duration=1800", "--keep-failed=True", "--run"])
+    assert f"Run it: matbench benchmark benchmark.yaml --results-dirname=measured {said}" in capsys.readouterr().out
+    assert benchmark(*typed, *limits, "--run") == 1
+    err = capsys.readouterr().err
+    assert f"go on with: matbench benchmark benchmark.yaml --results-dirname=measured {said}" in err
+    assert err.endswith("--max-duration=1800 --run\n")  # by which what failed is run again
+    (point,) = finished()
+    assert shlex.join([*typed, "--run"]) in json.loads((point / "environment.json").read_text())["command"]
+    assert benchmark("--script-tpl=true {size} {colour}", typed[-1], "--run", "--filters=size=2") == 0
+    said = "Next: matbench parse --results-dirname=measured --workload=tiny.py '--price=big box=1.25'"
+    assert said in capsys.readouterr().out
+
+
 def test_what_is_finished_is_not_run_again(benchmark, capsys: Capture) -> None:
     assert benchmark("--run", "--filters=size=1") == 0
     before = {path: (path / ".uuid").read_text() for path in finished()}
@@ -154,7 +173,7 @@ def test_what_another_command_measured_is_said_and_not_measured_again(directory,
     said = capsys.readouterr()
     assert "0 points measured" in said.out
     assert said.err == (
-        "warning: 4 done points were measured by another command than the file's, such as "
+        "warning: 4 done points were measured with another command than the file's, such as "
         "'hash/size_1/colour_blue__repeat_0': move them away to have them measured again\n"
     )
 
@@ -600,4 +619,21 @@ def test_a_plan_counts_its_searches(directory: Path, count: int, said: str, caps
     Path("texts.txt").write_text("a text", encoding="utf-8")
     Path("search.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
     assert main(["benchmark", "search.yaml"]) == 0
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ({"usd_per_hour": 3.6}, "cost: unknown, as the time is"),
+        ({}, "cost: unknown (give --price HW_TYPE=USD_PER_HOUR)"),
+    ],
+)
+def test_a_plan_says_which_part_of_its_cost_is_unknown(
+    directory: Path, price: dict, said: str, capsys: Capture
+) -> None:
+    target = {"url": "http://127.0.0.1:9", **price}
+    file = {"expe": {"a": {"x": 1}}, "target": target, "load": {"command": "true {url} {x}"}}
+    (directory / "b.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    assert main(["benchmark", "b.yaml"]) == 0
     assert said in capsys.readouterr().out

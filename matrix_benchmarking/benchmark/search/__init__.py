@@ -34,7 +34,7 @@ def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | An
     if not evidence.runs and (is_spent or evidence.end <= spec.start):
         tried = ", ".join(str(vus) for vus in sorted({run.vus for run in measurements}))
         runs = len(measurements)
-        raise SearchError(f"no run succeeded: the server failed at {tried} VUs ({runs} runs); see its log")
+        raise SearchError(f"no run succeeded: {evidence.failure} at {tried} VUs ({runs} runs); see its log")
     scanned = _scan(evidence)
     if scanned is not None and not is_spent:
         return scanned
@@ -105,12 +105,14 @@ def _reason(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
     parts = [_compared(evidence, judgement, open_end)]
     if evidence.spec.p95_ms is not None:
         parts.append(f"its p95 of {_p95(evidence, judgement.leader)} keeps the limit of {evidence.spec.p95_ms:g} ms")
+    if share := evidence.error_rate(judgement.leader):
+        parts.append(f"{100 * share:.3g} % of its requests failed")
     if judgement.leader == evidence.spec.max:
         maximum = f"the maximum of {evidence.spec.max} VUs"
         flat = f"no clear rise towards {maximum}"
         parts.append(flat if judgement.tied else f"still rising at {maximum}: raise max")
     if evidence.failed_at is not None:
-        parts.append(f"the server failed at {evidence.failed_at} VUs; best of what it survived")
+        parts.append(f"{evidence.failure} at {evidence.failed_at} VUs; best of what it survived")
     return "; ".join(parts)
 
 

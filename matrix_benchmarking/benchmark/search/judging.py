@@ -31,16 +31,21 @@ class SearchSpec:
     max_measurements: int = 24  # repeats and failed runs included
     max_repeats: int = 8
     min_repeats: int = 2  # of the answer, unless the measurements are spent before
+    most_failed: float | None = None  # share of failed requests; a run with more of them has failed
     unit: str = "inputs/s"  # of the throughput
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Measurement:
-    """One run; its throughput is None if it failed: the server died, or refused every request."""
+    """One run; its throughput is None if it failed: the server died, or refused every request.
+
+    *error_rate* is the share of its requests that failed, where that is known.
+    """
 
     vus: int
     throughput: float | None
     p95_ms: float | None = None
+    error_rate: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,7 @@ class Evidence:
     spec: SearchSpec
     runs: dict[int, list[Measurement]]  # that succeeded, of each number, ascending; only those below any failure
     failed_at: int | None  # the fewest virtual users that failed and weren't asked again with success
+    failure: str  # what failed, in words
     retry: int | None  # the virtual users that failed once, just now
     spent: int
     bounds_ms: dict[int, float]  # of the mean p95 of each repeated number, with 95 %; empty without a limit on it
@@ -83,6 +89,10 @@ class Evidence:
         known = _latencies(self.runs[vus])
         return _mean(known) if known else math.inf
 
+    def error_rate(self, vus: int) -> float:
+        """Mean share of failed requests over the runs; 0 where it is unknown."""
+        return _mean([run.error_rate or 0.0 for run in self.runs[vus]])
+
     def keeps_limit(self, vus: int) -> bool:
         """Is the p95 latency surely under the limit, if there is one? Of a single run nobody knows."""
         return self.spec.p95_ms is None or self.bounds_ms.get(vus, math.inf) <= self.spec.p95_ms
@@ -100,23 +110,27 @@ class Evidence:
 
 def gather(spec: SearchSpec, measurements: Sequence[Measurement]) -> Evidence:
     """The evidence of *measurements*, in the order they were made."""
-    failures = Counter(run.vus for run in measurements if not succeeded(run))
+    failed = [run for run in measurements if not succeeded(run, spec.most_failed)]
+    failures = Counter(run.vus for run in failed)
     retry = None
-    if measurements and failures[measurements[-1].vus] == 1 and not succeeded(measurements[-1]):
+    if failed and failed[-1] is measurements[-1] and failures[failed[-1].vus] == 1:
         retry = measurements[-1].vus
     failed_at = min((vus for vus, count in failures.items() if count > 1 or vus == retry), default=None)
     end = spec.max + 1 if failed_at is None else failed_at
     runs: dict[int, list[Measurement]] = {}
-    for run in sorted(filter(succeeded, measurements), key=lambda run: run.vus):
-        if spec.start <= run.vus < end:
+    for run in sorted(measurements, key=lambda run: run.vus):
+        if spec.start <= run.vus < end and succeeded(run, spec.most_failed):
             runs.setdefault(run.vus, []).append(run)
     bounds_ms = {} if spec.p95_ms is None else _bounds_ms(runs)
-    return Evidence(spec, runs, failed_at, retry, len(measurements), bounds_ms)
+    failure = "the server failed"
+    if spec.most_failed is not None and any(run.vus == failed_at and succeeded(run) for run in failed):
+        failure = f"more than {100 * spec.most_failed:.3g} % of the requests failed"
+    return Evidence(spec, runs, failed_at, failure, retry, len(measurements), bounds_ms)
 
 
-def succeeded(run: Measurement) -> bool:
-    """Did anything come through?"""
-    return is_positive(run.throughput)
+def succeeded(run: Measurement, most_failed: float | None = None) -> bool:
+    """Did anything come through, and no more fail than may?"""
+    return is_positive(run.throughput) and (most_failed is None or (run.error_rate or 0.0) <= most_failed)
 
 
 def is_positive(value: float | None) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matrix_benchmarking.filters import Scalar
 from matrix_benchmarking.workload import Gate, Workload
 
-from . import analyze
+from . import analyze, models
 from .store import implausible, local_store, warnings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ workload = Workload(
     gates=(
         Gate(kpi="fidelity", minimum=0.99),
         Gate(kpi="accuracy_loss", maximum=1.0),
-        Gate(kpi="error_rate", maximum=0.1),  # fast failures make fast answers
+        Gate(kpi="error_rate", maximum=models.MOST_FAILED),
     ),
     warnings=warnings,
     implausible=implausible,

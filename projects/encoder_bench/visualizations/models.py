@@ -107,6 +107,8 @@ class Results(ExclusiveModel):
 
 
 BILLION = 10**9
+MOST_FAILED = 0.1
+"""The error rate above which a run can't be the best: fast failures make fast answers."""
 SECONDS_PER_HOUR = 3600
 
 

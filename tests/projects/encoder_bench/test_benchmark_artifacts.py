@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -20,6 +21,7 @@ from projects.encoder_bench.answers import Answer, ReferenceAnswers, compare
 RUN = "cpu-1/onnx-int8/batch_8/vus_16__repeat_0"
 SUMMARY = "002__k6__run/summary.json"
 GENERATOR = "002__k6__run/load_generator.json"
+TIMESERIES = "002__k6__run/timeseries.json"
 UTILIZATION = "001__monitor/utilization.json"
 SERVER = "000__server/server.json"
 FIDELITY = "003__fidelity/fidelity.json"
@@ -47,6 +49,24 @@ def doubts(entry: Entry) -> str:
     return " | ".join(entry.warnings)
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "is_said"),
+    [
+        ("warm_up_s: 1.5", "warm_up_s: 2", False),  # which nothing records
+        ("duration_s: 6", "requests: 600\n  duration_s: 6", True),
+        ("duration_s: 6", "request_timeout_s: 3\n  duration_s: 6", True),
+        ("texts.txt", "more.txt", True),
+        ("{k6_cores}", "2", True),
+    ],
+)
+def test_runs_of_another_load_than_the_files_are_said(sample, tmp_path, capsys, then, now, is_said):
+    text = (Path(__file__).parents[3] / "examples" / "encoder_cpu.yaml").read_text()
+    assert then in text
+    (tmp_path / "b.yaml").write_text(text.replace(then, now))
+    assert main(["benchmark", str(tmp_path / "b.yaml"), f"--results-dirname={sample}"]) == 0
+    assert ("153 done points were measured with another load than the file's" in capsys.readouterr().err) is is_said
+
+
 def test_a_run_as_it_was_recorded_raises_no_doubt(run):
     assert run().warnings == ()
 
@@ -63,6 +83,16 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
             "the load took 0.3 s of the 6 s that were planned",
         ),
         (
+            {"SUMMARY": lambda content: content["state"].update(testRunDurationMs=15_000.0)},
+            "the load of 6 s took 15 s, as its last requests were waited for: throughput is a mean over all of it, and "
+            "too low by up to 60 %",
+        ),
+        (
+            {"GENERATOR": lambda content: content.update(load_model={"kind": "SharedIterations", "max_duration_s": 1})},
+            "the load of 1 s took 6.03 s, as its last requests were waited for: throughput is a mean over all of it, "
+            "and too low by up to 83 %",
+        ),
+        (
             {"SUMMARY": lambda content: content["metrics"]["http_reqs"].update(thresholds={"rate>900": {"ok": False}})},
             "k6's threshold rate>900 of http_reqs was crossed",
         ),
@@ -70,6 +100,16 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
 )
 def test_what_k6_says_of_its_load_is_held_against_what_was_planned(run, change, doubt):
     assert doubt in run(**change).warnings
+
+
+@pytest.mark.parametrize(("p50_ms", "is_doubted"), [(45.0, True), (2600.0, False)])
+def test_seconds_without_an_answer_are_a_doubt_where_answers_are_fast(run, p50_ms, is_doubted):
+    def silent(content):
+        content["requests"][2:4] = [0, 0]
+        content["p50_ms"] = [p50_ms] * len(content["p50_ms"])
+
+    said = "nothing was answered in 2 of 6 seconds of the load: the server stood still"
+    assert (said in run(TIMESERIES=silent).warnings) is is_doubted
 
 
 def later(content):
@@ -164,7 +204,10 @@ def test_dropped_iterations_are_said(run):
     def drop(content: Any) -> None:
         content["metrics"]["dropped_iterations"] = {"type": "counter", "values": {"count": 7, "rate": 1}}
 
-    assert "k6 dropped 7 iterations" in doubts(run(SUMMARY=drop))
+    assert "k6 dropped 7 iterations: duration_s was over before them" in doubts(run(SUMMARY=drop))
+    late = {"type": "trend", "values": {"p(95)": 3.0}}
+    entry = run(SUMMARY=lambda content: content["metrics"].update(schedule_lag=late))
+    assert "k6 dropped 7 iterations: it could not keep up the load" in doubts(entry)
 
 
 @pytest.mark.parametrize(("lag_ms", "is_doubtful"), [(20.0, False), (900.0, True)])

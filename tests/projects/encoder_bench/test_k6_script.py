@@ -92,6 +92,7 @@ def test_right_answers_are_counted_for_each_task(put_load, task, reply):
     assert headline.answered_inputs == count(summary, "answered_inputs")
     assert headline.throughput > 0
     assert headline.p95_ms > 0
+    assert headline.error_rate == 0.0
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_k6_variables_of_the_shell_do_not_replace_the_load(put_load, monkeypatch
 def test_a_server_that_answers_500_to_all_has_answered_nothing(put_load):
     with EncoderStub(always(500, "{}")) as stub:
         summary = put_load(stub.url, users=shared(2, 6, 5.0))
-    assert k6.headline(summary) == k6.Headline(6, 0, 0.0, None)
+    assert k6.headline(summary) == k6.Headline(6, 0, 0.0, None, 1.0)
 
 
 def test_a_server_that_is_down_has_answered_nothing(put_load):

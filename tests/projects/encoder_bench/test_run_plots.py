@@ -110,6 +110,12 @@ def test_a_steady_run_is_said_to_be_steady(encoder_bench: Workload) -> None:
     assert text.endswith("The first second is no different from the rest.")
 
 
+def test_a_first_second_above_the_rest_is_no_warm_up(encoder_bench: Workload) -> None:
+    falling = series(answered_inputs=[200, 100, 100, 50])
+    _, text = draw(encoder_bench, "Throughput and latency over the run", entry(timeseries=falling))
+    assert text.endswith("The first second is 100 % above the rest: it slowed down after it.")
+
+
 def test_without_a_time_series_there_is_a_sentence(encoder_bench: Workload) -> None:
     assert draw(encoder_bench, "Throughput and latency over the run", entry()) == (
         None,

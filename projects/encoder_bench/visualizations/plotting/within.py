@@ -150,7 +150,7 @@ def steady(series: types.SimpleNamespace) -> tuple[list[float], list[float], lis
 
 
 def steady_conclusion(runs: Sequence[tuple[Entry, types.SimpleNamespace]]) -> str:
-    """How steady the throughput was, and whether the first second was a warm-up."""
+    """How steady the throughput was, and whether the first second was like the rest."""
     spreads, first = [], []
     for _, series in runs:
         rates = steady(series)[1]
@@ -164,8 +164,12 @@ def steady_conclusion(runs: Sequence[tuple[Entry, types.SimpleNamespace]]) -> st
     worst, start = max(spreads), statistics.fmean(first)
     warm = " The first second is no different from the rest."
     if abs(start) > WARM_UP:
-        side = "below" if start < 0 else "above"
-        warm = f" The first second is {as_percent(abs(start))} {side} the rest: a warm-up that the mean includes."
+        said = (
+            "below the rest: a warm-up that the mean includes"
+            if start < 0
+            else "above the rest: it slowed down after it"
+        )
+        warm = f" The first second is {as_percent(abs(start))} {said}."
     return (
         f"Over {count} the throughput of a second varies by {as_percent(worst)} at most (one standard deviation).{warm}"
     )

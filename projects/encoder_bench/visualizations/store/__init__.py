@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
@@ -155,10 +156,14 @@ CLOCK_S = 60.0
 """So many seconds a clock may be set within a run."""
 CUT_SHORT = 0.8
 """Share of the planned duration below which the load was cut short."""
+LONGER, WAITED_S = 1.2, 0.5
+"""Times the planned duration, and so many seconds, beyond which last requests were waited for."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
 MOST_IN_FLIGHT = 1.5
 """Requests in flight for each virtual user, which has one at most, above which they can't be: times are rounded."""
+ANSWERS, FAST = 5, 0.5
+"""Answers in an interval, and share of it that one takes, from and up to which an interval without any is a stop."""
 _SHARES = (
     "cpu_util",
     "gpu_util",
@@ -287,13 +292,12 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
     if summary is None:
         return []
     planned = getattr(getattr(results, "load_generator", None), "load_model", None)
-    planned_s = planned.get("duration_s") if isinstance(planned, dict) else None
     said, (failed, checks) = [], summary.checks
     is_closed = summary.vus_max is not None and summary.schedule_lag_p95_ms is None
     if is_closed and is_number(vus) and vus != summary.vus_max:
         said.append(f"k6 had {summary.vus_max:g} virtual users, and the settings say {vus:g}")
-    if is_number(planned_s) and summary.duration_s < CUT_SHORT * planned_s:
-        said.append(f"the load took {summary.duration_s:.3g} s of the {planned_s:g} s that were planned")
+    said += _of_its_time(summary.duration_s, planned if isinstance(planned, dict) else {})
+    said += _silence(getattr(results, "timeseries", None), planned if isinstance(planned, dict) else {})
     times, began_s = getattr(results, "times", None), summary.began_s
     if times and began_s and not times.start.timestamp() - CLOCK_S < began_s < times.end.timestamp() + CLOCK_S:
         said.append("k6's load didn't begin while the run lasted: is its summary that of another run?")
@@ -302,11 +306,39 @@ def _of_the_load(results: types.SimpleNamespace, settings: Mapping[str, Scalar])
     return [*said, *(f"k6's threshold {limit} was crossed" for limit in summary.crossed)]
 
 
+def _of_its_time(duration_s: float, planned: Mapping[str, object]) -> Iterator[str]:
+    """That the load was shorter than *planned*, or longer, so that throughput, a mean over all of it, is too low."""
+    planned_s, most_s = planned.get("duration_s"), planned.get("duration_s", planned.get("max_duration_s"))
+    if is_number(planned_s) and duration_s < CUT_SHORT * planned_s:
+        yield f"the load took {duration_s:.3g} s of the {planned_s:g} s that were planned"
+    if is_number(most_s) and most_s > 0 and duration_s > LONGER * most_s + WAITED_S:
+        yield (
+            f"the load of {most_s:g} s took {duration_s:.3g} s, as its last requests were waited for: throughput is a "
+            f"mean over all of it, and too low by up to {as_percent(1 - most_s / duration_s)}"
+        )
+
+
+def _silence(series: types.SimpleNamespace | None, planned: Mapping[str, object]) -> Iterator[str]:
+    """That in seconds of the load nothing was answered, where others had several answers, and fast ones."""
+    most_s = planned.get("duration_s", planned.get("max_duration_s"))
+    if series is None or not is_number(most_s):
+        return
+    counts = series.requests[:-1][: int(most_s / series.interval_s)]
+    busy, latencies = [count for count in counts if count], [each for each in series.p50_ms if each is not None]
+    is_busy = bool(busy and latencies) and statistics.median(busy) >= ANSWERS
+    if 0 in counts and is_busy and statistics.median(latencies) < FAST * 1000 * series.interval_s:
+        said = f"nothing was answered in {counts.count(0)} of {len(counts)} seconds of the load"
+        yield f"{said}: the server stood still"
+
+
 def _load_generator_limits(results: models.Results) -> list[str]:
     """Signs that the load generator, not the server, was the limit."""
     sentences = []
     if results.dropped_iterations:
-        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+        why = "it could not keep up the load"
+        if results.schedule_lag_p95_ms is None:  # not our script's rate, but a number of requests
+            why = "duration_s was over before them, or it could not keep up a rate of the script's own"
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: {why}")
     if results.schedule_lag_p95_ms is not None and results.schedule_lag_p95_ms > LATE_MS:
         sentences.append(
             f"k6 sent requests late, 5 % of them by more than {results.schedule_lag_p95_ms:,.0f} ms: latencies don't "
