@@ -226,6 +226,8 @@ class ReportFields(_Fields):
     """The versions, in words, that fail it as they have none."""
     fails_more: list[str]
     """That runs fail more often than before, or than the other side's, in sentences: they fail it."""
+    may_fail_more: list[str]
+    """The same where one campaign alone says so: suspected."""
     over_all: list[OverAllFields]
     """KPIs that change over all their series, and in none of them by itself."""
     series: list[SeriesFields]
