@@ -19,17 +19,23 @@ def offers(
     """
     whole = str(settings.get("hw_type"))
     for hardware in (whole, *filter(None, [shorter and shorter(whole)])):
-        of_any = {name: price for name, price in prices.items() if name.casefold() == hardware.casefold()}
-        vendors = {name: name.casefold().partition("/") for name in prices if name not in of_any}
-        of_vendors = {name: prices[name] for name, (_, _, of) in vendors.items() if of == hardware.casefold()}
+        of_any = _called(prices, hardware)
         if "vendor" in settings:
-            vendor = str(settings["vendor"]).casefold()
-            found = {name: price for name, price in of_vendors.items() if vendors[name][0] == vendor} or of_any
+            found = _called(prices, f"{settings['vendor']}/{hardware}") or of_any
         else:
-            found = {**of_any, **of_vendors}
+            others = {
+                name: price for name, price in prices.items() if name.casefold().endswith(f"/{hardware.casefold()}")
+            }
+            found = {**of_any, **others}
         if found:
             return found
     return {}
+
+
+def _called(prices: Mapping[str, float], name: str) -> dict[str, float]:
+    """The price of that name, else those of it in other cases."""
+    alike = {each: price for each, price in prices.items() if each.casefold() == name.casefold()}
+    return {name: alike[name]} if name in alike else alike
 
 
 def unused_prices(

@@ -366,13 +366,16 @@ def _spread_in_campaigns(
 def _for_themselves(blocks: Campaigns, count: int) -> tuple[Floats, Flags, float]:
     """What points have in campaigns beyond what both add, which of the *blocks* tell it, and its degrees of freedom."""
     kept = np.ones(len(blocks.points), dtype=np.bool_)
-    while True:  # a campaign of one point tells nothing, nor does a point of one campaign
+    for _ in range(_MOST_STEPS):  # a campaign of one point tells nothing, nor does a point of one campaign
         of_points = np.bincount(blocks.points[kept], minlength=count)
         of_campaigns = np.bincount(blocks.numbers[kept], minlength=int(blocks.numbers.max()) + 1)
         tell = kept & (of_points[blocks.points] > 1) & (of_campaigns[blocks.numbers] > 1)
         if (tell == kept).all():
             break
         kept = tell
+    else:  # a long chain, which tells little
+        kept[:] = False
+        of_points, of_campaigns = np.zeros_like(of_points), np.zeros_like(of_campaigns)
     points, numbers, rest = blocks.points[kept], blocks.numbers[kept], blocks.deviations[kept]
     for _ in range(_MOST_STEPS):  # to the least squares of an additive model
         before = rest

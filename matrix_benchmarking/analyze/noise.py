@@ -211,5 +211,6 @@ def correlation_of(deviations: Floats) -> Floats:
 
 def _squares_of_pairs(values: Floats) -> Floats:
     """The sum over all pairs of two groups, both ways round, of the square of their product over the blocks."""
-    both = (np.swapaxes(values, -1, -2) @ values) ** 2
+    turned = np.swapaxes(values, -1, -2)
+    both = (values @ turned if values.shape[-2] < values.shape[-1] else turned @ values) ** 2  # the smaller one
     return np.asarray(both.sum(axis=(-2, -1)) - ((values * values).sum(axis=-1) ** 2).sum(axis=-1))

@@ -106,7 +106,7 @@ def named(texts: Sequence[str], most: int = 5, *, are_long: bool = False) -> str
     return f"{between.join(texts[:most])}{more}"
 
 
-_NUMBER = re.compile(r"((?<![\w.-])\d[\d,]*(?:\.\d+)?)")
+_NUMBER = re.compile(r"((?<![\w.-])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)")
 Texts = tuple[str, ...]
 
 

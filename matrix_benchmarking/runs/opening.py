@@ -380,8 +380,10 @@ def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str], workl
     """Raise ConfigError for a price of hardware that the settings of no run name; runs that name none may be on any."""
     on = {(settings.get("vendor"), str(settings["hw_type"])) for settings in runs if "hw_type" in settings}
     known = {hardware for _, hardware in on} | {f"{vendor}/{hardware}" for vendor, hardware in on if vendor is not None}
-    for name in unused_prices(runs, prices, None if workload is None else workload.shorter_hardware) if known else ():
-        raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, known.difference(prices))}")
+    unused = unused_prices(runs, prices, None if workload is None else workload.shorter_hardware) if known else []
+    for name in unused:
+        others = known.difference(set(prices).difference(unused))
+        raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, others)}")
 
 
 def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:

@@ -34,7 +34,7 @@ def failed_with(row: Mapping[str, Scalar]) -> int:
     """
     code = row.get("exit_code")
     if code is None and "exit_code" not in row:
-        return int(not _NOT_FINISHED.isdisjoint(map(_first_word, _states(row))))
+        return int(any(map(_has_failed, _states(row))))
     if not is_number(code):
         return int(isinstance(code, str) and code.strip().lower() not in _GOOD)
     return math.ceil(abs(code))
@@ -65,7 +65,7 @@ class FailedRows:
         self._rows += 1
         self._failed += bool(failed_with(row))
         self._unclear += has_unclear_code(row)
-        self._words.update(text for text in _states(row) if _first_word(text) not in _NOT_FINISHED | _FINISHED)
+        self._words.update(text for text in _states(row) if not (_has_failed(text) or _first_word(text) in _FINISHED))
 
     def said(self) -> Iterator[str]:
         if self._failed:
@@ -82,6 +82,13 @@ class FailedRows:
 
 def _states(row: Mapping[str, Scalar]) -> list[str]:
     return [show(value).strip() for name, value in row.items() if name.lower() in STATES and value is not None]
+
+
+def _has_failed(text: str) -> bool:
+    """Whether its first word says so, and the rest doesn't take that back, as in ``error: none`` or ``error-free``."""
+    word = _first_word(text)
+    rest = text.lower().strip().removeprefix(word)
+    return word in _NOT_FINISHED and not re.match(r"-\w|\W*(?:0|no|none|ok)\b", rest)
 
 
 def _first_word(text: str) -> str:

@@ -129,8 +129,11 @@ class _Above:
         self._numbers: dict[str, tuple[float, float, float, int]] = dict.fromkeys(
             columns, (math.inf, -math.inf, 0.0, 0)
         )
+        self._rows, self._labels = 0, set[str | None]()
 
     def add(self, row: Mapping[str, str]) -> None:
+        self._rows += 1
+        self._labels.add(next(iter(row.values()), None))
         for name, (low, high, total, count) in self._numbers.items():
             if (number := _number(row.get(name))) is not None:
                 self._numbers[name] = min(low, number), max(high, number), total + number, count + 1
@@ -148,12 +151,18 @@ class _Above:
         return word not in _SUMS or all(number >= high for number, _, high in numbers if high > 0)
 
     def gives(self, word: str, row: Mapping[str, str]) -> bool:
-        """Whether each number of *row* is the sum or the mean of those above it, as *word* says, but for rounding."""
+        """Whether each number of *row* is the sum or the mean of those above it, as *word* says, but for rounding.
+
+        Of two rows of other names, and of equal numbers of several, that may be chance.
+        """
         word = word.removeprefix("grand ")
-        known = ((row.get(name) or "", *of) for name, of in self._numbers.items())
-        several = [
-            (text, total, count) for text, _, _, total, count in known if count > 1 and _number(text) is not None
-        ]
+        known = [(text, *of) for name, of in self._numbers.items() if _number(text := row.get(name) or "") is not None]
+        is_of_one = len(self._labels) == 1
+        if not (is_of_one or self._rows > _FEWEST_SUMMED) or any(count < _FEWEST_SUMMED for *_, count in known):
+            return False
+        if not any(total and (is_of_one or low < high) for _, low, high, total, _ in known):
+            return False
+        several = [(text, total, count) for text, _, _, total, count in known]
         means = [_rounds(text, total / count) for text, total, count in several]
         sums = [_rounds(text, total) for text, total, _ in several]
         if word in _MIDDLES or (word in _EITHER and all(means)):

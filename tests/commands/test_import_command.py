@@ -119,12 +119,13 @@ def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Pat
 
 
 def test_a_status_counts_by_its_first_word_and_one_that_nobody_knows_is_said(table: Path, capsys: Capture) -> None:
-    rows = ["failed (OOM)", "Fehlgeschlagen", "skipped", "skipped", "200", "ok", "Finished in 3 s"]
+    rows = ["failed (OOM)", "Fehlgeschlagen", "skipped", "error: none", "error-free", "ok", "Finished in 3 s"]
     table.write_text("image,rate,status\n" + "".join(f"a,10,{status}\n" for status in rows))
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]) == 0
     said = capsys.readouterr().err
     assert "status: 2 of 7 rows say that their run failed, and take no part" in said
-    assert "status: 'skipped' in 2, '200' in 1 of 7 rows, taken for a success: write failed, or finished, as" in said
+    unknown = "'skipped' in 1, 'error: none' in 1, 'error-free' in 1 of 7 rows, taken for a success"
+    assert f"status: {unknown}: write failed, or finished, as" in said
     matrix = parse_tree(workload.load("runs_workload.py"), Path.cwd())
     assert [entry.failed for entry in matrix] == [True, True, *[False] * 5]
 
@@ -176,6 +177,8 @@ def test_a_direction_that_is_rare_for_its_unit_is_asked_about(table: Path, capsy
         ("time_min", "s", ""),  # the least
         ("latency (mean)", "ms", ""),
         ("latency_ms", "", ""),
+        ("bandwidth_gb_s", "GB/s", ""),
+        ("plan b", "ms", ""),
     ],
 )
 def test_a_unit_in_a_name_that_is_not_the_kpis_is_asked_about(

@@ -158,7 +158,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     doubtful = good.having("warnings")
     if doubtful:
         several = joined_warnings(doubtful)
-        counts = [f" (in {len(having)})" if several[1:] else "" for _, having in several]
+        counts = [f" (in {len(having)})" if len(having) < len(doubtful) else "" for _, having in several]
         said = [f"{sentence}{count}" for (sentence, _), count in zip(several, counts, strict=True)]
         why = named(said, are_long=True)
         of = "" if len(doubtful) == len(good) else f" of {len(good)}"

@@ -27,8 +27,8 @@ _NAMED = 3
 _MOST_PAIRS = 10_000
 _MEASURED = 4  # digits
 _WORD = 3  # letters of what is written in one case or the other by chance: ``a`` and ``A`` may be two things
-_SUM = r"(?:(?:sub|grand )?totals?|average|avg|overall|gesamt(?:ergebnis)?|summe|durchschnitt|mittelwert|moyenne|ø)"
-_STATISTIC = rf"(?:{_SUM}|sum|mean|median|max|min)"
+_SUM = r"(?:(?:sub|grand )?totals?|overall|gesamt(?:ergebnis)?|summe|durchschnitt|mittelwert|moyenne|ø)"
+_STATISTIC = rf"(?:{_SUM}|average|avg|sum|mean|median|max|min)"
 _SUMS_UP = re.compile(rf"{_SUM}|{_STATISTIC} (.+)|(.+) {_STATISTIC}")
 """What rows that sum up are called, and functions aren't; behind or before a word that functions have, of what."""
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))

@@ -19,7 +19,11 @@ CAMPAIGNS_DIFFER, FEWEST_TOGETHER = 1.2, 2
 FILES_DIFFER, VERSIONS_DIFFER = 1.5, 1.05
 """How many times as large as of what lies beside it the values of a file or directory may be, that are taken for
 repeats of one point; and those of directories that are called as versions are."""
-_VERSION = re.compile(r"(?!.*20\d\d[-.]?\d\d)(?:.*[-_ ])?(v?\d+(?:\.\d+)+|v\d+)\b.*/", re.IGNORECASE | re.DOTALL)
+_VERSION = re.compile(
+    r"(?!.*20\d\d[-.]?\d\d)(?!.*\d\.20\d\d)"  # no date
+    r"(?:.*[- ](?=v|\d+\.\d+\.))?(v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)?(?!\.?\d))\b.*/",
+    re.IGNORECASE | re.DOTALL,
+)
 Repeats = Sequence[tuple[int, float]]
 """Of runs the repeat and the value."""
 

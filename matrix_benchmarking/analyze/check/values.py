@@ -82,9 +82,14 @@ _PERCENTILE = re.compile(r"(?<![a-z])p((?!100)\d{2,3})(?![0-9a-z])", re.IGNORECA
 
 
 def _percentiles(good: Rows, kpis: Iterable[KPIDefinition]) -> Iterator[Finding]:
-    """Runs of which a lower percentile is above a higher one of the same: p50 above p95."""
+    """Runs of which a lower percentile is above a higher one of the same: p50 above p95.
+
+    Where higher is better, p99 may be what 99 % reach at least.
+    """
     found = ((_PERCENTILE.search(kpi.name), kpi) for kpi in kpis)
-    named_so = [(f"0.{match[1]}", _PERCENTILE.sub("", kpi.name), kpi) for match, kpi in found if match is not None]
+    named_so = [
+        (f"0.{match[1]}", _PERCENTILE.sub("", kpi.name), kpi) for match, kpi in found if match and kpi.lower_better
+    ]
     for of in grouped(((stem, kpi.unit), (float(share), kpi.name)) for share, stem, kpi in named_so).values():
         for (_, lower), (_, higher) in itertools.pairwise(sorted(of)):
             pairs = zip(good.kpi(lower), good.kpi(higher), strict=True)

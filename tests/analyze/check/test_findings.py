@@ -614,4 +614,7 @@ def test_a_lower_percentile_above_a_higher_one_is_asked_about() -> None:
     ]
     (said,) = [one for one in findings(Matrix(runs), workload) if one.kind == "percentiles"]
     assert said.sentence == "ttft_p50 is above ttft_p95 in 1 run, such as 'run 1': which of them is it?"
+    turned = {name: dataclasses.replace(kpi, lower_better=False) for name, kpi in kpis.items()}  # what 99 % reach
+    other = dataclasses.replace(workload, store=dataclasses.replace(workload.store, models_kpis=turned))
+    assert "percentiles" not in kinds(findings(Matrix(runs), other))
     assert said.runs == ["run 1"]

@@ -150,6 +150,8 @@ def test_the_number_of_gpus_is_what_the_parallelism_takes_unless_somebody_says_i
     [
         ({"hw_type": "NVIDIA H100-SXM-80GB"}, {"H100": 2.0, "H200": 3.0}, {"H100": 2.0}),
         ({"hw_type": "cpu-1", "vendor": "Near"}, {"CPU-1": 3.0, "near/Cpu-1": 2.0}, {"near/Cpu-1": 2.0}),
+        ({"hw_type": "box", "vendor": "lab/east"}, {"lab/east/box": 1.0, "east/box": 2.0}, {"lab/east/box": 1.0}),
+        ({"hw_type": "h", "vendor": "AWS"}, {"aws/h": 1.0, "AWS/h": 2.0}, {"AWS/h": 2.0}),
         ({"hw_type": "nvidia-h100-80gb"}, {"far/H100": 2.0, "near/H100": 3.0}, {"far/H100": 2.0, "near/H100": 3.0}),
         ({"hw_type": "gb200"}, {"B200": 2.0}, {}),
         ({"hw_type": "NVIDIA H100 NVL"}, {"H100": 2.0, "NVIDIA H100 NVL": 1.5}, {"NVIDIA H100 NVL": 1.5}),

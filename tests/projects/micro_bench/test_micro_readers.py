@@ -423,6 +423,14 @@ def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path
     assert "up to 1.1 times as high in one as in another (1.9/, 1.10/)" in sentence
     assert said(**{"1.9/x": [1.0], "1.10/x": [1.04]}) == said(**{"day1/x": [1.0], "day2/x": [1.1]}) == []
     assert said(**{"2026.11.29/x": [1.0], "2026.11.30/x": [1.1]}) == []
+    for one, other in (
+        ("28.11.2026", "29.11.2026"),
+        ("qps-0.5", "qps-1.5"),
+        ("h_10.0.0.1", "h_10.0.0.2"),
+        ("a_v3", "a_v4"),
+    ):
+        assert said(**{f"{one}/x": [1.0], f"{other}/x": [1.1]}) == []
+    assert said(**{"app-1.2.3/x": [1.0], "app-1.2.4/x": [1.1]}) != []
 
 
 def test_directories_whose_repeats_a_person_counted_through_are_repeats(tmp_path: Path) -> None:
