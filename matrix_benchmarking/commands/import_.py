@@ -139,10 +139,7 @@ def command(
     warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
     warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
-    if not versions and (taken := [name for name in compared if not name.islower()]):
-        warn([f"{taken[0]} is taken for the version that orders a history: --versions names another"])
-    if not compared and (may := next((name for name in settings if name.lower() in _MAY_ORDER), None)):
-        warn([f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one"])
+    warn(_about_versions(settings, versions, compared))
     if called.lower() in _OFTEN:
         warn([f"its runs are those of the workload '{called}': in a history with another project's, change `name`"])
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
@@ -151,6 +148,19 @@ def command(
         click.echo(shlex.join(["matbench", name, *reading]))
     if compared:
         click.echo(shlex.join(["matbench", "analyze_lts", reading[0]]))
+
+
+def _about_versions(settings: Sequence[str], versions: str | None, compared: Sequence[str]) -> list[str]:
+    """What was taken to order a history, where nobody said it, and what may."""
+    said = [
+        f"{name} is taken for the version that orders a history: --versions names another"
+        for name in compared
+        if not versions and not name.islower()
+    ]
+    may = next((name for name in settings if name.lower() in _MAY_ORDER), None)
+    if may is not None and not compared:
+        said.append(f"no setting orders a history, so each {may} is a series of its own: --versions={may} makes it one")
+    return said
 
 
 def _named(
