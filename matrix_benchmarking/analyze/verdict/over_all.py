@@ -26,7 +26,7 @@ from ..pair import NEW, NO_ROUND, OLD, OTHER, Runs
 from ..select.series import Series
 from .levels import JudgedSeries, judged_together, middle_of_each, noise_of
 from .model import Outcome, OverAll, SeriesVerdict
-from .sides import Judged, Pair, Question, judge, judged, runs_of
+from .sides import Judged, Pair, Question, in_doubt, judge, judged, runs_of
 from .told import told_of
 
 FEWEST = 3
@@ -179,7 +179,7 @@ def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
     found = [runs_of(one, question.blocks) for one in pairs]
     scale = Scale.RATIO if all(one.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
     over_all = pooled([one if one.scale is scale else one.as_differences() for one in found])
-    return judged(over_all, pair.lend(pair.evidence_of([over_all]))[0])
+    return in_doubt([judged(over_all, pair.lend(pair.evidence_of([over_all]))[0])], pairs)[0]
 
 
 def pooled(series: Sequence[Runs]) -> Runs:

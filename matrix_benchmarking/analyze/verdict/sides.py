@@ -212,10 +212,7 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     A series with a known alarm between both sides is no news, so the others aren't counted among it; it is judged among
     all, so that what somebody kept of it adds nothing to its evidence.
     """
-    judged, is_apart = judge(pairs, question.blocks, question.lenders), are_far_apart(pairs)
-    judged = [
-        msgspec.structs.replace(one, is_one_mood=is_apart and one.evidence.ground is Ground.CAMPAIGNS) for one in judged
-    ]
+    judged = in_doubt(judge(pairs, question.blocks, question.lenders), pairs)
     alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     p_values = [one.p_value for one in judged]
@@ -223,6 +220,14 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
     among_all = q_values(p_values)
     q = [new if alarm is None else of for new, of, alarm in zip(among_new, among_all, old_alarms, strict=True)]
     return [_verdict(*each, question) for each in zip(pairs, judged, q, old_alarms, strict=True)]
+
+
+def in_doubt(found: Sequence[Judged], pairs: Sequence[Pair]) -> list[Judged]:
+    """What was *found* of campaigns, told to be one mood a side where the sides of *pairs* are far apart."""
+    is_apart = are_far_apart(pairs)
+    return [
+        msgspec.structs.replace(one, is_one_mood=is_apart and one.evidence.ground is Ground.CAMPAIGNS) for one in found
+    ]
 
 
 def are_far_apart(pairs: Sequence[Pair]) -> bool:
