@@ -84,13 +84,14 @@ class Matrix:
 
         They come in the order of the lists, the repeats of a point one after the other.
         """
-        return iter(self._records(settings or {}, setting_lists))
+        return iter(self.records(settings or {}, setting_lists))
 
     def count_records(self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()) -> int:
         """How many entries :meth:`all_records` gives."""
-        return len(self._records(settings or {}, setting_lists))
+        return len(self.records(settings or {}, setting_lists))
 
-    def _records(self, settings: Mapping[str, Scalar], setting_lists: SettingLists) -> Rows:
+    def records(self, settings: Mapping[str, Scalar], setting_lists: SettingLists) -> Rows:
+        """As :meth:`all_records`, as rows."""
         selected = _having(self.entries, settings)
         keys = []
         for pairs in filter(None, setting_lists):

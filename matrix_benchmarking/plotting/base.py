@@ -12,6 +12,7 @@ from ..analyze.words import variant_label
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix, SettingLists, Variables
+from ..rows import Rows
 from . import controls
 from .controls import Control
 from .tables import Node, Part, called, graph, html
@@ -85,12 +86,12 @@ class View:
         return self.drawn.workload
 
     @property
-    def runs(self) -> list[Entry]:
+    def runs(self) -> Rows:
         """The runs that are asked for."""
-        return [*self.matrix.all_records(self.settings, self.setting_lists)]
+        return self.matrix.records(self.settings, self.setting_lists)
 
     @property
-    def newest(self) -> list[Entry]:
+    def newest(self) -> Rows:
         """Those of the newest version, as the ranking has it, where there are several."""
         return of_newest(self.study.of_all, self.runs)
 
@@ -135,10 +136,10 @@ def set_config(changes: Mapping[str, Any], args: View | Sequence[Any]) -> View:
     return View.of(args).choosing(**changes)
 
 
-def of_newest(best: Best, runs: Iterable[Entry]) -> list[Entry]:
+def of_newest(best: Best, runs: Iterable[Entry]) -> Rows:
     """Those of *runs* that are of the newest version, as *best* has it; all where there is one."""
-    others = set() if best.newest is None else {id(run) for run in best.newest.others}
-    return [run for run in runs if id(run) not in others]
+    rows, others = Rows.of(runs), set() if best.newest is None else {id(run) for run in best.newest.others}
+    return rows.where(id(run) not in others for run in rows) if others else rows
 
 
 class _Named:

@@ -243,7 +243,7 @@ def _of_trees(study: Study, entries: Sequence[Entry], old: Scalar, new: Scalar) 
     ]
 
 
-def _of_newest(study: Study, runs: Sequence[Entry]) -> list[Entry]:
+def _of_newest(study: Study, runs: Sequence[Entry]) -> Sequence[Entry]:
     return of_newest(Study(Matrix(runs), study.workload, given=study.given).best, runs)
 
 

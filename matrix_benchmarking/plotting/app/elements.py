@@ -67,14 +67,13 @@ class Deferred:
     def place(self, make: Callable[[], Node], height_px: int) -> Node:
         number = len(self._makers)
         self._makers.append(make)
+        said = {"className": "part", "data-part": str(number), "data-of": self.key, "data-time": self._time}
+        if number in self._wanted:  # without a name of this page alone its figures are changed, not drawn anew
+            return html.Div(html.Div(self.make(number), **said))
         waiting = html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
-        part = html.Div(
-            self.make(number) if number in self._wanted else waiting,
-            id={"type": "part", "of": self.key, "index": number},
-            className="part",
-            **{"data-part": str(number), "data-of": self.key, "data-time": self._time},
-        )
-        return html.Div([part, dcc.Store(id={"type": "wanted", "of": self.key, "index": number})])
+        which = {"of": self.key, "index": number}
+        part = html.Div(waiting, id={"type": "part", **which}, **said)
+        return html.Div([part, dcc.Store(id={"type": "wanted", **which})])
 
     def make(self, number: int) -> Node:
         """The part with this number; a sentence where it can't be made, nothing where there is none."""

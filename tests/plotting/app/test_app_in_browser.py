@@ -308,6 +308,24 @@ def test_hostile_text_is_text(application: Application, tab: Any, tmp_path: Path
         assert visit.complaints == []
 
 
+def test_a_figure_in_view_is_changed_by_a_filter_and_not_drawn_anew(tab: Any, address: str) -> None:
+    plot = "document.querySelector('#content .part .js-plotly-plot')"
+    marks = f"{plot}?.data?.flatMap((trace) => trace.x).length"
+    with Visit(tab, address) as visit:
+        visit.open("?show=cost-analysis&filters=vus=1:4")
+        visit.page.locator("#content .part").first.scroll_into_view_if_needed()
+        visit.until(f"{marks} > 0")
+        few = visit.page.evaluate(marks)
+        users = visit.page.get_by_role("checkbox", name="16, 33 runs")
+        users.click()
+        visit.until(f"{marks} > {few}")
+        visit.page.evaluate(f"window.drawn = {plot}, null")
+        users.click()
+        visit.until(f"{marks} === {few}")
+        assert visit.page.evaluate(f"{plot} === window.drawn")
+        assert visit.complaints == []
+
+
 def test_a_late_answer_has_no_place_on_another_page(tab: Any, address: str) -> None:
     with Visit(tab, address) as visit:
         held: list[Any] = []

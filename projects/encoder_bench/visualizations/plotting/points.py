@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.points import ExclusionCause, by_point, keys, varying
+from matrix_benchmarking.analyze.points import ExclusionCause, keys, places_by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.ranking import condition_label
 from matrix_benchmarking.analyze.words import variant_label
@@ -52,17 +52,24 @@ def points_frame(
     labels = labels or {}
     columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, POINT, "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
-    good = (entry for entry in entries if not (entry.failed or entry.implausible))
-    points = [runs for runs in by_point(good) if users_of(runs[0]) is not None]
-    firsts = Rows.of([runs[0] for runs in points])
+    good = _possible(entries)
+    points = [places for places in places_by_point(good) if users_of(good[places[0]]) is not None]
+    firsts = good.at(places[0] for places in points)
     rows = [
-        _row(runs, label, kpis, has_hover) for runs, label in zip(points, labels_of(firsts, variant_names), strict=True)
+        _row(good.at(places), label, kpis, has_hover)
+        for places, label in zip(points, labels_of(firsts, variant_names), strict=True)
     ]
     for name, names in labels.items():
         for row, label in zip(rows, labels_of(firsts, names), strict=True):
             row[name] = label
     frame = pandas.DataFrame(rows, columns=columns)
     return frame.sort_values([VARIANT, VUS], kind="stable", ignore_index=True)
+
+
+def _possible(entries: Iterable[Entry]) -> Rows:
+    """Those that didn't fail and have no values that can't be."""
+    rows = Rows.of(entries)
+    return rows.where(not (bad or odd) for bad, odd in zip(rows.failed(), rows.values("implausible"), strict=True))
 
 
 def not_shown(
@@ -77,7 +84,7 @@ def not_shown(
     A repeat that lacks what a point is made of is not shown, though its point is.
     """
     drawn = set(frame[POINT])
-    good = Rows.of([run for run in runs if not (run.failed or run.implausible)])
+    good = _possible(runs)
     points = keys(good, good.names())
     of_drawn = {point for run, point in zip(good, points, strict=True) if point_of([run]) in drawn}
     there = [run for run, point in zip(good, points, strict=True) if point in of_drawn]
@@ -140,10 +147,11 @@ def place_of(row: pandas.Series, kpi: KPIDefinition) -> str:
     return f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
 
 
-def rankable(study: Study, entries: Iterable[Entry]) -> list[Entry]:
+def rankable(study: Study, entries: Iterable[Entry]) -> Rows:
     """Those of *entries* that may be the best: successful, with a known cost, and with right answers."""
     ranked = {id(run) for group in study.best.groups for one in group.standings for run in one.point.runs}
-    return [entry for entry in entries if id(entry) in ranked]
+    rows = Rows.of(entries)
+    return rows.where(id(entry) in ranked for entry in rows)
 
 
 def why_unranked(study: Study) -> Callable[[Entry], str]:

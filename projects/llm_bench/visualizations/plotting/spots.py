@@ -89,7 +89,7 @@ def group_choice(study: Study) -> list[Choice]:
     return [Choice(GROUP, "Model and prompts", tuple(groups), default=next(iter(groups)), labels=labels)]
 
 
-def shown_group(view: View) -> tuple[str | None, list[Entry], list[str]]:
+def shown_group(view: View) -> tuple[str | None, Sequence[Entry], list[str]]:
     """The group that was chosen, else the headline's, its runs, and which one it is in a sentence; None and no
     sentence where there is but one.
     """
