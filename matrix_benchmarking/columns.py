@@ -141,20 +141,17 @@ class Numbers(msgspec.Struct, array_like=True):
             return lambda places: list(map(int, map(doubles.__getitem__, places)))
         return lambda places: list(map(self.__getitem__, places))
 
-    @property
-    def is_finite(self) -> bool:
-        """False if a value is infinite or NaN; also where they are so large that their sum is."""
-        return math.isfinite(sum(memoryview(self.doubles).cast("d")))
-
     def check(self, length: int) -> None:
         """Raise ValueError unless it has *length* values."""
         if len(self.kinds) != length or len(self.doubles) != 8 * length or (length and max(self.kinds) > _LARGE):
             raise ValueError("a column of numbers that is too short or too long")
+        if not all(map(math.isfinite, memoryview(self.doubles).cast("d"))):
+            raise ValueError("a number that is not finite")
         if self.kinds.count(_LARGE) != sum(at < length and self.kinds[at] == _LARGE for at in self.large):
             raise ValueError("a large number that isn't there")
         if _WHOLE in self.kinds:
             wholes = itertools.compress(memoryview(self.doubles).cast("d"), (kind == _WHOLE for kind in self.kinds))
-            if not all(value == value and abs(value) <= _EXACT for value in wholes):
+            if not all(abs(value) <= _EXACT for value in wholes):
                 raise ValueError("a whole number that is none")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-import pydantic
+import msgspec
 
 from .config import DownloadMode
 from .errors import DownloadError, os_reason
@@ -21,11 +21,7 @@ RECORD_FILE = ".matbench/download.json"
 FORMAT: Literal[1] = 1
 
 
-class _Part(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", strict=True, defer_build=True)
-
-
-class Held(_Part):
+class Held(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A file as it was at its source. Until it is ``fetched`` it is only known to be this download's.
 
     A cache that is ``useless`` was written by another version of matbench or for another workload.
@@ -38,7 +34,7 @@ class Held(_Part):
     useless: bool = False
 
 
-class Tree(_Part):
+class Tree(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """One tree below the destination. ``archive`` is the state of the archive that it came from."""
 
     subdirectory: str
@@ -50,14 +46,14 @@ class Tree(_Part):
     files: dict[str, Held] = {}
 
 
-class Record(_Part):
+class Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """The whole record."""
 
     format: Literal[1]
     trees: list[Tree] = []
 
 
-class _Version(pydantic.BaseModel):
+class _Version(msgspec.Struct):
     format: int
 
 
@@ -75,18 +71,18 @@ def load(root: Path) -> Record:
     except OSError as error:
         raise DownloadError(f"{path} can't be read: {os_reason(error)}") from error
     try:
-        version = _Version.model_validate_json(content).format
+        version = msgspec.json.decode(content, type=_Version).format
         if version > FORMAT:
             raise DownloadError(f"{path} is of format {version}, this matbench reads {FORMAT}: use a newer one")
-        return Record.model_validate_json(content)
-    except pydantic.ValidationError as error:
+        return msgspec.json.decode(content, type=Record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DownloadError(f"{path} is damaged: remove it, and what was downloaded, and download again") from error
 
 
 def save(path: Path, record: Record) -> None:
     """Write *record* to *path*, atomically."""
     with atomic_write(path, durable=False) as stream:
-        stream.write(record.model_dump_json(exclude_defaults=True, indent=1).encode())
+        stream.write(msgspec.json.format(msgspec.json.encode(record), indent=1))
 
 
 def is_downloaded(root: Path) -> bool:

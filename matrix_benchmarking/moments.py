@@ -19,7 +19,7 @@ def time_us(moment: Any) -> int | None:
         moment = dt.datetime.fromisoformat(moment) if isinstance(moment, str) else moment
         if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
             return None
-        return (moment - EPOCH) // dt.timedelta(microseconds=1)
+        return (moment.astimezone(dt.UTC) - EPOCH) // dt.timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
@@ -28,7 +29,7 @@ _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
 def is_number(value: object) -> TypeGuard[float]:
     """Whether *value* is a finite number; true and false are none."""
     return (type(value) is float or (isinstance(value, (int, float)) and type(value) is not bool)) and (
-        abs(value) < math.inf
+        abs(value) <= sys.float_info.max  # which a whole number of 400 digits isn't
     )
 
 

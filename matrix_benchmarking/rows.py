@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import functools
 import itertools
-import math
 import operator
 import os
 import types
@@ -57,11 +56,6 @@ class GivenTests:
     def kpi(self, name: str, places: Iterable[int]) -> Sequence[float | None]:
         """The values of a KPI of the tests with these places; None where a test has none."""
         return [self._entries[place].kpis.get(name) for place in places]
-
-    @property
-    def is_finite(self) -> bool:
-        """False if a KPI is infinite or NaN; it may be where they are so large that their sum is."""
-        return all(map(math.isfinite, itertools.chain(*(entry.kpis.values() for entry in self._entries))))
 
     def _once(self, what: tuple[str, str], make: Callable[[], T]) -> T:
         if what not in self._known:
@@ -134,10 +128,6 @@ class ParsedTests:
 
     def kpi(self, name: str, places: Iterable[int]) -> Sequence[float | None]:
         return self._kpis[name](places) if name in self._kpis else [None for _ in places]
-
-    @property
-    def is_finite(self) -> bool:
-        return all(column.is_finite for column in self.columns.kpis.values())
 
     def location(self, place: int) -> Path:
         relative = self.columns.path.raw(place)

@@ -6,9 +6,7 @@ Pages, commands and notebooks ask a :class:`Study`, so one question has one answ
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
-import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -74,7 +72,7 @@ class Study:
         analysis: Analysis | None = None,
     ) -> None:
         """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
-        self.matrix = _finite(matrix)  # the runs; a KPI value that isn't finite is among the missing ones
+        self.matrix = matrix  # the runs
         self.workload = workload.headline_known_of((matrix if read is None else read).entries.kpi_names())
         self._wanted = workload  # whose headline no run may have
         self.past = past  # all known runs, those of the matrix among them; None without a history
@@ -108,7 +106,6 @@ class Study:
             ConfigError: a filter on a setting that no run has, or nothing is left of what was read.
         """
         chosen, is_all = filters or {}, past is read
-        read = _finite(read)
         matrix = read.filtered(chosen)
         left = matrix if is_all else None if past is None else past.selected(chosen)
         return cls(matrix, workload, past=left, read=read, known=past, filters=chosen, given=given)
@@ -390,19 +387,3 @@ class Study:
     @functools.cached_property
     def _has_nothing_to_analyse(self) -> bool:
         return not self.workload.kpis or self._is_alone or bool(self.order_problem)
-
-
-def _finite(matrix: Matrix) -> Matrix:
-    """*matrix* with values such as NaN, which payloads from elsewhere may hold, as what they are: unknown."""
-
-    def with_known(entry: Entry) -> Entry:
-        strange = {
-            name: f"not a finite number ({value})" for name, value in entry.kpis.items() if not math.isfinite(value)
-        }
-        known = {name: value for name, value in entry.kpis.items() if name not in strange}
-        return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **strange})
-
-    values = (value for entry in matrix for value in entry.kpis.values())
-    if matrix.entries.table.is_finite or all(map(math.isfinite, values)):
-        return matrix
-    return Matrix(map(with_known, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)

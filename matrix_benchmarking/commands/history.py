@@ -14,6 +14,7 @@ import click
 
 from .. import bucket, filters, lts, moments
 from ..errors import ConfigError, did_you_mean, needing
+from ..files import read_regular
 from ..history import (
     History,
     Location,
@@ -91,10 +92,8 @@ def export(file: str, locate: Locate, format: str | None) -> None:
     is_parquet = format == "parquet" or (format is None and file.endswith(SUFFIX))
     if is_parquet and file != "-" and not file.endswith(SUFFIX):
         raise ConfigError(f"'{file}' should end in {SUFFIX}, by which it is found again")
-    if os.path.isfile(file):
-        with open(file, "rb") as stream:
-            if stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
-                raise ConfigError(f"'{file}' is a SQLite database, perhaps a history: export to another file")
+    if os.path.isfile(file) and read_regular(file, len(SQLITE_HEADER)) == SQLITE_HEADER:
+        raise ConfigError(f"'{file}' is a SQLite database, perhaps a history: export to another file")
     write_export = _parquet_writer() if is_parquet else transfer.write_export
     written = transfer.Contents(0, 0)
     with open_history(location, writable=False) as history, progress_bar("exporting") as progress:

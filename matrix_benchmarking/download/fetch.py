@@ -26,10 +26,6 @@ from .source import LEAST_BYTES, LISTING_S, File, Readable, Source, Trouble, joi
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}")
 
 
-class Incomplete(Exception):
-    """The content of a file ended before its end."""
-
-
 class Destination:
     """Writes files below *root*, which is made where it is missing, in its *subdirectory*.
 
@@ -100,7 +96,7 @@ class Destination:
     def write(self, file: File, chunks: Iterable[bytes]) -> int:
         """Write *chunks* to the file's place, whole or not at all, with its modification time; gives its size.
 
-        Incomplete says that there is less of it, or more, than the file's size.
+        Trouble says that there is less of it, or more, than the file's size.
         """
         size = 0
         with atomic_write(self.path(file.name), durable=False) as stream:
@@ -108,7 +104,7 @@ class Destination:
                 stream.write(chunk)
                 size += len(chunk)
             if file.size is not None and size != file.size:
-                raise Incomplete(f"it ended after {size:,} of {file.size:,} bytes")
+                raise Trouble(f"it ended after {size:,} of {file.size:,} bytes", transient=True)
             stream.flush()
             if file.mtime_ns is not None and 0 <= file.mtime_ns < 2**62:
                 os.utime(stream.fileno(), ns=(file.mtime_ns, file.mtime_ns))
@@ -151,14 +147,6 @@ T = TypeVar("T")
 
 class Stopped(Exception):
     """The download was interrupted, or another file of it failed for good."""
-
-
-class SourceFailed(Exception):
-    """One of a source's errors while a file is being written, told apart from errors of the writing."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 class LimitReached(DownloadError):
@@ -280,7 +268,7 @@ def _chunks(source: Source, content: Readable, means: Means) -> Iterator[bytes]:
     """The pieces of *content*, counted; they end if the download is stopped.
 
     Raises:
-        SourceFailed: one of the errors of *source*.
+        Trouble: one of the errors of *source*, told apart from errors of the writing.
         NotFetched: fewer than LEAST_BYTES came in the last LISTING_S seconds; trying again would take as long.
     """
     since, came = time.monotonic(), 0
@@ -288,7 +276,7 @@ def _chunks(source: Source, content: Readable, means: Means) -> Iterator[bytes]:
         try:
             chunk = content.read(CHUNK_BYTES)
         except source.errors as error:
-            raise SourceFailed(error) from error
+            raise source.explain(error) from error
         if not chunk:
             return
         came += len(chunk)
@@ -314,10 +302,8 @@ def persistently(source: Source, action: Callable[[], T], stop: threading.Event)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             return action()
-        except Incomplete as error:
-            trouble = Trouble(str(error), transient=True)
-        except SourceFailed as failed:
-            trouble = source.explain(failed.error)
+        except Trouble as error:
+            trouble = error
         except source.errors as error:
             trouble = source.explain(error)
         if not trouble.transient:

@@ -78,11 +78,12 @@ class Directory(msgspec.Struct, frozen=True):
             self.files.append(file)
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class Trouble(Exception):
     """Why the source failed: a reason for people, without anything secret, and whether to try again."""
 
-    reason: str
-    transient: bool = False
+    def __init__(self, reason: str, transient: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.transient = reason, transient
 
 
 class Readable(Protocol):

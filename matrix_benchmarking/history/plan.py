@@ -278,9 +278,10 @@ def found(ids: Sequence[str], storage: Storage | None, *, payload: bool) -> Iter
 
 def twin_of(of: Record | KeptRun) -> Twin | None:
     """What twins of a run have in common with it; None for a run that failed, or whose time is unknown."""
-    if of.time_us is None or of.exit_code not in (0, None):
+    head = of.head if isinstance(of, KeptRun) else head_of(of.payload)
+    if of.time_us is None or head.exit_code not in (0, None):
         return None
-    return of.workload, of.time_us, digest([of.settings, of.repeat])
+    return of.workload, of.time_us, digest([of.settings, head.repeat or 0])
 
 
 def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -> list[str]:

@@ -15,7 +15,7 @@ import msgspec
 from ..errors import HistoryError
 from ..jsonable import Document
 from ..lts.read import Head, KPIs, digest_of, head_of, kpis_of
-from ..moments import EPOCH
+from ..moments import EPOCH, time_us
 
 Version = tuple[int, int, str]
 """Of what an engine keeps under an id, to replace exactly this: the place in the sequence of its writes, and where."""
@@ -29,7 +29,6 @@ URLS_LABEL = "urls"
 
 LONGEST_NAME = 500
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
-_MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Document).decode
@@ -103,15 +102,6 @@ class Record(msgspec.Struct, frozen=True):
         found: str | None = self.payload["metadata"].get("measurement")
         return found
 
-    @property
-    def repeat(self) -> int:
-        return int(self.payload["metadata"].get("repeat") or 0)
-
-    @property
-    def exit_code(self) -> int | None:
-        code: int | None = self.payload["metadata"].get("exit_code")
-        return code
-
     def check_kpis(self) -> None:
         """Raise HistoryError for a KPI that is none."""
         known: str | None = None  # the KPIs of a run have one time
@@ -155,11 +145,6 @@ class KeptRun(msgspec.Struct, frozen=True):
     @property
     def repeat(self) -> int:
         return self.head.repeat or 0
-
-    @property
-    def exit_code(self) -> int | None:
-        code: int | None = self.head.exit_code
-        return code
 
 
 class Row(NamedTuple):
@@ -227,18 +212,15 @@ def microseconds(moment: str | None) -> int | None:
     """ISO 8601 text with a time zone as microseconds since 1970, UTC. Raises HistoryError: it is no such text."""
     if moment is None:
         return None
-    try:
-        if not _TIME.fullmatch(moment):
-            raise ValueError("it is not of that form")
-        parsed = dt.datetime.fromisoformat(moment).astimezone(dt.UTC)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise HistoryError(f"'{moment!s:.50}' is not a time such as 2026-01-31T12:00:00+00:00: {error}") from error
-    return (parsed - EPOCH) // _MICROSECOND
+    found = time_us(moment) if isinstance(moment, str) and _TIME.fullmatch(moment) else None
+    if found is None:
+        raise HistoryError(f"'{moment!s:.50}' is not a time such as 2026-01-31T12:00:00+00:00")
+    return found
 
 
 def moment(time_us: int) -> dt.datetime:
     """The reverse of :func:`microseconds`, in UTC."""
-    return EPOCH + time_us * _MICROSECOND
+    return EPOCH + dt.timedelta(microseconds=time_us)
 
 
 def next_moment(last_us: int | None) -> int:

@@ -254,7 +254,7 @@ def _entry(workload: Workload, name: str, path: Path, load: _Load) -> Entry | st
 def _kpis(names: Sequence[str], values: Sequence[object]) -> dict[str, float]:
     kpis = {}
     for name, value in zip(names, values, strict=True):
-        if type(value) is not float and type(value) is not int:
+        if not plausible.is_number(value):
             raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
         kpis[name] = value
     return kpis

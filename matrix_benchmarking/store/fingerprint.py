@@ -107,15 +107,14 @@ def take(
 def compare(root: str, source: Source) -> State:
     """What became of one recorded path below *root*."""
     path = f"{root}/{source.path}"
-    try:
-        status = os.stat(path)
-    except OSError:
+    now = Sighting.of(path)
+    if not now.exists:
         return State.SAME if source.size is None else State.ABSENT
     if source.size == -1:
-        return State.SAME if stat.S_ISDIR(status.st_mode) else State.CHANGED
-    if source.size is None or status.st_size != source.size:
+        return State.SAME if now.is_directory else State.CHANGED
+    if source.size is None or now.size != source.size:
         return State.CHANGED
-    if status.st_mtime_ns == source.mtime_ns:
+    if now.mtime_ns == source.mtime_ns:
         return State.SAME
     try:
         return State.SAME if digest_file(path) == source.digest else State.CHANGED

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import datetime as dt
 import itertools
 import operator
 import os
@@ -40,7 +39,7 @@ from .fingerprint import digest
 from .in_bucket import BucketTree
 from .parsing import Context, ParsedTest, tests_of
 
-ENVELOPE = Envelope(b"matbench-index", 9, "matbench index")
+ENVELOPE = Envelope(b"matbench-index", 10, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 
@@ -49,32 +48,6 @@ class Contents(msgspec.Struct):
 
     tests: Columns
     notes: list[str]
-
-
-class _Index(msgspec.Struct):
-    """The file: when a tree was first so, and the tree, packed."""
-
-    written: dt.datetime
-    tree: bytes
-
-
-def encode(contents: Contents) -> bytes:
-    """*contents* as bytes, the same for the same contents."""
-    return codec.pack_struct((), contents)
-
-
-def decode(content: bytes, layouts: int) -> Contents:
-    """What :func:`encode` made bytes of, for a workload with so many *layouts*.
-
-    Raises BrokenCache: *content* is no index.
-    """
-    try:
-        tree = codec.unpack_struct(content, (), Contents)
-        assert tree is not None
-        tree.tests.check(layouts)
-    except (ValueError, KeyError, TypeError) as error:
-        raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
-    return tree
 
 
 def read_index(
@@ -98,8 +71,9 @@ def read_index(
         latest = _latest(context)
         if latest is None:
             return None
-        contents = decode(latest.tree, len(layouts_of(workload)))
-    except codec.CodecError:
+        contents = latest[1]
+        contents.tests.check(len(layouts_of(workload)))
+    except (codec.CodecError, ValueError, KeyError, TypeError):
         return None
     return matrix_of(Loader(context).tests(contents.tests), contents.notes)
 
@@ -116,16 +90,15 @@ def save(context: Context, contents: Contents) -> list[str]:
     """Write the index of a parsed tree, unless it is there already; sentences on what was wrong with that."""
     root, notes = context.root, []
     try:
-        tree = encode(contents)
+        content = ENVELOPE.seal(_stamp(context), contents)
         latest = _latest(context)
-        if latest is not None and latest.tree == tree:
+        if latest is not None and latest[0].startswith(content[0]):  # in which there is a digest of the rest
             return []
     except BrokenCache as broken:
         notes.append(f"the index of the tree is ignored: {broken}")
     except codec.CodecError as error:
         return [f"no index of the tree is kept: the tests hold {error}"]
     *beside, user = places(root, context.workload)
-    content = ENVELOPE.seal(_stamp(context), _Index(dt.datetime.now(dt.UTC), tree))
     paths = [*beside, user] if _may_be_beside(contents, root) else [user]
     return [*notes, *cache.write_first(paths, content, "index of the tree")]
 
@@ -153,16 +126,17 @@ def places(root: Path, workload: Workload) -> list[str]:
     return [*beside, cache.in_user_directory(root, workload, "index")]
 
 
-def _latest(context: Context) -> _Index | None:
-    """The newer of the files in the two places; None if there is none of this parse's format and stamp."""
-    kept, stamp = [], _stamp(context)
+def _latest(context: Context) -> tuple[bytes, Contents] | None:
+    """The newer of the files in the two places, and what it holds; None if none is of this parse's format and stamp."""
+    kept, stamp = list[tuple[int, bytes, Contents]](), _stamp(context)
     for path in places(context.root, context.workload):
         try:
-            content = read_regular(path)
+            content, time_ns = read_regular(path), os.stat(path).st_mtime_ns
         except OSError:
             continue
-        kept.append(ENVELOPE.open(content, stamp, _Index))
-    return max(filter(None, kept), key=lambda one: one.written, default=None)
+        if (contents := ENVELOPE.open(content, stamp, Contents)) is not None:
+            kept.append((time_ns, content, contents))
+    return max(kept, key=lambda one: one[0])[1:] if kept else None
 
 
 def _stamp(context: Context) -> cache.Stamp:

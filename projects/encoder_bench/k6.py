@@ -15,6 +15,8 @@ from typing import Any
 from matrix_benchmarking.benchmark import processes
 from matrix_benchmarking.errors import MatbenchError
 
+from .visualizations.store.artifacts import parse_summary
+
 SCRIPT = Path(__file__).with_name("encoder.js")
 LAST_REQUEST_S = 5.0  # beyond the timeout of requests, so that k6 counts those that it was waiting for at the end
 OWN_VARIABLES = "K6_"  # the user's shell may hold K6_VUS, K6_ITERATIONS …, which would replace the load
@@ -167,34 +169,19 @@ def load_window(summary: Any, started: float, ended: float) -> dict[str, float]:
         return {"start": round(started, 4), "end": round(ended, 4)}
 
 
-def headline(summary: Any) -> Headline:
+def headline(summary: object) -> Headline:
     """Throughput and p95 of the decoded *summary*; ValueError if it is none with HTTP requests."""
     if summary is None:
         raise ValueError("there is none")
     try:
-        metrics, duration_s = summary["metrics"], summary["state"]["testRunDurationMs"] / 1000
-        requests = int(metrics["http_reqs"]["values"]["count"])
-        answered, sent = _answered(metrics, requests), _sent(metrics, requests)
-        latency = metrics.get("http_req_duration{expected_response:true}", {}).get("values", {}).get("p(95)")
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"it lacks {error}") from error
-    p95_ms = latency if isinstance(latency, (int, float)) and math.isfinite(latency) and answered else None
+        seen = parse_summary(summary)
+    except ValueError as error:
+        raise ValueError(f"it {error}") from error
+    answered = seen.requests - seen.failed_requests if seen.answered_inputs is None else seen.answered_inputs
+    sent = seen.requests if seen.sent_inputs is None else seen.sent_inputs
     error_rate = max(0.0, 1 - answered / sent) if sent else None
-    return Headline(requests, answered, answered / duration_s if duration_s else 0.0, p95_ms, error_rate)
-
-
-def _answered(metrics: Mapping[str, Any], requests: int) -> int:
-    """Inputs answered right; for a script that doesn't count them, the requests that did not fail."""
-    if "sent_inputs" not in metrics and "answered_inputs" not in metrics:
-        return requests - int(metrics["http_req_failed"]["values"]["passes"])
-    return int(metrics.get("answered_inputs", {"values": {"count": 0}})["values"]["count"])
-
-
-def _sent(metrics: Mapping[str, Any], requests: int) -> int | None:
-    """Inputs that were sent; None for a script that counts only what was answered."""
-    if "sent_inputs" in metrics:
-        return int(metrics["sent_inputs"]["values"]["count"])
-    return None if "answered_inputs" in metrics else requests
+    p95_ms = seen.p95_latency_ms if answered else None
+    return Headline(seen.requests, answered, answered / seen.duration_s, p95_ms, error_rate)
 
 
 def shortened(log: str) -> str:

@@ -16,6 +16,7 @@ import click
 
 from matrix_benchmarking.commands.options import FILE, Command, option
 from matrix_benchmarking.commands.printing import answer_console, say
+from matrix_benchmarking.commands.shared_options import Read
 from matrix_benchmarking.download import hub
 from matrix_benchmarking.errors import ConfigError, needing
 
@@ -31,17 +32,16 @@ _STEPS = (1, 2, 5, 10)
 _WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")
 
 
-class BoundsOption(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+def _bounds(text: str) -> Bounds:
     """``LEAST:MOST``, of which one may be left out."""
+    given = re.fullmatch(r"(\d{0,15}):(\d{0,15})", text, re.ASCII)
+    bounds = (int(given[1] or 0), float(given[2] or math.inf)) if given else (1, 0.0)
+    if bounds[0] > bounds[1] or text == ":":
+        raise ValueError(f"'{text}' is not LEAST:MOST, as in 16:512, :512 or 16:")
+    return bounds
 
-    name = "bounds"
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Bounds:
-        given = re.fullmatch(r"(\d{0,15}):(\d{0,15})", str(value), re.ASCII)
-        bounds = (int(given[1] or 0), float(given[2] or math.inf)) if given else (1, 0.0)
-        if bounds[0] > bounds[1] or str(value) == ":":
-            self.fail(f"'{value}' is not LEAST:MOST, as in 16:512, :512 or 16:", param, ctx)
-        return bounds
+BOUNDS = Read("bounds", _bounds)
 
 
 @click.command("inputs", cls=Command)
@@ -49,7 +49,7 @@ class BoundsOption(click.ParamType):  # type: ignore[type-arg] # generic since c
 @option("--output", required=True, **FILE, help="The .jsonl that is written, for a load's inputs.")
 @option("--column", metavar="NAME", help="The column with the texts or images; 'input' unless given.")
 @option("--label", metavar="NAME", help="The column with the labels.")
-@option("--tokens", type=BoundsOption(), metavar="LEAST:MOST", help="Keep texts of so many tokens.")
+@option("--tokens", type=BOUNDS, metavar="LEAST:MOST", help="Keep texts of so many tokens.")
 @option(
     "--tokenizer",
     **FILE,
@@ -57,7 +57,7 @@ class BoundsOption(click.ParamType):  # type: ignore[type-arg] # generic since c
 )
 @option(
     "--pixels",
-    type=BoundsOption(),
+    type=BOUNDS,
     metavar="LEAST:MOST",
     help="Keep images whose longer side has so many.",
 )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking.download.fetch import Destination, Incomplete
-from matrix_benchmarking.download.source import File
+from matrix_benchmarking.download.fetch import Destination
+from matrix_benchmarking.download.source import File, Trouble
 from matrix_benchmarking.download_record import is_downloaded
 from matrix_benchmarking.errors import OutputError
 
@@ -139,7 +139,7 @@ def test_more_than_the_disk_has_room_for_is_refused(tree, directory, download, f
 @pytest.mark.parametrize("size", [2, 4])
 def test_a_file_of_another_size_than_announced_is_not_kept(size, directory) -> None:
     destination = Destination(directory / "here")
-    with pytest.raises(Incomplete, match=f"ended after 3 of {size} bytes"):
+    with pytest.raises(Trouble, match=f"ended after 3 of {size} bytes"):
         destination.write(File("x", size), [b"a", b"bc"])
     assert list(Path("here").iterdir()) == []
 

@@ -124,7 +124,7 @@ def test_a_run_says_what_a_series_needs_without_its_payload(kept):
     kept.push(records(made))
     (run,) = kept.runs()
     assert (run.id, run.workload, run.digest, run.measurement) == (test_id(1), "speed", record(made).digest, "m")
-    assert (run.settings, run.repeat, run.exit_code, run.recorded[0]) == ({"hw_type": "cpu-1", "vus": 8}, 1, 0, 1)
+    assert (run.settings, run.repeat, run.head.exit_code, run.recorded[0]) == ({"hw_type": "cpu-1", "vus": 8}, 1, 0, 1)
     head = run.head
     assert (head.campaign, head.round, head.host, head.start) == ("night", 2, "Xeon, H200", None)
     assert (head.labels, head.missing_kpis) == (made["kpis"]["speed"]["labels"], {"gone": "no gauge"})

@@ -106,7 +106,7 @@ def _make_file_of(schema: int, path: Path, made: list[dict[str, Any]]) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.executescript((HERE / f"tables_{schema}.sql").read_text(encoding="utf-8"))
     for each in map(record, made):
-        texts = json.dumps(each.settings), each.repeat, json.dumps(each.payload)
+        texts = json.dumps(each.settings), each.payload["metadata"].get("repeat") or 0, json.dumps(each.payload)
         columns = "id, workload, time_us, digest, settings, repeat, payload"
         row = (each.id, each.workload, each.time_us, each.digest, *texts)
         connection.execute(f"INSERT INTO payloads ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)

@@ -161,9 +161,10 @@ def test_a_file_that_is_nested_too_deep_is_noted(written, speed, content):
     assert any("deep.json" in note for note in matrix.notes)
 
 
-def test_a_kpi_that_is_no_number_is_noted(written, speed):
+@pytest.mark.parametrize("value", ["9", None, True, 10**400])
+def test_a_kpi_that_is_no_number_is_noted(written, speed, value):
     payloads = json.loads(written.read_text())
-    payloads[0]["kpis"]["speed"]["value"] = "9"
+    payloads[0]["kpis"]["speed"]["value"] = value
     written.write_text(json.dumps(payloads))
     matrix = lts.read_matrix(speed, written.parent)
     assert len(matrix) == 2

@@ -172,8 +172,6 @@ def _refusal(run: LabelledRun, kpi: KPIDefinition) -> str:
         return f"{kpi.name} is {facts.other_units[kpi.name]}"
     if value is None:
         return f"{kpi.name} is unknown"
-    if not math.isfinite(value):
-        return f"{kpi.name} is no finite number"
     if run.entry.implausible:
         return "values of the run can't be"
     if facts is not None and kpi.name in facts.other_directions:

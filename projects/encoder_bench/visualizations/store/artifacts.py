@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from matrix_benchmarking.errors import ArtifactError, SettingsError, explained, needing, os_reason
+from matrix_benchmarking.errors import ArtifactError, SettingsError, explained, failing, needing
 from matrix_benchmarking.files import read_regular
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import (
@@ -326,9 +326,8 @@ class EncoderAnalysisLayout:
 
     def read_settings(self, test: Path, root: Path) -> dict[str, object]:
         try:
-            content = load_json(read_regular(test))
-        except OSError as error:
-            raise SettingsError(f"can't be read: {os_reason(error)}") from error
+            with failing("can't be read", SettingsError):
+                content = load_json(read_regular(test))
         except ValueError as error:
             raise SettingsError(str(error)) from error
         if not isinstance(content, dict):
