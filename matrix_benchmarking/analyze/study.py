@@ -9,6 +9,7 @@ import copy
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -28,8 +29,9 @@ from .select.order import Order
 from .select.order_sources import Explicit
 from .select.selection import good_and_bad, judged_and_without, of_newest
 from .verdict.analyse import analyse_runs
+from .verdict.lifecycle import known_alarms
 from .verdict.model import Analysis
-from .verdict.sides import RunBlocks
+from .verdict.sides import Pair, Question, RunBlocks
 from .words import named
 
 # So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards.
@@ -330,6 +332,11 @@ class Study:
     def blocks(self) -> RunBlocks:
         """Which runs were measured together, among all that there are."""
         return RunBlocks(lambda: self.known.entries)
+
+    def question(self, data: str, pairs_of: Callable[[Study], Sequence[Pair]] = lambda _: (), **more: Any) -> Question:
+        """What is asked of two sides; *pairs_of* all runs lend their noise, where these are a selection of them."""
+        lenders, known = () if self.whole is self else pairs_of(self.whole), known_alarms(self.given.events())
+        return Question(data, self.blocks, self.minimum_effects, known, lenders=lenders, **more)
 
     @functools.cached_property
     def order_problem(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -44,13 +44,7 @@ class Candidate(msgspec.Struct, frozen=True):
             ConfigError: a run is on both sides, or one side has none.
         """
         if self.also:
-            entries = msgspec.structs.replace(self, also={}).runs_of(study)
-            return [
-                dataclasses.replace(
-                    run, settings={name: value for name, value in run.settings.items() if name not in self.also}
-                )
-                for run in entries
-            ]
+            return [_without(run, self.also) for run in msgspec.structs.replace(self, also={}).runs_of(study)]
         entries = list(study.runs)
         if self.setting == TREE:
             return _of_trees(study, entries, self.old, self.new)
@@ -179,10 +173,8 @@ def as_wholes(study: Study, found: Iterable[Candidate]) -> list[Candidate]:
             if all(len(side) == 1 for side in values) and values[0] != values[1]:
                 also[name] = (old[0].settings.get(name, NOT_SET), new[0].settings.get(name, NOT_SET))
         if also:
-            wholes.setdefault(
-                frozenset((run.test_uuid, run.location) for run in (*old, *new)),
-                msgspec.structs.replace(one, also=also),
-            )
+            of = frozenset((run.test_uuid, run.location) for run in (*old, *new))
+            wholes.setdefault(of, msgspec.structs.replace(one, also=also))
     return list(wholes.values())
 
 
@@ -221,8 +213,7 @@ def _sided(entries: Sequence[Entry], selections: tuple[Filters, Filters], names:
             raise ConfigError(f"{entry.name} is on both sides: choose two selections that have no run in common.")
         for place in sides:
             counts[place] += 1
-            rest = {name: value for name, value in entry.settings.items() if name not in chosen}
-            found.append(dataclasses.replace(entry, settings={SIDE: names[place], **rest}))
+            found.append(_without(entry, chosen, {SIDE: names[place]}))
     for name, count in zip(names, counts, strict=True):
         if not count:
             raise ConfigError(f"No run is selected by {name}.")
@@ -236,11 +227,13 @@ def _of_trees(study: Study, entries: Sequence[Entry], old: Scalar, new: Scalar) 
     versions = [{tuple(typed(run.settings.get(key, NOT_SET)) for key in told) for run in side} for side in sides]
     if versions[0] == versions[1]:
         return [run for side in sides for run in side]
-    return [
-        dataclasses.replace(run, settings={name: value for name, value in run.settings.items() if name not in told})
-        for side in sides
-        for run in _of_newest(study, side)
-    ]
+    return [_without(run, told) for side in sides for run in _of_newest(study, side)]
+
+
+def _without(run: Entry, names: Collection[str], more: Mapping[str, Scalar] | None = None) -> Entry:
+    """*run* without the settings *names*, with *more* before the others."""
+    kept = {name: value for name, value in run.settings.items() if name not in names}
+    return dataclasses.replace(run, settings={**(more or {}), **kept})
 
 
 def _of_newest(study: Study, runs: Sequence[Entry]) -> Sequence[Entry]:

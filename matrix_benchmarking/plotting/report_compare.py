@@ -15,10 +15,11 @@ from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
+from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.pairs import either, version_pairs
-from ..analyze.verdict.sides import Pair, Question
+from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
 from ..analyze.wording import analyses, ranking
 from ..analyze.wording import verdicts as wording
@@ -89,7 +90,6 @@ class CompareReport(Report):
         super().__init__(catalogue)
         self._setting: str | None = None
         self._shown: Candidate | None = None
-        self._also: dict[tuple[str, Scalar, Scalar], Mapping[str, tuple[Any, Any]]] = {}  # of each comparison
         self._unofficial: frozenset[Scalar] | None = None  # trees that somebody brought; but the first unless given
 
     def controls(self) -> Sequence[Control]:
@@ -243,8 +243,7 @@ class CompareReport(Report):
             found = self._switch(entries, one)
             if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
-                switches.append(msgspec.structs.replace(found, effects=tuple(effects)))
-                self._also[one.setting, one.old, one.new] = one.also
+                switches.append(msgspec.structs.replace(found, effects=tuple(effects), also=one.also))
 
         ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
 
@@ -259,31 +258,24 @@ class CompareReport(Report):
 
     def _switch(self, entries: Sequence[Entry], of: Candidate) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
-        setting, old, new = of.setting, of.old, of.new
-        given = self.study.given
-        known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
-        analysis = self.study.analysis
-        expected = {} if analysis is None else known_alarms(new_events(analysis, known))
-        question = Question(
-            self.study.data, self.study.blocks, self.study.minimum_effects, known, expected, ignored=given.ignored
-        )
-        is_of_versions = bool(self.study.places(setting)) and (self.study.order.axis or setting) == setting
-        if self.study.whole is not self.study and of.selections is None:
-            everything = of.runs_of(self.study.whole)
-            lenders = (
-                version_pairs(self._selected(everything), show(old), show(new), setting)[0]
-                if is_of_versions
-                else pairs_of(everything, self.workload, setting, old, new)
-            )
-            question = dataclasses.replace(question, lenders=lenders)
-        if is_of_versions:
-            selected = self._selected(entries, either(setting, show(old), show(new)))
-            fails, may_fail = versions_fail((show(old), show(new)), self.study.runs.entries, setting, self.workload)
-            newer = self.study.order.newer_said(setting, (old, new))
-            found = switch_versions(msgspec.structs.replace(selected, order=newer), setting, old, new, question)
-            told = found and msgspec.structs.replace(found.analysis, fails_more=fails, may_fail_more=may_fail)
-            return found and msgspec.structs.replace(found, analysis=told)
-        return switch(entries, self.workload, setting, old, new, question)
+        study, setting, old, new = self.study, of.setting, of.old, of.new
+        names = show(old), show(new)
+        is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
+
+        def pairs(whole: Study) -> Sequence[Pair]:
+            everything = of.runs_of(whole) if of.selections is None else []
+            if is_of_versions:
+                return version_pairs(self._selected(everything), *names, setting)[0]
+            return pairs_of(everything, self.workload, setting, old, new)
+
+        expected = [] if study.analysis is None else new_events(study.analysis, known_alarms(study.given.events()))
+        question = study.question(study.data, pairs, raised=known_alarms(expected), ignored=study.given.ignored)
+        if not is_of_versions:
+            return switch(entries, self.workload, setting, old, new, question)
+        fails = versions_fail(names, study.runs.entries, setting, self.workload)
+        newer = study.order.newer_said(setting, (old, new))
+        selected = msgspec.structs.replace(self._selected(entries, either(setting, *names)), order=newer)
+        return switch_versions(selected, setting, old, new, dataclasses.replace(question, fails=fails))
 
     def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
         return select(entries, self.workload, order=self.study.order, noted=noted)
@@ -292,10 +284,8 @@ class CompareReport(Report):
         """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
-        also = self._also.get((switch.setting, switch.old, switch.new))
         old, new = _sides(switch)
-        what = f"{new} instead of {old}"
-        what += f" (with its {named([*also])})" if also else ""
+        what = f"{new} instead of {old}{f' (with its {named([*switch.also])})' if switch.also else ''}"
         apart = wording.apart(effect.verdicts, effect.judged)
         behind = "" if is_brief else f" {mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
@@ -352,10 +342,9 @@ class CompareReport(Report):
             parts.append(html.P(f"The runs of both sides{lines}.", className="note"))
             parts.append(html.Div([self._runs(one, pairs[one.id], sides) for one in shown], className="pictures small"))
         parts.append(self._series_table(verdicts, pairs))
-        also = self._also.get((switch.setting, switch.old, switch.new), {})
         if switch.setting == SIDE:  # whose runs lack the settings by which they were chosen
             old, new = ([self.study.run_called(run.name) or run for run in side] for side in (old, new))
-        parts += settings_difference(sides, old, new, also)
+        parts += settings_difference(sides, old, new, switch.also)
         environments = known_of(old), known_of(new)
         parts += environment_difference(sides, *environments) + repeat_commands(sides, environments)
         parts.append(compare_charts.effects_table(switch))

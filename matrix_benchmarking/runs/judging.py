@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import fnmatch
 import functools
@@ -30,7 +29,7 @@ from ..analyze.verdict.pairs import (
     unknown_labels,
     version_pairs,
 )
-from ..analyze.verdict.sides import Pair, Question
+from ..analyze.verdict.sides import Pair
 from ..analyze.words import count_of
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
@@ -96,11 +95,10 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
     def pairs(whole: Study) -> list[Pair]:
         return version_pairs(selection(whole.runs), baseline, selected.newest, study.order.axis)[0]
 
-    question = _question(study, f"{count_of(len(study.runs), 'run')} of {study.data}", pairs)
     axis = study.order.axis
-    fails, may_fail = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
-    analysis = compare_versions(selected, baseline, selected.newest, question, axis=axis)
-    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
+    fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
+    question = study.question(f"{count_of(len(study.runs), 'run')} of {study.data}", pairs, fails=fails)
+    return compare_versions(selected, baseline, selected.newest, question, axis=axis)
 
 
 def compare(
@@ -145,22 +143,20 @@ def compare(
         selected = select(study.runs, workload, order=order, kpi_filter=kpi_filter, noted=either(axis, old, new))
     except OrderUnknown:
         first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
-        return compare_builds(
-            first, second, own, _question(study, data), ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
-        )
-    question = dataclasses.replace(_question(study, data, pairs), ignored=ignored)
+        question = study.question(data, ignored=ignored)
+        return compare_builds(first, second, own, question, is_tolerant=is_tolerant, kpi_filter=kpi_filter)
+    fails = versions_fail((old, new), study.runs.entries, axis, workload)
+    question = study.question(data, pairs, ignored=ignored, fails=fails)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
-    fails, may_fail = versions_fail((old, new), study.runs.entries, axis, workload)
     selected = msgspec.structs.replace(selected, notes=(*nothing, *selected.notes), order=newer)
-    analysis = compare_versions(selected, old, new, question, axis=axis)
-    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
+    return compare_versions(selected, old, new, question, axis=axis)
 
 
-def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:
+def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:
     """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first."""
     old, new = builds
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
-    return compare_builds(old, new, study.workload, _question(study, data), **asked)
+    return compare_builds(old, new, study.workload, study.question(data, ignored=ignored), **asked)
 
 
 def _whole(name: str, versions: Iterable[str]) -> str:
@@ -173,13 +169,6 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     for pattern in patterns:
         if not fnmatch.filter(workload.kpis, pattern):
             raise ConfigError(f"`kpis`: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
-
-
-def _question(study: Study, data: str, pairs_of: Callable[[Study], Sequence[Pair]] = lambda whole: ()) -> Question:
-    """*pairs_of* all runs lend their noise to those of *study*, where it is a selection of them."""
-    lenders = () if study.whole is study else pairs_of(study.whole)
-    events = known_alarms(study.given.events())
-    return Question(data, study.blocks, study.minimum_effects, events, lenders=lenders)
 
 
 def deal(

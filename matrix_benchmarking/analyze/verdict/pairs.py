@@ -27,7 +27,7 @@ from ..select.versions import against, in_words
 from ..words import ONE_CAMPAIGN, count_of, is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
-from .over_all import effects_of, hidden_in_series
+from .over_all import Effect, effects_of, hidden_in_series
 from .sides import Pair, Question, are_far_apart, by_series, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
@@ -48,20 +48,19 @@ def compare_builds(
     workload: Workload,
     question: Question,
     *,
-    ignored: Sequence[str] = (),
     is_tolerant: bool = False,
     kpi_filter: Sequence[str] = (),
 ) -> Analysis:
-    """The verdict on *new* against *old*, paired on the labels that identify a series, but for those *ignored*.
+    """The verdict on *new* against *old*, paired on the labels that identify a series, but for those to be ignored.
 
     Raises:
-        ConfigError: no run has a label of *ignored*; noted where it *is_tolerant*.
+        ConfigError: no run has a label to be ignored; noted where it *is_tolerant*.
         WorkloadError: a comparison key looks like a name that a run has, misspelt.
     """
-    paired = workload.ignoring(ignored)
+    paired = workload.ignoring(question.ignored)
     runs = [*_on_side(labelled(old.entries, paired), OLD), *_on_side(labelled(new.entries, paired), NEW)]
     check_keys(workload, runs, are_needed=False)
-    nothing = unknown_labels(ignored, workload, runs)
+    nothing = unknown_labels(question.ignored, workload, runs)
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
     keys = paired.regression
@@ -93,11 +92,10 @@ def compare_builds(
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails, may_fail = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
+    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
     cleaned = msgspec.structs.replace(selection, series=(), notes=notes, newest=new.name, order="")
-    asked = dataclasses.replace(question, ignored=ignored)
-    analysis = analysis_of(cleaned, pairs, alone, asked, f"{new.name} against {old.name}")
-    return msgspec.structs.replace(analysis, fails_more=fails, may_fail_more=may_fail)
+    question = dataclasses.replace(question, fails=fails)
+    return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")[0]
 
 
 def _about(build: Build, keys: Sequence[str]) -> Iterator[str]:
@@ -120,7 +118,7 @@ def compare_versions(
     labels = [[one.labels for one in selection.series if _places(one, name, axis)] for name in (old, called)]
     way = f"'matbench compare {old} {called} --ignored-keys={{names}}' compares them all the same"
     others = others if pairs else _explained(others, labels, way)
-    return analysis_of(selection, pairs, others, question, against(old, called))
+    return analysis_of(selection, pairs, others, question, against(old, called))[0]
 
 
 def version_pairs(
@@ -200,14 +198,19 @@ def _told_apart(sides: Sequence[Sequence[object]]) -> list[list[str]]:
 
 
 def analysis_of(
-    selection: Selection, pairs: Sequence[Pair], alone: Sequence[NotAnalysed], question: Question, asked: str
-) -> Analysis:
-    """The verdicts on *pairs*; of *selection* counts what isn't a series, *alone* are those without another side."""
+    selection: Selection, every: Sequence[Pair], alone: Sequence[NotAnalysed], question: Question, asked: str
+) -> tuple[Analysis, tuple[Effect, ...]]:
+    """The verdicts on pairs, and what each KPI does over *every* one, also of those that no analysis looks at.
+
+    Of *selection* counts what isn't a series, *alone* are those without another side.
+    """
+    pairs = [one for one in every if not one.series.kpi.ignored_for_regression]
     shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
     judged = [one for one in pairs if one.series.kpi.lower_better is not None]
     verdicts = sorted(verdicts_of(judged, question), key=severity)
+    effects = effects_of(every, verdicts, question)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
-    return Analysis(
+    analysis = Analysis(
         workload=selection.workload,
         data=question.data,
         question=asked,
@@ -221,7 +224,9 @@ def analysis_of(
         kpis=selection.kpis,
         made_at=question.now,
         doubts=doubts_of(pairs),
-        over_all=tuple(hidden_in_series(effects_of(judged, verdicts, question))),
+        over_all=tuple(hidden_in_series(effects)),
+        fails_more=question.fails[0],
+        may_fail_more=question.fails[1],
         beside=" ".join(
             filter(
                 None,
@@ -238,6 +243,7 @@ def analysis_of(
             )
         ),
     )
+    return analysis, effects
 
 
 def doubts_of(pairs: Sequence[Pair]) -> list[Doubt]:

@@ -80,6 +80,8 @@ class Question:
     # What was not selected and lends its noise all the same: an interval is the same in each selection.
     lenders: Sequence[Pair] = ()
     ignored: Sequence[str] = ()  # settings that the asker lets both sides differ in
+    # That runs of the new side fail more often, and that they may, in sentences.
+    fails: tuple[Sequence[str], Sequence[str]] = ((), ())
     now: dt.datetime = dataclasses.field(default_factory=functools.partial(dt.datetime.now, dt.UTC))
 
 

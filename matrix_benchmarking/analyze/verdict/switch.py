@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ..select.series import Series, SeriesPoint
 from ..select.versions import against
 from ..words import EVERYWHERE, tuning_label
 from .model import Analysis
-from .over_all import Effect, effects_of
+from .over_all import Effect
 from .pairs import analysis_of, version_pairs
 from .sides import Pair, Question
 
@@ -28,6 +28,7 @@ class Switch(msgspec.Struct, frozen=True):
     new: Scalar
     analysis: Analysis  # of all pairs of all KPIs, as a comparison of two builds gives it
     effects: tuple[Effect, ...]  # in the order of the KPIs
+    also: Mapping[str, tuple[object, object]] = {}  # other settings in which the sides differ, from run to run alike
 
 
 def switch(
@@ -40,9 +41,7 @@ def switch(
     asked = f"{setting} {against(old, new)}"
     kpis = tuple(dict.fromkeys(one.series.kpi.name for one in pairs))
     nothing = Selection(workload.name, None, kpis, (), (), (), 0)
-    judged = [one for one in pairs if not one.series.kpi.ignored_for_regression]
-    analysis = analysis_of(nothing, judged, (), question, asked)
-    return Switch(setting, old, new, analysis, effects_of(pairs, analysis.verdicts, question))
+    return Switch(setting, old, new, *analysis_of(nothing, pairs, (), question, asked))
 
 
 def pairs_of(entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar) -> list[Pair]:
@@ -54,12 +53,10 @@ def pairs_of(entries: Iterable[Entry], workload: Workload, setting: str, old: Sc
 
 def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:
     """The same for two versions, of which the series of *selection* are compared as ``matbench compare`` does it."""
-    names = show(old), show(new)
-    pairs, others = version_pairs(selection, *names, axis)
+    pairs, others = version_pairs(selection, show(old), show(new), axis)
     if not pairs:
         return None
-    analysis = analysis_of(selection, pairs, others, question, against(old, new))
-    return Switch(axis, old, new, analysis, effects_of(pairs, analysis.verdicts, question))
+    return Switch(axis, old, new, *analysis_of(selection, pairs, others, question, against(old, new)))
 
 
 BothSides = tuple[list[Entry], list[Entry]]

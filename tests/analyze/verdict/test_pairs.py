@@ -54,8 +54,15 @@ def asked(entries: Sequence[Entry], **others: Any) -> Question:
     return Question("runs", RunBlocks(lambda: entries), now=NOW, **others)
 
 
-def compare(old: Build, new: Build, *, effects: dict[str, MinimumEffect] | None = None, **options: Any) -> Analysis:
-    question = asked([*old.entries, *new.entries], minimum_effects=effects or {})
+def compare(
+    old: Build,
+    new: Build,
+    *,
+    effects: dict[str, MinimumEffect] | None = None,
+    ignored: Sequence[str] = (),
+    **options: Any,
+) -> Analysis:
+    question = asked([*old.entries, *new.entries], minimum_effects=effects or {}, ignored=ignored)
     return compare_builds(old, new, workload(), question, kpi_filter=["cost"], **options)
 
 
