@@ -129,7 +129,7 @@ def test_equal_points_are_told_apart_by_moods_no_oftener_than_is_said(
     points: int, nights: int, runs: int, is_shared: bool
 ) -> None:
     random = np.random.default_rng([905, points, nights, runs, is_shared])
-    replications, left_out, covered = 400, 0, 0
+    replications, left_out, covered = 200, 0, 0
     for _ in range(replications):
         moods = random.normal(0.0, MOOD, nights if is_shared else (points, nights)) + np.zeros((points, nights))
         values = np.exp(np.repeat(moods, runs, axis=1) + random.normal(0.0, NOISE, (points, nights * runs)))
@@ -140,5 +140,5 @@ def test_equal_points_are_told_apart_by_moods_no_oftener_than_is_said(
         low, high = intervals(found, lower_better=True)
         best = values.mean(axis=1).argmin()
         covered += bool(low[best] <= np.exp((MOOD**2 + NOISE**2) / 2) <= high[best])
-    assert left_out / replications < 0.085  # 5 % and what 400 replications may add
+    assert left_out / replications < 0.085  # 5 % and what 200 replications may add
     assert covered / replications > 0.93

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from counted import calls_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze import intervals
@@ -92,7 +92,6 @@ many = st.lists(st.dictionaries(st.sampled_from("abc"), values), max_size=12)
 
 
 @given(many)
-@settings(max_examples=300, deadline=None)
 def test_keys_and_ranks_of_many_are_those_of_one_by_one(everything: list[dict[str, object]]) -> None:
     names = ["c", "a", "missing", "b"]
     slow, fast = [key(one, names) for one in everything], keys(everything, names)
@@ -103,7 +102,6 @@ def test_keys_and_ranks_of_many_are_those_of_one_by_one(everything: list[dict[st
 
 
 @given(many)
-@settings(max_examples=200, deadline=None)
 def test_what_varies_and_the_points_are_those_of_one_by_one(everything: list[dict[str, object]]) -> None:
     names = list(dict.fromkeys(name for one in everything for name in one))
     assert varying(everything) == [

@@ -167,7 +167,6 @@ def test_another_repeat_of_the_same_value_loses_no_alarm(seed: int) -> None:
         assert judge(repeated, lower_is_better=True).kind is Kind.REGRESSION
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(ANYTHING, max_size=60), st.booleans())
 def test_any_series_gets_a_verdict(values: list[Any], lower_is_better: bool) -> None:
     verdict = judge(values, lower_is_better=lower_is_better)
@@ -177,7 +176,7 @@ def test_any_series_gets_a_verdict(values: list[Any], lower_is_better: bool) -> 
     assert (verdict.first_bad is None) == (verdict.kind in (Kind.NO_CHANGE, Kind.NOT_ENOUGH_HISTORY))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([0.0, 1.0, 1.0, 1.0, 2.0, 1e-9, math.nan]), min_size=60, max_size=300))
 def test_long_rounded_series_with_gaps_get_a_verdict(values: list[float]) -> None:
     assert judge(values, lower_is_better=True).kind in Kind

@@ -111,7 +111,7 @@ def many(count: int, seed: int) -> Iterator[tuple[Any, Any]]:
 def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     minimum: float, absolute: float, seed: int
 ) -> None:
-    values, of = zip(*many(160, seed), strict=True)
+    values, of = zip(*many(80, seed), strict=True)
     options: dict[str, Any] = {"minimum": Minimum(minimum, absolute), "lower_is_better": True}
     expected = [judge(one, blocks=each, **options) for one, each in zip(values, of, strict=True)]
     assert judge_all(values, blocks=of, **options) == expected
@@ -258,7 +258,7 @@ def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near
 
 
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
-    values, of = zip(*many(200, 4), strict=True)
+    values, of = zip(*many(80, 4), strict=True)
     together_ = judge_all(values, blocks=of)
     assert [judge_all([one], blocks=[each])[0] for one, each in zip(values, of, strict=True)] == together_
     monkeypatch.setattr(side_by_side, "_AT_ONCE", 60_000)

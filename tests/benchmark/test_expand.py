@@ -56,12 +56,13 @@ def test_ten_million_points_are_refused_before_they_are_made(tmp_path):
 @pytest.mark.parametrize(
     ("extra", "points"),
     [
-        ({"a": list(range(50_000))}, "100,002"),  # repeated as often as the experiment
-        ({"a": list(range(33_333)), "repeat": 3}, "100,001"),
-        ({"a": [1, 2], "b": list(range(25_000))}, "100,002"),
+        ({"a": list(range(500))}, "1,002"),  # repeated as often as the experiment
+        ({"a": list(range(333)), "repeat": 3}, "1,001"),
+        ({"a": [1, 2], "b": list(range(250))}, "1,002"),
     ],
 )
-def test_additional_points_count_with_their_repeats(tmp_path, extra, points):
+def test_additional_points_count_with_their_repeats(tmp_path, monkeypatch, extra, points):
+    monkeypatch.setattr(expand, "MOST_POINTS", 1000)
     with pytest.raises(MatbenchError, match=rf"expe\.cpu has {points} points \(repeat 2, and those of extra\)"):
         _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 2, "extra": [extra]}}})
 

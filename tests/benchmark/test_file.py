@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -62,10 +63,13 @@ def test_all_problems_are_named_at_once(tmp_path):
     assert len(problems) == 3
 
 
+SCHEMA = functools.cache(file.json_schema)
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.name for path in EXAMPLES])
 def test_the_examples_are_valid_by_model_and_by_schema(path):
     own = file.read(path).driver
-    jsonschema.validate(yaml.safe_load(path.read_text()), file.json_schema(own))
+    jsonschema.validate(yaml.safe_load(path.read_text()), SCHEMA(own))
 
 
 def test_the_schema_for_editors_is_the_one_of_the_models():

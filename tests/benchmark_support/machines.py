@@ -16,6 +16,8 @@ from benchmark_support.nursery import Fork, fork
 from interruptible import interruptible
 
 REPOSITORY = str(Path(__file__).parents[2])
+BESIDE = "PYTEST_XDIST_WORKER"
+"""Tells tests that run at the same time apart."""
 
 
 def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 120.0) -> None:
@@ -23,7 +25,7 @@ def wait_until(is_so: Callable[[], object], what: str, timeout_s: float = 120.0)
     deadline = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < deadline, f"not within {timeout_s:.0f} s: {what}"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 class Machines:
@@ -167,10 +169,12 @@ def starter(
 
 
 def started_on(host: str) -> list[int]:
-    """The processes that were started by the worker on *host*."""
+    """The processes that were started by the worker on *host*, but for those of tests that run beside this one."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
-            if process.environ().get("MATBENCH_HOST") == host and process.status() != psutil.STATUS_ZOMBIE:
+            its = process.environ()
+            is_ours = (its.get("MATBENCH_HOST"), its.get(BESIDE, "")) == (host, os.environ.get(BESIDE, ""))
+            if is_ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process.pid)
     return found

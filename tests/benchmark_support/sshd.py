@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import os
 import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmark_support.machines import REPOSITORY, wait_until
+from benchmark_support.machines import BESIDE, REPOSITORY, wait_until
 from requirements import missing
 
 SERVER = """
@@ -21,7 +22,7 @@ AuthorizedKeysFile {place}/user_key.pub
 AuthenticationMethods publickey
 StrictModes no
 UsePAM no
-SetEnv MATBENCH_HOST={name} PYTHONPATH={repository}
+SetEnv MATBENCH_HOST={name} PYTHONPATH={repository} {beside}
 """
 CLIENT = """
 Host {name}
@@ -48,6 +49,7 @@ def ssh_hosts(place: Path, *names: str, command: str = "") -> Iterator[dict[str,
     for key in ("host_key", "user_key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", place / key], check=True)
     known = {"place": place, "repository": REPOSITORY, "user": getpass.getuser()}
+    known["beside"] = f'{BESIDE}="{os.environ.get(BESIDE, "")}"'
     host_key = (place / "host_key.pub").read_text()
     with contextlib.ExitStack() as stack:
         for name in names:

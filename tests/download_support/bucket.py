@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -30,7 +31,8 @@ def s3_server(log: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     with log.open("wb") as stream:
         command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-        process = subprocess.Popen(command, stdout=stream, stderr=stream)
+        pages = {**os.environ, "MOTO_S3_DEFAULT_MAX_KEYS": "100"}  # of a list: Amazon's have 1,000
+        process = subprocess.Popen(command, env=pages, stdout=stream, stderr=stream)
     try:
         endpoint = f"http://127.0.0.1:{port}"
         _wait_for(endpoint, process)

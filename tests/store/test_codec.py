@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
 
@@ -68,7 +68,6 @@ def shape(value):
 
 
 @given(VALUES)
-@settings(max_examples=400)
 def test_values_come_back_with_their_types(value):
     assert shape(codec.unpack(codec.pack(value))) == shape(value)
 

@@ -20,7 +20,7 @@ from typing import Any
 import platformdirs
 import pytest
 from builders import speed_files, speed_workload, write_test
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi, store
@@ -543,7 +543,6 @@ found_tests = st.lists(st.tuples(entries(), st.none() | st.just(0), st.booleans(
 
 
 @given(found_tests, st.lists(text, max_size=3))
-@settings(max_examples=200)
 def test_whatever_an_entry_holds_comes_back_with_its_type(
     found: list[tuple[Entry, int | None, bool]], notes: list[str]
 ) -> None:
@@ -592,7 +591,6 @@ def settings_of(name: str) -> Callable[[Rows], Any]:
 
 
 @given(st.data())
-@settings(max_examples=200)
 def test_forged_content_is_refused_or_gives_entries_inside_the_tree(data: st.DataObject) -> None:
     entry = Entry({"x": 1}, 0, ROOT / "a" / "b", "a/b", 0, kpis={"k": 1.0, "n": 3}, problems=(Problem("p", "f"),))
     other = Entry({"y": "1"}, 0, ROOT / "c", "c", 0, kpis={"n": 1 << 60})

@@ -49,4 +49,4 @@ def test_reports_take_steps_in_proportion_to_the_series(tmp_path: Path) -> None:
         return calls_of(lambda: files.write_reports(made, tmp_path))
 
     calls(50)  # what is imported late
-    assert calls(800) < 5 * calls(200)
+    assert calls(400) < 5 * calls(100)

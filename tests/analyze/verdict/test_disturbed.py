@@ -45,8 +45,8 @@ def disturbed(seed: int) -> tuple[str, list[list[float]]]:
 
 def test_one_odd_value_hides_no_regression_but_in_one_of_a_hundred_histories() -> None:
     """An odd third version of a new level of single runs may be taken for the last one of the old level."""
-    hidden = [seed for seed in range(200) for kpi, versions in [disturbed(seed)] if not verdict_on(versions, kpi).fails]
-    assert len(hidden) <= 2
+    hidden = [seed for seed in range(100) for kpi, versions in [disturbed(seed)] if not verdict_on(versions, kpi).fails]
+    assert len(hidden) <= 1
 
 
 @pytest.mark.parametrize("odd", [1e3, -1e308, 0.0])

@@ -56,7 +56,7 @@ def test_the_analysis_of_a_series_takes_steps_in_proportion_to_its_versions(chan
         return calls_of(lambda: analyse_runs(entries, workload(), data="x", kpi_filter=["cost"], now=NOW))
 
     calls(50)  # what is imported late
-    assert calls(3300) < 3.75 * calls(1100)  # both too long to be judged beside others
+    assert calls(2200) < 2.3 * calls(1100)  # both too long to be judged beside others
 
 
 def test_episodes_that_are_left_out_one_by_one_cost_no_look_at_what_was_before_them() -> None:

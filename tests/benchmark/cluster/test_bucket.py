@@ -24,7 +24,7 @@ from matrix_benchmarking.bucket import BucketPath
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = pytest.mark.xdist_group("cluster that is started")
 
 RESULTS = "s3://results/night"
 

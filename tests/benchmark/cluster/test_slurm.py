@@ -19,7 +19,7 @@ from wheels import built_wheel, dependencies
 from matrix_benchmarking.recorded import read_block
 
 PAGE = Path(REPOSITORY) / "docs" / "cluster.md"
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = pytest.mark.xdist_group("cluster that is started")
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from benchmark_support.sshd import ssh_hosts
 
 from matrix_benchmarking.recorded import read_block
 
-pytestmark = pytest.mark.xdist_group("cluster")
+pytestmark = pytest.mark.xdist_group("cluster that is started")
 
 SSH = "{ssh: [n1, n2]}"
 
