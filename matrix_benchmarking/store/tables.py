@@ -6,6 +6,7 @@ import collections
 import csv
 import dataclasses
 import datetime as dt
+import functools
 import itertools
 import json
 import math
@@ -280,10 +281,11 @@ def _separator(first: str, second: str) -> str:
 
 def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool:
     """Whether *row* names the columns, some of them otherwise than the first row."""
+    if any(name not in row or str(row[name]).strip() != name for name in settings):  # nearly always
+        return False
     said = {name: str(value).strip() for name, value in row.items() if name is not None}
     others = [text for name, text in said.items() if text not in (name, "")]
-    is_head = all(said.get(name) == name for name in settings) and not any(is_number(_cell(text)) for text in others)
-    return is_head and bool(others)
+    return bool(others) and not any(is_number(_cell(text)) for text in others)
 
 
 def _note(file: ArtifactPath, above: RowsAbove | None) -> None:
@@ -332,6 +334,7 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
     return found
 
 
+@functools.lru_cache(maxsize=1 << 12)  # settings repeat
 def _cell(text: str) -> Scalar:
     """A cell with the type that its text has; None for an empty one."""
     text = text.strip()

@@ -40,7 +40,7 @@ from .finding import (
     said_of_twins,
 )
 from .labels import label_findings, payload_findings
-from .matched import has_many_digits, misplaced
+from .matched import are_no_chance, misplaced
 from .measured import Measured
 from .settings import name_findings, setting_findings
 from .sources import campaign_findings, file_findings
@@ -197,7 +197,7 @@ def _measured(entry: Entry) -> object:
     """What tells the measurement of a run from others; where it may be counts and sizes alone, its settings do, too."""
     known = (entry.measurement or "").removesuffix("*")
     is_directory = entry.part is None and entry.facts is None  # a history knows no parts of files
-    if is_directory or any(map(has_many_digits, entry.kpis.values())):
+    if is_directory or are_no_chance(entry.kpis.values()):
         return known
     return known, frozenset((name, *typed(value)) for name, value in entry.settings.items())
 

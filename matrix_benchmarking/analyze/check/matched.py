@@ -24,6 +24,7 @@ few points they have to be more alike."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
 DIGITS, MOST_DIGITS = 9, 14  # significant ones that chance doesn't repeat, and that a float holds exactly
+DIGITS_TOGETHER = 10  # of several numbers, which may depend on each other
 MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 MOST_POINTS = 100  # with repeats twice are looked at
@@ -199,6 +200,13 @@ def _are_most_alike(one: Sequence[int], other: Sequence[int], columns: Sequence[
     pairs = [({column[place] for place in one}, {column[place] for place in other}) for column in columns]
     exact = [pair for pair in pairs if all(map(has_many_digits, pair[0]))]
     return 2 * sum(left == right for left, right in exact) > len(exact)
+
+
+def are_no_chance(values: Iterable[float | None]) -> bool:
+    """Whether chance wouldn't give all these *values* again: one of many digits, or several of a few; of each the first
+    two are those of its point."""
+    known = [value for value in values if value is not None and not float(value).is_integer()]
+    return any(map(has_many_digits, known)) or sum(max(0, digits(value) - 2) for value in known) >= DIGITS_TOGETHER
 
 
 def has_many_digits(value: float | None) -> bool:
