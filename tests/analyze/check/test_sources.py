@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from toy_runs import workload
+
 from matrix_benchmarking.analyze.check import findings
 from matrix_benchmarking.matrix import Entry, Matrix
-from toy_runs import workload
 
 
 def said(**costs: float) -> list[str]:
