@@ -142,7 +142,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield from _said_otherwise(good)
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
-    yield from _copies(good)
+    yield from [*_copies(good)] or _sessions(good)
     of_history = [facts is not None for facts in good.values("facts")]
     twins = _alike(good, [_identity(good[place]) if is_kept else None for place, is_kept in enumerate(of_history)])
     if twins:
@@ -211,6 +211,28 @@ def _identity(entry: Entry) -> object:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
     return settings, entry.repeat, entry.time_us
+
+
+def _sessions(good: Rows) -> Iterator[Finding]:
+    """Runs of several files at one point and, but for whole seconds, one time: a tool wrote two files of a session."""
+    names, parts = good.values("name"), good.values("part")
+    times = [start if end is None else end for start, end in good.values("span_us")]
+    is_exact = [part is not None and time is not None and time % 10**6 for part, time in zip(parts, times, strict=True)]
+    rows = good.where(is_exact)
+    files = [
+        name.removesuffix(f"#{part}") for name, part in itertools.compress(zip(names, parts, strict=True), is_exact)
+    ]
+    together = grouped(
+        zip(
+            zip(keys(rows, rows.names()), itertools.compress(times, is_exact), strict=True),
+            range(len(rows)),
+            strict=True,
+        )
+    )
+    twice = [place for same in together.values() if len({files[place] for place in same}) > 1 for place in same]
+    if twice:
+        what = f"{count_of(len(twice), 'run')} have the settings and the time of some in another file"
+        yield Finding.of("copies", f"{what}, to the microsecond: is one session there twice?", rows.at(twice))
 
 
 def _hosts(good: Rows) -> Iterator[Finding]:
