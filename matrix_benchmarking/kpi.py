@@ -51,6 +51,11 @@ LARGEST_PLAIN = 1e15
 """From here on a number without a format of its own is written with an exponent."""
 
 
+def is_one_of(setting: object, values: Iterable[object]) -> bool:
+    """Whether a *setting* is one of these; ``True`` is none of 1 and 1.0, which are one number."""
+    return any(setting == value and isinstance(setting, bool) is isinstance(value, bool) for value in values)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class KPIDefinition:
     """One complete KPI of a workload: its description and the function that computes it.
@@ -76,7 +81,7 @@ class KPIDefinition:
 
     def applies(self, settings: Mapping[str, Any]) -> bool:
         """Whether it has a meaning for a test with these *settings*."""
-        return all(settings.get(name) in values for name, values in self.applies_to)
+        return all(is_one_of(settings.get(name), values) for name, values in self.applies_to)
 
     @property
     def title(self) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .columns import SAME, Columns, Shared
 from .entry import NOT_SET, Entry
+from .kpi import is_one_of
 
 T = TypeVar("T")
 Codes = Sequence[int]
@@ -212,7 +213,7 @@ class Rows(Sequence[Entry]):
         rows = self
         for name, allowed in wanted:
             values, codes = rows.setting(name)
-            is_wanted = [(None if value is NOT_SET else value) in allowed for value in values]
+            is_wanted = [is_one_of(None if value is NOT_SET else value, allowed) for value in values]
             rows = rows.where(map(is_wanted.__getitem__, codes))
         return rows
 

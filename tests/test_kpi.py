@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.errors import WorkloadError
+from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import BaseStore, Workload
 
 DECORATORS: list[Callable[[Any], Any]] = [
@@ -285,3 +287,13 @@ class TestAKPIThatIsAField:
     def test_a_misspelt_direction_is_refused(self):
         with pytest.raises(WorkloadError, match="is better 'less': say lower, higher or neither"):
             kpi.field_kpi("a", help="h", better="less")
+
+
+def test_a_kpi_of_one_value_is_none_of_true() -> None:
+    for wanted, other in ((1, True), (True, 1), (False, 0), (True, 1.0)):
+        definition = defined(*DECORATORS, kpi.AppliesTo(cache=[wanted, "x"]))
+        assert definition.applies({"cache": wanted})
+        assert not definition.applies({"cache": other})
+        runs = Matrix(Entry({"cache": value}, 0, Path("/r"), str(value), 0) for value in (wanted, other))
+        assert [run.settings["cache"] for run in runs.entries.with_settings(definition.applies_to)] == [wanted]
+    assert defined(*DECORATORS, kpi.AppliesTo(batch=1)).applies({"batch": 1.0})

@@ -299,7 +299,7 @@ def _unread(
         except ValueError as error:
             bad.append(f"row {number} {error}")
             continue
-        failed.see(row)
+        failed.see({name: value for name, value in row.items() if name in columns})
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
         for name, better, _ in kpis:

@@ -11,6 +11,7 @@ from .payloads import listed as listed
 from .payloads import payload_document as payload_document
 from .payloads import payload_schema as payload_schema
 from .payloads import refused_settings as refused_settings
+from .payloads import schema_version as schema_version
 from .payloads import validate as validate
 from .payloads import versions_without as versions_without
 from .payloads import write_payloads as write_payloads

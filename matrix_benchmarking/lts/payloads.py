@@ -157,17 +157,21 @@ def payload_schema(workload: Workload) -> Document:
     schema = model.model_json_schema(by_alias=True, mode="validation")
     if (reference := schema.get("$ref")) is not None:  # the model refers to itself
         schema = {**schema["$defs"][reference.rpartition("/")[2]], "$defs": schema["$defs"]}
-    metadata = model_of(model, "metadata")
-    field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
-    version = models.LTS_SCHEMA_VERSION if field is None or field.is_required() else field.default
     return {
         "$schema": DIALECT,
-        "$id": f"urn:matbench:lts:{workload.name}:{version}",
+        "$id": f"urn:matbench:lts:{workload.name}:{schema_version(workload)}",
         **schema,
         "title": f"LTS payload of {workload.name}, or an array of such payloads",
         "type": ["object", "array"],
         "items": {"$ref": "#", "type": "object"},
     }
+
+
+def schema_version(workload: Workload) -> str:
+    """The version of the workload's payloads today; where its model doesn't say it, the engine's."""
+    metadata = model_of(payload_model(workload), "metadata")
+    field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
+    return models.LTS_SCHEMA_VERSION if field is None or field.is_required() else str(field.default)
 
 
 def refused_settings(workload: Workload, settings: Mapping[str, Scalar]) -> list[str]:

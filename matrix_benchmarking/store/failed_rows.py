@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..filters import Scalar, show
 from ..plausible import is_number
@@ -47,37 +47,50 @@ def has_unclear_code(row: Mapping[str, Scalar] | str) -> bool:
 
 
 class FailedRows:
-    """How many rows say in those *columns* that their run failed, and what may say it and isn't understood.
+    """How many rows say in columns that nobody named, those *columns* and others, that their run failed, and what may
+    say it and isn't understood.
 
     Attributes:
         read: the columns that say it.
     """
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self.read = [name for name in columns if name == "exit_code"]
-        self.read = self.read or [name for name in columns if name.lower() in STATES]
+    def __init__(self, columns: Sequence[str] = ()) -> None:
+        self.read = _read(columns)
         self._may_say = [name for name in columns if re.sub(r"[\W_]", "", name).lower() in _MAY_SAY]
-        self._rows = self._failed = self._unclear = 0
+        self._rows = self._failed = self._unclear = self._known = 0
         self._words = collections.Counter[str]()
 
     def see(self, row: Mapping[str, Scalar]) -> None:
-        row = {name: row.get(name) for name in self.read}
+        row = {name: row.get(name) for name in _read(row)}
+        self.read = self.read or [*row]
         self._rows += 1
         self._failed += bool(failed_with(row))
         self._unclear += has_unclear_code(row)
-        self._words.update(text for text in _states(row) if not (_has_failed(text) or _first_word(text) in _FINISHED))
+        words = [text for text in _states(row) if not (_has_failed(text) or _first_word(text) in _FINISHED)]
+        self._known += not words and any(_states(row))
+        self._words.update(words)
 
     def said(self) -> Iterator[str]:
         if self._failed:
             yield f"{self.read[0]}: {self._failed} of {self._rows} rows say that their run failed, and take no part"
-        if self._words:
+        yield from (*self.unknown(), *self.unclear())
+        for name in self._may_say if not self.read else ():
+            yield f"{name} may say which runs failed, and isn't read: call it exit_code, 0 where a run succeeded"
+
+    def unknown(self, *, beside_known: bool | None = None) -> Iterator[str]:
+        """A sentence on words that aren't understood, in any table, or in one where others are, or in one without."""
+        if self._words and beside_known in (None, self._known > 0):
             words = ", ".join(f"'{word}' in {count}" for word, count in self._words.most_common(_NAMED))
             what = f"{self.read[0]}: {words} of {self._rows} rows"
             yield f"{what}, taken for a success: write failed, or finished, as the first word"
+
+    def unclear(self) -> Iterator[str]:
         if self._unclear:
             yield f"{UNCLEAR_CODES} {self._unclear}"
-        for name in self._may_say if not self.read else ():
-            yield f"{name} may say which runs failed, and isn't read: call it exit_code, 0 where a run succeeded"
+
+
+def _read(columns: Collection[str]) -> list[str]:
+    return ["exit_code"] if "exit_code" in columns else [name for name in columns if name.lower() in STATES]
 
 
 def _states(row: Mapping[str, Scalar]) -> list[str]:

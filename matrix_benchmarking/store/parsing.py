@@ -204,6 +204,7 @@ def _parse_parts(
     if not parts and not whole.problems:
         yield file, SettingsError("holds no result")
     names = [name for name, *_ in parts]
+    counts = [count for _, own, *_ in parts if isinstance(count := own.get("repeat"), int)]
     run = run_above(file.path, context.root, has_ended)  # where matbench ran the tool
     if run is None and (lost := run_above(file.path, context.root, was_begun)) is not None:
         yield file, SettingsError(f"{DID_NOT_FINISH}: there is no exit code in {lost.name}")
@@ -223,6 +224,8 @@ def _parse_parts(
         except SettingsError as error:
             yield candidate, error
             continue
+        if counts and whole.repeat:  # what a reader counts goes on from what other files have
+            repeat = whole.repeat * (1 + max(counts)) + int(own.get("repeat") or 0)
         overruled = {name for name, value in of_path.items() if settings.get(name, value) != value} - said_of
         notes += [f"'{name}' is what the file says, and not what --settings-from does" for name in sorted(overruled)]
         said_of |= overruled

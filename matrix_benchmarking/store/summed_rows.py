@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     first, labels = next(iter(names), ""), [*dict.fromkeys((*names[:1], *settings))]
     repeats = [name for name in names if name.lower() in _REPEATS and name not in settings]
     columns = [name for name in names if name not in labels]
-    whole, group = _Above(columns), _Above(columns)
+    group = whole = _Above(columns)
     is_below = False
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
@@ -55,10 +56,11 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         word = _summary(row.get(cell)) or (_below_others(row.get(cell)) if held or is_below else "")
         agrees = word != "" and word not in known and whole.agrees(word, row)
         of_group = word != "" and ((is_below and group.agrees(word, row)) or group.gives(word, row))
-        is_sum = not known and (of_group or whole.gives(word, row))
-        others = [name for name in settings if name != cell and (row.get(name) or "").strip()]
-        is_alone = not others and any(
-            above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings)
+        is_sum = not known and word != "" and (of_group or whole.gives(word, row))
+        is_alone = (
+            agrees
+            and not any((row.get(name) or "").strip() for name in settings if name != cell)
+            and any(above.get(name) and not (row.get(name) or "").strip() for name in (*names[:2], *settings))
         )
         is_remark = word == _REMARK and count > len(held)
         is_statistic = "time_unit" in names and _is_statistic(row.get(first), above.get(first))
@@ -70,7 +72,8 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
             is_statistic
             or _is_of_group(row.get(first), above.get(first))
             or is_sum
-            or (agrees and (is_alone or is_remark))
+            or is_alone
+            or (agrees and is_remark)
         ):
             is_below = is_below or is_sum or (agrees and not is_remark)
             for number, before in held.values() if is_sum else ():
@@ -85,25 +88,26 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
             continue
         known.update([*held, word] if word else held)  # these weren't the last, or alone: settings are called so
         for number, before in [*held.values(), (table.line_num, row)]:
-            whole.add(before)
-            group.add(before)
+            for numbers in dict.fromkeys((whole, group)):
+                numbers.add(before)
             yield number, before
         held.clear()
     for number, row in held.values():
         yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
 
 
-def _sums_up(cell: str | None, above: str | None) -> bool:
-    """Whether *cell* of a column of numbers names a statistic of these."""
-    return (above or "").isdigit() and bool(_summary(cell) or (cell or "").strip().lower() in _OF_REPEATS)
-
-
+@functools.lru_cache(maxsize=1 << 12)  # settings repeat
 def _summary(cell: str | None) -> str:
     """The word of a *cell* by which its row sums up others, or is a remark; empty for any other."""
     text = (cell or "").strip()
     word = text.partition(" (")[0].strip(" :").replace(".", "").lower()
     is_remark = text.startswith(_REMARK) and not text.removeprefix(_REMARK).strip().isdigit()  # `# 1` is a name
     return _REMARK if is_remark else word if word in _SUMMARIES else ""
+
+
+def _sums_up(cell: str | None, above: str | None) -> bool:
+    """Whether *cell* of a column of numbers names a statistic of these."""
+    return (above or "").isdigit() and bool(_summary(cell) or (cell or "").strip().lower() in _OF_REPEATS)
 
 
 def _below_others(cell: str | None) -> str:

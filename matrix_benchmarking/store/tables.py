@@ -6,6 +6,7 @@ import collections
 import csv
 import dataclasses
 import datetime as dt
+import functools
 import itertools
 import json
 import math
@@ -19,7 +20,7 @@ from ..jsonable import Document
 from ..plausible import is_number
 from .artifacts import ArtifactPath
 from .decimal_marks import DECIMAL, GROUPED, WHOLE, RowsAbove, pointed
-from .failed_rows import UNCLEAR_CODES, failed_with, has_unclear_code
+from .failed_rows import FailedRows, failed_with
 from .readers import Part
 from .summed_rows import numbered
 
@@ -62,7 +63,7 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
-        nothing, unclear = WordsForNothing(self.settings), 0
+        nothing, failed, merged = WordsForNothing(self.settings), FailedRows(), MergedCells(self.settings)
         for number, row in rows(file, self.texts, ways, self.settings):
             try:
                 part = self._part(number, row)
@@ -70,7 +71,9 @@ class TableReader:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
                 continue
             nothing.see(row)
-            unclear += "exit_code" not in (*self.settings, *self.kpis) and has_unclear_code(row)
+            if isinstance(row, Mapping):
+                merged.see({name: value for name, value in row.items() if name in self.settings})
+                failed.see({name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)})
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -85,8 +88,9 @@ class TableReader:
         for name, text in ways.names.items():
             if name not in ways.found:
                 file.note(f"{name}: {text} was read as {float(text):g}: name it in `texts` if it isn't that number")
-        if unclear:
-            file.note(f"{UNCLEAR_CODES} {unclear}")
+        for sentence in (*failed.unknown(beside_known=False), *failed.unclear()):
+            file.note(sentence)
+        said += [*failed.unknown(beside_known=True), *merged.said()]
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -126,6 +130,35 @@ class TableReader:
 
 def _is_nothing(value: Scalar) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
+
+
+class MergedCells:
+    """Which of the columns *names* have each value once, and empty cells below it that no word beside them explains."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._values: dict[str, list[Scalar]] = {name: [] for name in names}
+        self._above: Mapping[str, Scalar] = {}
+        self._beside: dict[tuple[str, bool], set[tuple[str, str]]] = collections.defaultdict(set)
+
+    def see(self, row: Mapping[str, Scalar]) -> None:
+        for name, values in [*self._values.items()]:
+            value, is_empty = row.get(name), row.get(name) is None
+            if (not values) if is_empty else (self._above.get(name) is not None or value in values):
+                del self._values[name]  # nearly always at once
+                continue
+            values += [] if is_empty else [value]
+            self._beside[name, is_empty] |= {
+                (other, text) for other, text in row.items() if isinstance(text, str) and other != name
+            }
+        self._above = row
+
+    def said(self) -> Iterator[str]:
+        for name, values in self._values.items():
+            filled, empty = self._beside[name, False], self._beside[name, True]
+            both = {other for other, _ in filled} & {other for other, _ in empty}
+            if len(values) > 1 and self._above.get(name) is None and both == {other for other, _ in filled & empty}:
+                count = f"{len(values)} rows have a value each, and those below them none"
+                yield f"{name}: {count}: were cells merged? Write the value into each"
 
 
 class WordsForNothing:
@@ -280,10 +313,11 @@ def _separator(first: str, second: str) -> str:
 
 def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool:
     """Whether *row* names the columns, some of them otherwise than the first row."""
+    if any(name not in row or str(row[name]).strip() != name for name in settings):  # nearly always
+        return False
     said = {name: str(value).strip() for name, value in row.items() if name is not None}
     others = [text for name, text in said.items() if text not in (name, "")]
-    is_head = all(said.get(name) == name for name in settings) and not any(is_number(_cell(text)) for text in others)
-    return is_head and bool(others)
+    return bool(others) and not any(is_number(_cell(text)) for text in others)
 
 
 def _note(file: ArtifactPath, above: RowsAbove | None) -> None:
@@ -332,6 +366,7 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
     return found
 
 
+@functools.lru_cache(maxsize=1 << 12)  # settings repeat
 def _cell(text: str) -> Scalar:
     """A cell with the type that its text has; None for an empty one."""
     text = text.strip()

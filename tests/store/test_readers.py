@@ -342,3 +342,10 @@ def test_a_file_is_streamed_not_held(lines: Lines, tmp_path: Path) -> None:
         tracemalloc.stop()
     assert [entry.kpis["speed"] for entry in matrix] == [size] * 24
     assert peak < 12 * size
+
+
+def test_what_a_reader_counts_goes_on_from_the_repeat_above_it(lines: Lines, tmp_path: Path) -> None:
+    for number in range(3):
+        write(tmp_path / f"{number}" / "settings.yaml", "version: 1.2.3", f"repeat: {number}")
+        write(tmp_path / f"{number}" / "a.jsonl", *({"speed": 1 + number + at / 8, "repeat": at} for at in range(2)))
+    assert [run.repeat for run in store.parse_tree(workload_of(lines), tmp_path)] == [0, 1, 2, 3, 4, 5]

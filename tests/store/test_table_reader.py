@@ -438,3 +438,20 @@ def test_a_row_that_names_the_same_columns_or_holds_a_number_begins_no_other_tab
 )
 def test_what_parts_the_cells_of_two_lines_alike_is_the_separator(table: str, tmp_path: Path) -> None:
     assert [entry.kpis["rate"] for entry in parse(tmp_path, table)] == [10.0]
+
+
+def test_merged_cells_and_words_that_are_no_state_are_said_at_reading(tmp_path: Path) -> None:
+    def said(*lines: str) -> str:
+        content = "\n".join(["engine,model,batch,level,rate,status", *lines])
+        matrix = parse(tmp_path, f"{content}\n", settings=["engine", "model", "batch", "level"])
+        return "; ".join([*(str(one) for run in matrix.unfinished for one in run.problems), *matrix.notes])
+
+    merged = ["onnx,m,1,,1.5,", ",,2,,2.5,", "torch,n,1,,1.6,", ",,2,,2.6,"]
+    assert "engine: 2 rows have a value each, and those below them none: were cells merged?" in said(*merged)
+    assert "merged" not in said(*merged[:2])
+    assert "merged" not in said("onnx,m,1,,1.5,", ",m,2,,2.5,", "onnx,m,1,,1.6,", ",m,2,,2.6,")
+    levels = ["onnx,m,1,1,1.5,", "torch,m,1,,1.5,", "onnx,m,1,2,1.5,", "torch,m,1,,1.6,"]
+    assert "merged" not in said(*levels)  # torch has no levels
+    states = [f"onnx,m,{batch},,1.5,ok" for batch in range(3)]
+    assert said(*states) == ""
+    assert "status: 'abgestürzt' in 1 of 4 rows, taken for a success" in said(*states, "onnx,m,4,,1.5,abgestürzt")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from ... import lts
 from ...errors import MatbenchError
 from ...grouped import grouped
 from ...lts.read import is_of_a_payload
@@ -21,6 +22,7 @@ from ..machines import among_points
 from ..points import joined_warnings, keys, runs_and_files
 from ..select.order import Order
 from ..select.selection import not_judged
+from ..select.versions import key
 from ..words import count_of, counted_alike, first_of, named, plural
 from .apart import ended_findings, group_findings, places_of, repeat_findings, version_findings
 from .finding import (
@@ -39,8 +41,8 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .labels import label_findings, payload_findings
-from .matched import has_many_digits, misplaced
+from .labels import contradicted_labels, label_findings, payload_findings
+from .matched import are_no_chance, misplaced
 from .measured import Measured
 from .settings import name_findings, setting_findings
 from .sources import campaign_findings, file_findings
@@ -69,6 +71,7 @@ def findings(
         *file_findings(measured),
         *campaign_findings(measured, _newest(in_order)),
         *label_findings(whole),
+        *contradicted_labels(good, workload),
         *misplaced(whole),
         *group_findings(good, workload),
         *repeat_findings(whole),
@@ -139,14 +142,14 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield from _said_otherwise(good)
     yield from _without_headline(whole, workload)
     yield from _without_others(whole, workload)
-    yield from _copies(good)
+    yield from [*_copies(good)] or _sessions(good)
     of_history = [facts is not None for facts in good.values("facts")]
     twins = _alike(good, [_identity(good[place]) if is_kept else None for place, is_kept in enumerate(of_history)])
     if twins:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _hosts(good)
     yield from _numeric_versions(matrix, workload)
-    yield from _schemas(matrix)
+    yield from _schemas(matrix, workload)
     impossible = good.having("implausible")
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -197,7 +200,7 @@ def _measured(entry: Entry) -> object:
     """What tells the measurement of a run from others; where it may be counts and sizes alone, its settings do, too."""
     known = (entry.measurement or "").removesuffix("*")
     is_directory = entry.part is None and entry.facts is None  # a history knows no parts of files
-    if is_directory or any(map(has_many_digits, entry.kpis.values())):
+    if is_directory or are_no_chance(entry.kpis.values()):
         return known
     return known, frozenset((name, *typed(value)) for name, value in entry.settings.items())
 
@@ -208,6 +211,28 @@ def _identity(entry: Entry) -> object:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
     return settings, entry.repeat, entry.time_us
+
+
+def _sessions(good: Rows) -> Iterator[Finding]:
+    """Runs of several files at one point and, but for whole seconds, one time: a tool wrote two files of a session."""
+    names, parts = good.values("name"), good.values("part")
+    times = [start if end is None else end for start, end in good.values("span_us")]
+    is_exact = [part is not None and time is not None and time % 10**6 for part, time in zip(parts, times, strict=True)]
+    rows = good.where(is_exact)
+    files = [
+        name.removesuffix(f"#{part}") for name, part in itertools.compress(zip(names, parts, strict=True), is_exact)
+    ]
+    together = grouped(
+        zip(
+            zip(keys(rows, rows.names()), itertools.compress(times, is_exact), strict=True),
+            range(len(rows)),
+            strict=True,
+        )
+    )
+    twice = [place for same in together.values() if len({files[place] for place in same}) > 1 for place in same]
+    if twice:
+        what = f"{count_of(len(twice), 'run')} have the settings and the time of some in another file"
+        yield Finding.of("copies", f"{what}, to the microsecond: is one session there twice?", rows.at(twice))
 
 
 def _hosts(good: Rows) -> Iterator[Finding]:
@@ -235,14 +260,21 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             yield Finding.of("numeric-version", sentence, numeric)
 
 
-def _schemas(matrix: Matrix) -> Iterator[Finding]:
+def _schemas(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
-    said = (each.schema_version for each in matrix.entries.values("facts") if each is not None)
+    said = [None if each is None else each.schema_version for each in matrix.entries.values("facts")]
     versions = collections.Counter(str(version) for version in said if version)
     if len(versions) > 1:
         counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
         what = f"KPIs were computed by several versions of the payload's schema ({counts})"
         yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
+    today = lts.schema_version(workload)
+    newer = [version for version in versions if key(version) > key(today)]
+    # Where a model doesn't say its version, it may be a later one in all.
+    if newer and (workload.store.lts_payload_model is None or len(newer) < len(versions)):
+        runs = matrix.entries.where(str(version) in newer for version in said)
+        what = f"{runs_have(runs)} payloads of the schema's version {named(newer)}, and the workload knows {today}"
+        yield Finding.of("newer-schema", f"{what}: their numbers may mean something else; update the workload.", runs)
 
 
 def _said_otherwise(good: Rows) -> Iterator[Finding]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from ... import lts
 from ...errors import MatbenchError
-from ...matrix import Entry
+from ...filters import show
+from ...matrix import NOT_SET, Entry
 from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
 from ..words import first_of
-from .finding import ANALYSES, Finding
+from .finding import ANALYSES, Finding, are_few, runs_have
 from .measured import Measured
 
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
@@ -45,6 +46,25 @@ def label_findings(measured: Measured) -> Iterator[Finding]:
             become = f"{sum(map(len, groups.values()))} points become {len(groups)} series"
             what = f"'{name}' varies and is no label: {become}, so runs that differ in it are taken for repeats."
             yield Finding("no-label", what, ANALYSES)
+
+
+def contradicted_labels(good: Rows, workload: Workload) -> Iterator[Finding]:
+    """Runs of payloads whose labels say another value of a setting than the settings beside them.
+
+    What a workload makes labels with may change a value; then it does so in most runs.
+    """
+    facts = good.values("facts")
+    for name in sorted({name for each in facts if each is not None and each.labels for name in each.labels}):
+        values, codes = good.setting(name)
+        said = [(each.labels or {}).get(name, NOT_SET) if each is not None else NOT_SET for each in facts]
+        is_other = [NOT_SET not in (label, values[code]) and label != values[code] != str(label)
+                    for label, code in zip(said, codes, strict=True)]  # fmt: skip
+        runs = good.where(is_other)
+        if runs and (workload.store.get_kpi_labels is None or are_few(len(runs), len(good))):
+            place = is_other.index(True)
+            what = f"{runs_have(runs)} the label '{name}', such as {show(said[place])}, that its settings contradict"
+            sentence = f"{what}, with {show(values[codes[place]])}: was a payload changed by hand?"
+            yield Finding.of("contradicted-label", sentence, runs)
 
 
 def _labels(entry: Entry, workload: Workload) -> Mapping[str, object] | None:

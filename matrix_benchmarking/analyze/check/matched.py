@@ -24,6 +24,7 @@ few points they have to be more alike."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
 DIGITS, MOST_DIGITS = 9, 14  # significant ones that chance doesn't repeat, and that a float holds exactly
+DIGITS_TOGETHER = 10  # of several numbers, which may depend on each other
 MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
 MOST_ALIKE = 20  # values of a setting whose runs are the same: copies are told of so many
 MOST_POINTS = 100  # with repeats twice are looked at
@@ -32,56 +33,61 @@ MOST_POINTS = 100  # with repeats twice are looked at
 def of_another_unit(
     measured: Measured, medians: Sequence[float | None], kpi: KPIDefinition, changes: frozenset[AnswerKind]
 ) -> Iterator[Finding]:
-    """A value of a setting whose points are all as far from those of each other value as another unit has them.
+    """Values of a setting whose points are all as far from those of each other value as another unit has them.
 
     Args:
         medians: of *kpi* at each point, above 0; None where unknown.
     """
+    versions = measured.workload.regression.comparison_keys
     for name, values, alike in measured.by_setting(of_words=True):
-        for code, is_more in _far(alike, medians):
-            points = [of for places in alike if code in places and code in (of := _known(places, medians))]
-            beside = ((other, of[other], of[code]) for of in points for other in of.keys() - {code})
-            others = grouped((other, own / its if is_more else its / own) for other, its, own in beside)
-            fewest = max(map(len, others.values()), default=0)
-            uniform = UNIFORM if fewest >= FEWEST_PAIRS else MORE_UNIFORM
-            if fewest < FEWER_PAIRS or any(max(found) > uniform * min(found) for found in others.values()):
-                continue
-            middle = statistics.geometric_mean(statistics.median(found) for found in others.values())
-            if not any(low <= middle <= high for low, high in THOUSANDS):
-                continue
-            times = sorted(ratio for found in others.values() for ratio in found)
-            said = f"{times[0]:,.0f} to {times[-1]:,.0f} times as {'large' if is_more else 'small'}"
-            runs = [run for places in alike if code in places for run in measured.points[places[code]]]
-            what = f"{kpi.name} is {said} where '{name}' is {show(values[code])} as where it isn't"
-            where = f"at {count_of(fewest, 'point')} that are else alike"
-            weight = changes if fewest >= FEWEST_PAIRS else NONE
-            yield Finding.of("another-unit", f"{what}, {where}: is it in another unit?", measured.runs.at(runs), weight)
-
-
-def _known(places: Mapping[int, int], medians: Sequence[float | None]) -> dict[int, float]:
-    return {code: value for code, place in places.items() if (value := medians[place])}
-
-
-def _far(alike: Sequence[Mapping[int, int]], medians: Sequence[float | None]) -> set[tuple[int, bool]]:
-    """The codes whose values are everywhere OF_A_UNIT times as large as all others', or as small, and which of both.
-
-    Of two codes the larger one.
-    """
-    several = [places for places in alike if len(places) > 1]
-    found, seen, every = set[tuple[int, bool]](), set[int](), len(set[int]().union(*several))
-    for places in several:
-        of = _known(places, medians)
-        if len(of) < 2:
+        known = [{code: value for code, place in of.items() if (value := medians[place])} for of in alike]
+        odd, is_more = _far(known)
+        points = [of for of in known if odd & of.keys() and of.keys() - odd]
+        others = collections.defaultdict[object, list[float]](list)
+        for of in points:
+            rest = {code: value for code, value in of.items() if code not in odd}
+            # Versions are one thing again and again, and words each another.
+            beside = {"": statistics.median(rest.values())} if name in versions else rest
+            for code, (other, its) in itertools.product(odd & of.keys(), beside.items()):
+                others[other if name in versions else (code, other)].append(
+                    of[code] / its if is_more else its / of[code]
+                )
+        fewest = max(map(len, others.values()), default=0)
+        uniform = UNIFORM if fewest >= FEWEST_PAIRS else MORE_UNIFORM
+        if fewest < FEWER_PAIRS or any(max(found) > uniform * min(found) for found in others.values()):
             continue
-        least, *_, most = ordered = sorted(of, key=of.__getitem__)
-        here = {(most, True)} if of[most] >= OF_A_UNIT * of[ordered[-2]] else set[tuple[int, bool]]()
-        if len(ordered) > 2 and OF_A_UNIT * of[least] <= of[ordered[1]]:
-            here.add((least, False))
-        found = {one for one in found if one in here or one[0] not in of} | {one for one in here if one[0] not in seen}
-        seen.update(of)
-        if not found and len(seen) == every:  # none is left, and nearly always at once
-            break
-    return found
+        middle = statistics.geometric_mean(statistics.median(found) for found in others.values())
+        if not any(low <= middle <= high for low, high in THOUSANDS):
+            continue
+        times = sorted(ratio for found in others.values() for ratio in found)
+        said = f"{times[0]:,.0f} to {times[-1]:,.0f} times as {'large' if is_more else 'small'}"
+        runs = [run for of in alike for code in odd & of.keys() for run in measured.points[of[code]]]
+        what = f"{kpi.name} is {said} where '{name}' is {named([show(values[code]) for code in sorted(odd)])}"
+        where = f"as where it isn't, at {count_of(len(points), 'point')} that are else alike"
+        weight = changes if fewest >= FEWEST_PAIRS else NONE
+        yield Finding.of("another-unit", f"{what} {where}: is it in another unit?", measured.runs.at(runs), weight)
+
+
+def _far(alike: Sequence[Mapping[int, float]]) -> tuple[set[int], bool]:
+    """The codes, half of them at most, whose values are everywhere OF_A_UNIT times as large as all others', or as
+    small, and which of both; of as many codes the larger ones.
+    """
+    sides, whole = (set[int](), set[int]()), list[set[int]]()
+    for of in (of for of in alike if len(of) > 1):
+        ordered = sorted(of, key=of.__getitem__)
+        steps = [of[after] / of[before] for before, after in itertools.pairwise(ordered)]
+        at = max(range(len(steps)), key=steps.__getitem__) + 1
+        if steps[at - 1] < OF_A_UNIT:
+            whole.append({*ordered})
+            continue
+        for side, codes in zip(sides, (ordered[:at], ordered[at:]), strict=True):
+            side.update(codes)
+        if not sides[0].isdisjoint(sides[1]):  # nearly always at once
+            return set(), True
+    low, high = sides
+    if any(not codes.isdisjoint(low) and not codes.isdisjoint(high) for codes in whole):
+        return set(), True
+    return (high, True) if len(high) <= len(low) else (low, False)
 
 
 def copied(measured: Measured) -> Iterator[Finding]:
@@ -199,6 +205,13 @@ def _are_most_alike(one: Sequence[int], other: Sequence[int], columns: Sequence[
     pairs = [({column[place] for place in one}, {column[place] for place in other}) for column in columns]
     exact = [pair for pair in pairs if all(map(has_many_digits, pair[0]))]
     return 2 * sum(left == right for left, right in exact) > len(exact)
+
+
+def are_no_chance(values: Iterable[float | None]) -> bool:
+    """Whether chance wouldn't give all these *values* again: one of many digits, or several of a few; of each the first
+    two are those of its point."""
+    known = [value for value in values if value is not None and not float(value).is_integer()]
+    return any(map(has_many_digits, known)) or sum(max(0, digits(value) - 2) for value in known) >= DIGITS_TOGETHER
 
 
 def has_many_digits(value: float | None) -> bool:

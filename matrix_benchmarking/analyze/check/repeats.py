@@ -25,6 +25,8 @@ RISK = 5e-4
 LEAST, SCATTERS = 0.01, 0.5
 """What is less than that, or than so many times what such differences scatter by, misleads nobody."""
 MANY, UNDECIDED = 100, 0.1  # of so many points, first runs above the second ones in nearly half are as chance has it
+PLAIN, TIMES_OTHERS, RISK_OF_PLAIN = 0.25, 8, 1 / 8
+"""First runs that are all so far off, and so many times what the others scatter by, are said of few points, too."""
 
 
 class _Repeats(NamedTuple):
@@ -52,12 +54,12 @@ def first_run_findings(
     if not several or (len(several) >= MANY and abs(above / len(several) - 0.5) < UNDECIDED):
         return  # to know the campaigns takes a while
     repeats, units, fewest = _together(measured, values)
-    if len(repeats) < FEWEST_POINTS:
+    if not repeats:
         return
     ahead = statistics.median(one.ahead for one in repeats)
     scatter = MAD * statistics.median(abs(one.ahead - ahead) for one in repeats)
-    is_large = abs(ahead) >= max(math.log1p(LEAST), SCATTERS * scatter)
-    if not is_large or not _is_no_chance(units, ahead > 0, RISK / asked):
+    is_large = len(repeats) >= FEWEST_POINTS and abs(ahead) >= max(math.log1p(LEAST), SCATTERS * scatter)
+    if not _are_plain(repeats, ahead) and not (is_large and _is_no_chance(units, ahead > 0, RISK / asked)):
         return
     apart = [one.places[0] for one in repeats if _is_first(one.logarithms, ahead > 0)]
     most = max(len(one.places) for one in repeats)
@@ -67,6 +69,15 @@ def first_run_findings(
     why = f"and beyond all of these in {len(apart)} of {len(repeats)} cases: was it cold, or does the machine drift?"
     todo = f" Points of {fewest} and of {most} runs differ by {as_percent(off, digits=1)} for it." * (off >= LEAST)
     yield Finding.of("first-runs", f"{what}, {why}{todo}", measured.runs.at(apart), EVERY if off >= LEAST else NONE)
+
+
+def _are_plain(repeats: Sequence[_Repeats], ahead: float) -> bool:
+    """Whether nobody needs statistics to see it: all first runs are far off, and all others close together."""
+    others = [max(of) - min(of) for one in repeats if len(of := one.logarithms[1:]) > 1]
+    apart = max(others, default=max(one.ahead for one in repeats) - min(one.ahead for one in repeats))
+    nearest = min(one.ahead if ahead > 0 else -one.ahead for one in repeats)
+    by_chance = math.prod(1 / len(one.logarithms) for one in repeats)
+    return nearest >= max(math.log1p(PLAIN), TIMES_OTHERS * apart) and by_chance <= RISK_OF_PLAIN
 
 
 def _together(

@@ -94,7 +94,8 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
-    or what a few runs have, also those that differ in case or in what joins their parts."""
+    or what a few runs have, also those that differ in case or in what joins their parts; 1.1 beside 1.10, where that
+    alone has a version next to it."""
     alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
@@ -102,10 +103,18 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         is_of_case = len(set(map(_folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
-        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case:
+        has_next = {text for text in looks if not alike.keys().isdisjoint(_next_to(text))}
+        is_cut = any(f"{text}0" in has_next for text in set(looks) - has_next)
+        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case or is_cut:
             texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
+
+
+def _next_to(text: str) -> Iterator[float]:
+    """The versions before and after one such as 1.10, as numbers."""
+    if match := re.fullmatch(r"(\d+)\.(\d{1,9})", text):
+        yield from (float(f"{match[1]}.{int(match[2]) + step}") for step in (-1, 1) if int(match[2]) + step >= 0)
 
 
 def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
@@ -214,8 +223,10 @@ def is_explained(some: Rows, others: Rows, *, but: str = "") -> bool:
 
 
 def _plain(value: object) -> object:
-    """What *value* looks like, whatever its type: the number, if it can be read as one; the word, if it is one."""
-    if isinstance(value, bool) or value is None:
+    """What *value* looks like, whatever its type: the number, if it can be read as one, 1 for true; the word else."""
+    if isinstance(value, bool):
+        return int(value)
+    if value is None:
         return show(value)
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -223,7 +234,7 @@ def _plain(value: object) -> object:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return _plain(kind(text))
-    return text.lower() if text.lower() in ("true", "false", "null") else text
+    return {"true": 1, "false": 0, "null": "null"}.get(text.lower(), text)
 
 
 def _looks(value: object) -> object:

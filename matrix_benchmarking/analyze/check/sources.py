@@ -31,17 +31,16 @@ Repeats = Sequence[tuple[int, float]]
 def file_findings(measured: Measured) -> Iterator[Finding]:
     """Repeats out of files or directories side by side of which each has values of its own: of two builds, say."""
     good, kpi = measured.runs, measured.workload.headline
-    parts = good.values("part")
-    if kpi is None or not any(parts):
+    if kpi is None or any(good.values("facts")):  # a history knows no directories
         return
-    values, repeats, paths = good.kpi(kpi.name), good.values("repeat"), good.values("name")
+    values, repeats = good.kpi(kpi.name), good.values("repeat")
+    files = [*map(_file, good.values("name"), good.values("part"))]
     several, differing, found = 0, list[Sequence[int]](), dict[str, int]()
     most = 0.0
     for places in measured.points:
-        known = (place for place in places if len(places) > 1 and parts[place] is not None)
         of_files = grouped(
-            (paths[place].removesuffix(f"#{parts[place]}"), (repeats[place], value))
-            for place in known
+            (files[place], (repeats[place], value))
+            for place in (places if len(places) > 1 else ())
             if (value := values[place]) and value > 0
         )
         several += len(of_files) > 1
@@ -59,12 +58,17 @@ def file_findings(measured: Measured) -> Iterator[Finding]:
         yield Finding.of("files-differ", what, good.at(itertools.chain(*differing)))
 
 
+def _file(name: str, part: str | None) -> str:
+    """The file that holds the run of that *name*; of a test directory the one above."""
+    return f"{name.rpartition('/')[0] or '.'}/" if part is None else name.removesuffix(f"#{part}")
+
+
 def _beside(of_files: Mapping[str, Repeats]) -> Iterator[tuple[int, Mapping[str, Repeats]]]:
     """The runs of the files and directories that lie side by side, by their names, and how deep in the tree."""
     below: dict[tuple[str, ...], dict[str, list[tuple[int, float]]]] = {}
     for file, runs in of_files.items():
         *above, last = file.split("/")
-        for depth, name in enumerate([*(f"{directory}/" for directory in above), last]):
+        for depth, name in enumerate([*(f"{directory}/" for directory in above), *filter(None, [last])]):
             below.setdefault(tuple(above[:depth]), {}).setdefault(name, []).extend(runs)
     return ((len(above), beside) for above, beside in below.items() if len(beside) > 1)
 

@@ -16,7 +16,7 @@ from ...rows import Rows
 from ..words import as_percent, count_of
 from . import matched
 from .finding import ANALYSES, EVERY, OF_BEST, AnswerKind, Finding, are_few
-from .matched import OF_A_UNIT, has_many_digits
+from .matched import OF_A_UNIT, are_no_chance
 from .measured import Measured, Points
 from .repeats import first_run_findings, uneven_findings
 
@@ -147,7 +147,7 @@ def _stuck(measured: Measured, values: Sequence[float | None], kpi: KPIDefinitio
 
 
 def _same_values(measured: Measured) -> Iterator[Finding]:
-    """Repeats with the same values of all KPIs, one of them of so many digits that chance doesn't repeat it."""
+    """Repeats with the same values of all KPIs, of so many digits that chance doesn't repeat them."""
     good, points = measured.runs, measured.points
     columns = [good.kpi(name) for name in good.kpi_names()]
     # Those of a history are told apart by their times elsewhere.
@@ -159,12 +159,7 @@ def _same_values(measured: Measured) -> Iterator[Finding]:
         # What is the same in all repeats was measured once for all of them, unless everything is the same.
         own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
         alike = grouped((tuple([column[place] for column in own]), place) for place in places)
-        twice = [
-            place
-            for values, runs in alike.items()
-            if len(runs) > 1 and any(map(has_many_digits, values))
-            for place in runs
-        ]
+        twice = [place for values, runs in alike.items() if len(runs) > 1 and are_no_chance(values) for place in runs]
         if twice:
             same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
         elif columns:

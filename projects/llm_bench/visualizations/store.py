@@ -119,13 +119,18 @@ def _is_below(value: object, least: float) -> bool:
     return is_number(value) and value < least
 
 
+def _counted(requests: float, of_one: str, of_more: str) -> str:
+    """``1 request was``, ``2 requests were``."""
+    return f"{requests:,.0f} requests {of_more}" if requests != 1 else f"1 request {of_one}"
+
+
 def _of_load(results: Any, settings: Mapping[str, Scalar]) -> list[str]:
     """Signs that not as many requests were in flight as the settings say; at a rate they may be fewer."""
     least = HALF if settings.get("request_rate", UNLIMITED) == UNLIMITED else 0.0
     found = [*_in_flight(results, settings, least=least, most=plausible.CROWDED)]
     asked, requests = settings.get("concurrency"), getattr(results, "requests", None)
     if least and is_number(asked) and is_number(requests) and 0 < requests < TURNS * asked:
-        few = f"{requests:,.0f} requests were answered, fewer than "
+        few = f"{_counted(requests, 'was', 'were')} answered, fewer than "
         of_all = f"{few}{TURNS} for each of a concurrency of {asked:,.0f}: start and end are much of the run"
         found.append(f"{few}a concurrency of {asked:,.0f} takes" if requests < asked else of_all)
     rate, answered = settings.get("request_rate"), getattr(results, "requests_per_s", None)
@@ -168,7 +173,8 @@ def _of_requests(results: Any) -> list[str]:
     found = []
     requests = getattr(results, "requests", None)
     if is_number(requests) and 0 < requests < FEW_REQUESTS and any(_p99s(results)):
-        found.append(f"{requests:,.0f} requests stand behind the 99th percentiles, which want {FEW_REQUESTS} at least")
+        stand = _counted(requests, "stands", "stand")
+        found.append(f"{stand} behind the 99th percentiles, which want {FEW_REQUESTS} at least")
     ratio = getattr(results, "first_ttft_ratio", None)
     if is_number(ratio) and ratio > COLD:
         found.append(f"the first request was cold: its first token took {ratio:.3g} times the median")
@@ -261,13 +267,13 @@ def implausible(lts_payload: Payload) -> list[str]:
     known = {name: value for name in NEVER_NEGATIVE if is_number(value := getattr(results, name, None))}
     found = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
     if known.get("output_tokens_per_s") == 0 < known.get("requests", 0):
-        found.append(f"no output token was counted, though {known['requests']:,.0f} requests were answered")
+        found.append(f"no output token was counted, though {_counted(known['requests'], 'was', 'were')} answered")
     made, together = known.get("output_tokens_per_s", 0), known.get("total_tokens_per_s", math.inf)
     if made > ROUNDED * together:  # input alone some tools count by the time that prompts took
         found.append(f"output_tokens_per_s is {made:,.4g}, and of all tokens together it is {together:,.4g}")
     duration = getattr(results, "duration", None)
     if duration == 0 < known.get("requests", 0):
-        found.append(f"{known['requests']:,.0f} requests took no time")
+        found.append(f"{_counted(known['requests'], 'took', 'took')} no time")
     run = WINDOW * duration if is_number(duration) and duration > 0 else None
     for name in LATENCIES:
         told = {said: known.get(f"{name}_{each}") for each, said in _SAID.items()}

@@ -524,6 +524,10 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     assert found(*({**run, "cost": run["size"]} for run in pasted)) == []  # of what is counted all repeats are alike
     for rounded in (1.03, 5.0, 123456789.0):
         assert found({**one, "cost": rounded}, {**one, "cost": rounded}) == []
+    short = {"cost": 1.0345, "rate": 72.5123, "memory": 30.117}  # none of them is enough, and together they are
+    other = {"cost": 1.0347, "rate": 72.4123, "memory": 30.118}
+    assert found(short, other, short) == [["run 0", "run 2"]]
+    assert found({**short, "cost": 1.03}, other, {**short, "cost": 1.03}) == []
 
 
 def test_repeats_with_the_time_and_the_values_of_another_are_copies_where_times_are_of_one_run_each() -> None:

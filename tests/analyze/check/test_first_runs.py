@@ -71,3 +71,19 @@ def test_noise_of_any_form_is_none(draw: Draw, repeats: list[int]) -> None:
 def test_points_whose_order_is_unknown_may_share_a_slow_round() -> None:
     assert found(cold(0.05), [5] * 10, is_timed=False) == []
     assert found(cold(0.005, 0.0001), [5] * 10) == []  # as little as that misleads nobody
+
+
+@pytest.mark.parametrize("repeats", [[3] * 2, [3] * 4, [2] * 4, [8], [5, 4, 3]])
+def test_first_runs_that_are_twice_as_slow_are_said_of_a_few_points_too(repeats: list[int]) -> None:
+    for is_timed in (True, False):
+        (one,) = found(cold(1.0), repeats, is_timed=is_timed)
+        assert one.sentence.startswith("cost of a point's first run in a campaign is ")
+        assert len(one.runs) == len(repeats)
+        assert bool(one.changes) is (len({*repeats}) > 1)
+    assert found(cold(0.2), repeats) == []
+    draws = (cold(0.0, 0.2), lambda chance, runs: numpy.exp(0.1 * chance.standard_t(2, runs)))
+    assert sum(bool(found(draw, repeats, seed)) for draw in draws for seed in SEEDS) <= 1
+
+
+def test_the_first_of_three_runs_of_one_point_may_be_slow_by_chance() -> None:
+    assert found(cold(1.0), [3]) == found(cold(1.0), [2, 2]) == []

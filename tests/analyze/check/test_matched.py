@@ -209,3 +209,25 @@ def test_one_value_at_many_points_was_hardly_measured() -> None:
 )
 def test_what_a_change_of_the_unit_adds_is_no_digit(value: float, digits: int) -> None:
     assert matched.digits(value) == digits
+
+
+@pytest.mark.parametrize("sizes", [1, 3])
+def test_a_unit_that_changes_in_the_middle_of_a_history_is_asked_about(sizes: int) -> None:
+    def asked(since: int, *, times: float = 1000.0, kpi: str = "memory") -> list[Finding]:
+        chance, runs = numpy.random.default_rng(3), []
+        for version, size, repeat in itertools.product(range(1, 11), range(sizes), range(2)):
+            kpis = {"cost": 5.0, "rate": 3.0, "memory": 7.0} | {kpi: 10.0 * 30**size * chance.lognormal(0, 0.05)}
+            kpis[kpi] *= times if version >= since else 1.0
+            settings = {"version": f"1.{version}", "size": size}
+            runs.append(Entry(settings, repeat, Path("x"), f"{version} {size} {repeat}", 0, kpis=kpis))
+        every = findings(Matrix(runs), toy_runs.workload())
+        return [one for one in every if one.kind == "another-unit"]
+
+    (one,) = asked(since=7)
+    assert " times as large where 'version' is 1.7, 1.8, 1.9, 1.10 as where it isn't, at " in one.sentence
+    assert one.changes
+    assert len(one.runs) == 4 * sizes * 2
+    (one,) = asked(since=4)
+    assert " times as small where 'version' is 1.1, 1.2, 1.3 as where it isn't, at " in one.sentence
+    assert asked(since=7, kpi="cost")
+    assert asked(since=11) == asked(since=7, times=150.0) == asked(since=7, times=20.0) == []

@@ -268,3 +268,19 @@ def test_a_number_with_an_exponent_that_yaml_takes_for_a_text_is_found(found: Ca
     )
     assert finding.changes == frozenset()
     assert found([{"device_flops": flops} for flops in ("1234e12", "12345e67", "e12", "1e12b")]) == []
+
+
+def test_a_version_that_a_spreadsheet_cut_is_asked_about_where_versions_are_next_to_the_other_one(
+    found: Callable[[Runs], list[Finding]],
+) -> None:
+    (finding,) = found([{"version": version} for version in ("1.9", "1.10", "1.10", "1.1", "1.11")])
+    assert finding.sentence.startswith("'version' is '1.1' in 1, '1.10' in 2 runs: these are different settings")
+    assert finding.changes
+    for honest in (["1.0", "1.1", "1.9", "1.10"], ["1.1", "1.2", "1.10", "1.11"], ["2.0", "2.1", "2.10"]):
+        assert found([{"version": version} for version in honest * 3]) == []
+
+
+def test_true_and_one_look_alike(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([{"cache": value} for value in (True, True, True, 1, 1, 0)])
+    assert finding.sentence.startswith("'cache' is 1 in 2, true in 3 runs: these are different settings")
+    assert found([{"speculative": value} for value in (False, 2, 4) * 3]) == []

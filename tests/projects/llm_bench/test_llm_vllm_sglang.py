@@ -202,6 +202,8 @@ def test_whole_answers_are_known_without_their_tokens(tmp_path: Path, parsed: Pa
     ("change", "doubt"),
     [
         ({"completed": 90, "failed": 0}, "90 requests stand behind the 99th percentiles"),
+        ({"completed": 1, "failed": 0}, "^1 request stands behind the 99th percentiles"),
+        ({"completed": 1, "failed": 0, "max_concurrency": 2}, "^1 request was answered, fewer than a concurrency of 2"),
         ({"random_output_len": 200}, "answers are shorter than asked: 100 tokens"),
         ({"random_output_len": 70}, "answers are longer than asked: 100 tokens, the mean, where 70 were asked for"),
         ({}, r"1\.00 % of the requests failed"),

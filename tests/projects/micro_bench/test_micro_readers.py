@@ -433,6 +433,22 @@ def test_files_that_are_repeats_of_each_other_and_differ_are_said(tmp_path: Path
     assert said(**{"app-1.2.3/x": [1.0], "app-1.2.4/x": [1.1]}) != []
 
 
+def test_two_files_of_one_session_are_asked_about(tmp_path: Path) -> None:
+    def said(*times: str) -> list[str]:
+        for number, time in enumerate(times):
+            stats = {"rounds": 5, "mean": 1.0 + number} | ({} if number else {"data": [1.01, 1.02]})
+            benchmarks = [{"fullname": "t.py::test_x", "stats": stats}]
+            written(tmp_path, f"{number}.json", {"benchmarks": benchmarks, "datetime": time})
+        return [one.sentence for one in findings(parse(tmp_path), load(WORKLOAD)) if one.kind == "copies"]
+
+    second = "2026-11-29T09:14:37"
+    (sentence,) = said(*[f"{second}.123456+00:00"] * 2)
+    assert sentence == (
+        "3 runs have the settings and the time of some in another file, to the microsecond: is one session there twice?"
+    )
+    assert said(f"{second}.123456+00:00", f"{second}.123457+00:00") == said(*[f"{second}+00:00"] * 2) == []
+
+
 def test_directories_whose_repeats_a_person_counted_through_are_repeats(tmp_path: Path) -> None:
     for directory, repeat, time in (("cold", 0, 1.0), ("warm", 1, 3.0)):
         (tmp_path / directory).mkdir()
