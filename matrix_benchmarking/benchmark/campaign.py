@@ -159,7 +159,7 @@ class Campaign:
         path = self._plan.path_of(point)
         directory = run_directory.begin(self._staged or self._plan.root, Path(path), point)
         self._listener.starts(str(path))
-        started = time.monotonic()
+        started, planned = time.monotonic(), self._plan.measured_with(point)
         try:
             outcome = self._measure(served, point, directory)
             if outcome.exit_code and self._staged is not None:  # of several hosts, of which others have room
@@ -171,7 +171,10 @@ class Campaign:
             # Whatever a script did to them: a run is recognised by its settings.
             run_directory.write_settings(directory, point)
             run_directory.write_block(directory, RecordedBlock(self._id, of_round))
-            outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
+            # A file that the run itself has changed is no part of what it was measured with.
+            known = dict(sorted(planned.items() & self._plan.measured_with(point).items()))
+            wall_s = round(time.monotonic() - started, 2)
+            outcome = dataclasses.replace(outcome, wall_s=wall_s, measured_with=known)
             run_directory.finish(directory, outcome)
             if not self._keep(Path(path), directory):
                 self._listener.note(f"{path} was measured elsewhere, too: that run stays, and this one is set aside")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -14,10 +13,9 @@ from typing import Any, ClassVar
 
 from ..config import Section
 from ..errors import ConfigError
-from ..files import read_regular
 from ..filters import Scalar, exact
 from . import processes
-from .environment import anonymous, without_path
+from .environment import anonymous
 from .load_driver import Limits, LoadDriver, PlanOfPoints, PointRun, Window, check_extra
 from .run_directory import Outcome, Point, write_json
 from .schema import Command, Script, fill, named_in
@@ -50,18 +48,6 @@ class CommandDriver(LoadDriver):
         if later and plan.target is None:
             raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
         return {"command": command_of(script, plan.context(point))}
-
-    @classmethod
-    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
-        try:
-            said = json.loads(read_regular(directory / DIRECTORY / COMMAND_FILE))["command"]
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return False  # nothing says how it was measured
-        now = [anonymous(word) for word in command_of(_command(plan.load), plan.context(point))]
-        if not isinstance(said, list) or len(said) != len(now):
-            return isinstance(said, list)
-        known = [(word, str(then)) for word, then in zip(now, said, strict=True) if not named_in(word) & {*cls.later}]
-        return any(without_path(word) != without_path(then) for word, then in known)
 
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:

@@ -17,7 +17,7 @@ from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from ..prices import offers
 from ..workload import Workload
-from . import run_directory, schema
+from . import fingerprint, run_directory, schema
 from .command_driver import CommandDriver
 from .expand import (
     SEARCHABLE,
@@ -31,9 +31,8 @@ from .expand import (
 from .file import BenchmarkFile
 from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
-from .schema import LoadSection, Script, fill_model, named_in
+from .schema import Command, LoadSection, Script, fill_model, named_in
 from .searching import answer_of, in_order
-from .targets import ProcessTarget
 
 START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -162,21 +161,30 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
+    def measured_with(self, point: Point) -> dict[str, str]:
+        """Digests of all that the file says of how *point* is measured, and of the files that it names there."""
+        load, target = self.load_of(point), self.target_of(point)
+        runs_in = load.directory if isinstance(load, Command) else ""  # None: in its test directory
+        found = fingerprint.of_section(load, "", None if runs_in is None else self.base / runs_in)
+        for name in self.driver.sections:
+            if name != "load" and (section := self.section(name)) is not None:
+                found |= fingerprint.of_section(section, name, self.base)
+        if target is not None:
+            runs_in = target.process.directory if target.process is not None else None
+            found |= fingerprint.of_section(target, "target", self.base / (runs_in or ""))
+        return found
+
     def measured_otherwise(self) -> dict[str, list[Path]]:
-        """The directories of done runs whose records differ from the file, by what differs: command, load or server."""
-        done = [(point, self.found[point.key].path) for point in self.points if self.status(point) == "done"]
+        """The directories of done runs that were measured with something else than now, by the names of that."""
+        done = [(point, self.found[point.key]) for point in self.points if self.status(point) == "done"]
         for case in self.searches:
             runs = [run for run in self.measured(case) if run.done]
-            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run.path) for run in runs]
-        load = "command" if self.driver is CommandDriver else "load"
-        found: dict[str, list[Path]] = {load: [], "server": []}
-        for point, place in done:
-            target = self.target_of(point)
-            process = target.process if target is not None else None
-            if process is not None and ProcessTarget(process, self.base).started_otherwise(place):
-                found["server"].append(place)
-            elif self.driver.measured_otherwise(self, point, place):
-                found[load].append(place)
+            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run) for run in runs]
+        found: dict[str, list[Path]] = {}
+        for point, run in done:
+            then = run.outcome.measured_with if run.outcome else None  # None: nothing says how it was measured
+            if isinstance(then, Mapping) and (names := fingerprint.differing(then, self.measured_with(point))):
+                found.setdefault(", ".join(names), []).append(run.path)
         return found
 
     def measured(self, case: SearchCase) -> list[FoundRun]:

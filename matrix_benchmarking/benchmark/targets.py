@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MatbenchError, os_reason
-from ..files import read_regular
 from . import processes, schema
-from .environment import without_path
 from .schema import fill, named_in
 
 TIMEOUT_S, VERSIONS_TIMEOUT_S, POLL_S, LOG_LINES = 10.0, 60.0, 0.1, 5
@@ -143,16 +141,6 @@ class ProcessTarget(Target):
             "versions": versions(spec.versions, self._directory),
         }
         return Endpoint(url=f"http://{spec.host}:{self._port}", description=description)
-
-    def started_otherwise(self, directory: Path) -> bool:
-        """Whether the run in *directory* says that its server was started otherwise."""
-        try:
-            said = json.loads(read_regular(directory / SERVER_FILE))
-            then, url, cpus = said["command"], said["url"], said["cpus"]
-            now = fill(self._spec.command, {"port": urllib.parse.urlsplit(url).port})
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return False  # nothing says how it was started
-        return cores(self._spec.cpus) != cpus or [*map(without_path, now)] != [without_path(str(word)) for word in then]
 
     def check(self) -> None:
         status = self._process.poll() if self._process else None

@@ -110,7 +110,7 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
     warn(plan.notes)
     for what, others in plan.measured_otherwise().items():
         were = f"{count_of(len(others), 'done point')} {'was' if len(others) == 1 else 'were'}"
-        said = f"{were} measured with another {what} than the file's, such as"
+        said = f"{were} measured with another {what} than now, such as"
         first = [f"{said} '{place.relative_to(plan.root)}'" for place in others[:1]]
         warn([f"{each}: move them away to have them measured again" for each in first])
     settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]

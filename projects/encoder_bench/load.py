@@ -157,18 +157,6 @@ class K6Driver(LoadDriver):
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
         return () if getattr(plan.load, "inputs_per_request", None) else ("inputs_per_request",)
 
-    @classmethod
-    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
-        load = load_of(plan, point)
-        now = k6.recorded(_planned(load, point, plan.base), "", name_of(load.inputs), 0, "") | {
-            "cpus": cores(load.cpus)
-        }
-        said = _read_json(directory / K6_DIRECTORY / GENERATOR_FILE)
-        try:
-            return said is not None and k6.determined(said) != k6.determined(now)
-        except (TypeError, KeyError, AttributeError):
-            return False  # nothing says how it was measured
-
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""
         self._references.prepare(point, self._asked(load_of(self.plan, point)), keep_on)

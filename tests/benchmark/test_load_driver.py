@@ -211,7 +211,8 @@ def test_a_search_is_done_with_its_answer_and_measured_again_without_one(directo
     content["target"] = {"url": "http://127.0.0.1:9"}  # which nobody answers
     for options in ((), ("--run",)):
         status, out, err = search(*options, max=4)
-        assert (status, err) == (0, "")
+        assert status == 0
+        assert "another target.process.command, target.url than now" in err
         assert f"search a: {found['reason']}\n" in out
     content["target"] = TARGET
     shutil.rmtree("r")

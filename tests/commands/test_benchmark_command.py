@@ -173,7 +173,7 @@ def test_what_another_command_measured_is_said_and_not_measured_again(directory,
     said = capsys.readouterr()
     assert "0 points measured" in said.out
     assert said.err == (
-        "warning: 4 done points were measured with another command than the file's, such as "
+        "warning: 4 done points were measured with another command than now, such as "
         "'hash/size_1/colour_blue__repeat_0': move them away to have them measured again\n"
     )
 
