@@ -182,7 +182,8 @@ def _problem(status: int | None, timeout_s: float | None, log: Path) -> str | No
     if status is None:
         return f"ran longer than {timeout_s} s and was ended"
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if status else []
-    return f"failed with exit status {status}{f': {anonymous(lines[-1])[:200]}' if lines else ''}" if status else None
+    said = f": {anonymous(lines[-1])[:200]}" if lines else ""
+    return f"failed with {processes.told_status(status)}{said}" if status else None
 
 
 def _stamps(patterns: Sequence[str], place: Path) -> dict[tuple[str, Path], int]:

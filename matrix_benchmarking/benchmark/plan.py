@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -119,6 +120,7 @@ class Plan:
             found = run_directory.scan(self.root) if self.bucket is None else run_directory.scan_bucket(self.bucket)
         self.found: dict[PointKey, FoundRun] = dict(found)
         self._check_places()
+        self.notes += self._named_otherwise()
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
         _check_reach(self)
@@ -271,15 +273,18 @@ class Plan:
         seconds, usd = 0.0, 0.0
         known = priced = True
         for group in self.groups():
-            usual = [case.first for case in group.searches for _ in range(self.usual(case))]
-            durations = [self.point_s(point) for point in (*group.points, *usual)]
-            known = known and None not in durations
-            started = [START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None]
-            group_s = sum(each or 0.0 for each in durations) + sum(started)
+            known = known and None not in map(self.point_s, group.samples())
+            group_s = self.group_s(group)
             price = self.usd_per_hour(group.target, group.settings)
             priced = priced and price is not None
             seconds, usd = seconds + group_s, usd + group_s / 3600 * (price or 0.0)
         return seconds if known else None, usd if known and priced else None
+
+    def group_s(self, group: Group, unknown_s: float = 0.0) -> float:
+        """About how long *group* takes, its target's start included; a point *unknown_s* where nothing tells."""
+        usual = [case.first for case in group.searches for _ in range(self.usual(case))]
+        durations = [self.point_s(point) or unknown_s for point in (*group.points, *usual)]
+        return sum(durations) + sum(START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None)
 
     def usual(self, case: SearchCase) -> int:
         """About how many measurements a search still takes."""
@@ -298,6 +303,29 @@ class Plan:
         names = [name for name in self.varying(point.experiment) if name in point.settings]
         parts = [f"{name}={_filters.write(point.settings[name])}" for name in names]
         return ",".join([*parts, f"repeat={point.repeat}"])
+
+    def _named_otherwise(self) -> Iterator[str]:
+        """A sentence where done runs differ from the file's points by the names of settings alone."""
+        kinds: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
+        others: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
+        for case in self._everything.searches:
+            kinds.setdefault(frozenset(case.first.settings), []).append(case.settings)
+        for point in self._everything.points:
+            kinds.setdefault(frozenset(point.settings), []).append(point.settings)
+        for run in self.found.values():
+            if run.done and (names := frozenset(run.settings)) not in kinds:
+                others.setdefault(names, []).append(run.settings)
+        for (names, runs), (wanted, points) in itertools.product(others.items(), kinds.items()):
+            both = sorted(names & wanted - {SEARCHABLE})
+            values = {tuple(typed(point[name]) for name in both) for point in points}
+            count = sum(tuple(typed(run[name]) for name in both) in values for run in runs) if both else 0
+            have, lack = (", ".join(f"'{name}'" for name in sorted(each)) for each in (names - wanted, wanted - names))
+            differ = " and ".join(filter(None, [have and f"have {have}", lack and f"lack {lack}"]))
+            if count:
+                yield (
+                    f"of the done runs {count} {differ}, unlike the file's points, to which they are equal otherwise: "
+                    "these are measured beside them; after a mere change of name, change it in their settings.yaml, too"
+                )
 
     def _check_places(self) -> None:
         """Raise ConfigError where a point's directory holds a finished run of other settings."""
@@ -319,7 +347,9 @@ def price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[
 
     def price(settings: Mapping[str, Scalar]) -> float | None:
         if found := offers(settings, given, None if workload is None else workload.shorter_hardware):
-            return min(found.values())
+            own = str(settings.get("hw_type"))
+            usd = {found[own]} if own in found else {*found.values()}
+            return usd.pop() if len(usd) == 1 else None  # which vendor's isn't known
         return None if workload is None or workload.price is None else workload.price(settings)
 
     return price

@@ -252,7 +252,8 @@ class _LoadRun:
         finally:
             process.stop()
         if status not in (0, THRESHOLD_CROSSED):
-            raise k6.K6Error(f"the warm-up failed: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
+            how = "did not end in time" if status is None else f"failed with {processes.told_status(status)}"
+            raise k6.K6Error(f"the warm-up {how}: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
         log.unlink(missing_ok=True)
 
     def _k6_load(self, phase: str, load: k6.K6Load) -> k6.K6Load:
@@ -423,7 +424,8 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
     try:
         headline = k6.headline(summary)
     except ValueError as error:
-        return Outcome(status or 1, problem=f"k6 wrote no usable summary ({error}): {_last_line(log)}")
+        how = f"failed with {processes.told_status(status)} and " if status else ""
+        return Outcome(status or 1, problem=f"k6 {how}wrote no usable summary ({error}): {_last_line(log)}")
     if headline.answered_inputs == 0:
         requests = f"{headline.requests:,} requests" if headline.requests != 1 else "1 request"
         return Outcome(1, 0.0, None, f"none of {requests} was answered right")
@@ -431,7 +433,7 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
     if status == THRESHOLD_CROSSED:
         problem = "a threshold of the k6 script was crossed"
     elif status:
-        problem = f"k6 failed with exit status {status}"
+        problem = f"k6 failed with {processes.told_status(status)}"
     return Outcome(status, headline.throughput, headline.p95_ms, problem, error_rate=headline.error_rate)
 
 

@@ -278,7 +278,8 @@ def test_a_file_system_that_takes_no_more_stops_the_run_with_a_sentence_and_keep
         check=False,
     )
     assert done.returncode == 2
-    assert "environment.json: File too large" in done.stderr
+    assert "environment.json: File too large; what is measured stays, go on with: matbench benchmark" in done.stderr
+    assert "r: 0 points measured, 3 left." in done.stdout
     assert "Traceback" not in done.stderr
     assert finished() == []
     assert run() == 0
