@@ -106,10 +106,10 @@ class CommandDriver(LoadDriver):
         said = {"command": [anonymous(word) for word in command], "shell": script.shell}
         said |= {"duration_s": time.time() - began, "cpus": cpus, "competes_with_server": run.competes(cpus)}
         write_json(output / COMMAND_FILE, said)
+        run.still_there()  # a server that died is why the command failed
         problem = _problem(status, timeout_s, output / "stderr.log")
         if problem is not None:
             return Outcome(TIMED_OUT if status is None else status, problem=f"the command {problem}")
-        run.still_there()
         written = [each for each in left if before.get(each) != left[each]]
         for pattern in script.results:
             if pattern not in dict(written):

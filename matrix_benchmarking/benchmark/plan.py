@@ -323,8 +323,8 @@ class Plan:
             differ = " and ".join(filter(None, [have and f"have {have}", lack and f"lack {lack}"]))
             if count:
                 yield (
-                    f"of the done runs {count} {differ}, unlike the file's points, to which they are equal otherwise: "
-                    "these are measured beside them; after a mere change of name, change it in their settings.yaml, too"
+                    f"of the done runs {count} {differ}, and are like the file's points otherwise: both are among the "
+                    "results; if only a name has changed, change it in their settings.yaml"
                 )
 
     def _check_places(self) -> None:

@@ -145,7 +145,7 @@ class ProcessTarget(Target):
     def check(self) -> None:
         status = self._process.poll() if self._process else None
         if status is not None:
-            raise TargetError(f"the server ended by itself with {processes.told_status(status)}{self._last_words()}")
+            raise TargetError(f"the server ended with {processes.told_status(status)}{self._last_words()}")
 
     def process_ids(self) -> Sequence[int]:
         return self._process.process_ids() if self._process else ()

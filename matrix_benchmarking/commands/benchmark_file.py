@@ -211,6 +211,8 @@ def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path)
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
+    searches = len(plan.open_searches()) - len(report.searches)
+    parts += [f"{searches} × search left"] if searches and not report.not_started else []
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
     _print_answers(plan, [*filter(None, plan.answers), *report.searches])
@@ -268,7 +270,7 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     cost = "unknown, as the time is" if targets else "nothing that is paid for"
     if any(plan.usd_per_hour(group.target, group.settings) is None for group in groups):
         cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)"
-    elif usd is not None:
+    elif usd is not None and targets:
         cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     click.echo(f"time: {duration(seconds)}; cost: {cost}")
     _print_answers(plan, [*filter(None, plan.answers)])

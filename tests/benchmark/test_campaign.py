@@ -174,7 +174,7 @@ def test_a_server_that_dies_in_the_middle_fails_the_point_and_is_started_again_a
     )
     assert run() == 2
     err = capsys.readouterr().err
-    assert err.count("the server ended by itself with exit status 3") == 3
+    assert err.count("the server ended with exit status 3") == 3
     assert "it died 3 times" in err
     assert [(path / "exit_code").read_text() for path in finished()] == ["1\n"] * 3
     assert all(json.loads((path / "outcome.json").read_text())["problem"] for path in finished())
