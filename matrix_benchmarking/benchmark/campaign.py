@@ -31,12 +31,11 @@ TARGETS_DIRECTORY, LOCK_FILE = f"{run_directory.OWN_DIRECTORY}/targets", f"{run_
 
 
 class Listener:
-    """Who shows what happens: what is about to be started, that time passes, the last second's throughput; how many
-    hosts measure, where there are several, and what is spent. What a listener doesn't define is not shown."""
+    """Who shows what happens: what is about to be started, the last second's throughput; how many hosts measure, where
+    there are several, and what is spent. What a listener doesn't define is not shown."""
 
     def starts(self, what: str) -> None: ...
     def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None: ...
-    def tick(self) -> None: ...
     def standing(self, hosts: int, spent_usd: float) -> None: ...
     def note(self, sentence: str) -> None: ...
     def rate(self, throughput: float) -> None: ...
@@ -89,7 +88,7 @@ class Campaign:
         self.report = Report()
 
     def run(self) -> Report:
-        """Run what is to be done. MatbenchError: something makes going on pointless, such as a full disk."""
+        """Run what is to be done."""
         try:
             for group in self._groups:
                 self._run_group(group)
@@ -97,6 +96,8 @@ class Campaign:
             self.report.stopped_by = str(reason)
         except KeyboardInterrupt:
             self.report.stopped_by, self.report.interrupted = "interrupted", True
+        except MatbenchError as error:  # such as a full disk
+            self.report.broken = str(error)
         finally:
             self._limits.stop_meter()
             self.report.left = len(self._pending)
@@ -134,7 +135,7 @@ class Campaign:
     def _running(self, group: Group, points: Sequence[Point]) -> Iterator[Served]:
         """The group's target, started for *points*; stopped on every way out."""
         for point in points:
-            self._driver.prepare(point, self._keep_on)
+            self._driver.prepare(point, self._limits.check_money)
         if group.target is None:
             yield Served(group, None, None, None)
             return
@@ -144,7 +145,7 @@ class Campaign:
         self._listener.starts("starting the target")
         try:
             self._limits.start_meter(self._plan.charged_per_hour(group))
-            endpoint = target.start(log.path, self._keep_on)
+            endpoint = target.start(log.path, self._limits.check_money)
             yield Served(group, target, endpoint, log)
         finally:
             try:
@@ -159,7 +160,7 @@ class Campaign:
         path = self._plan.path_of(point)
         directory = run_directory.begin(self._staged or self._plan.root, Path(path), point)
         self._listener.starts(str(path))
-        started = time.monotonic()
+        started, planned = time.monotonic(), self._plan.measured_with(point)
         try:
             outcome = self._measure(served, point, directory)
             if outcome.exit_code and self._staged is not None:  # of several hosts, of which others have room
@@ -171,7 +172,10 @@ class Campaign:
             # Whatever a script did to them: a run is recognised by its settings.
             run_directory.write_settings(directory, point)
             run_directory.write_block(directory, RecordedBlock(self._id, of_round))
-            outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
+            # A file that the run itself has changed is no part of what it was measured with.
+            known = dict(sorted(planned.items() & self._plan.measured_with(point).items()))
+            wall_s = round(time.monotonic() - started, 2)
+            outcome = dataclasses.replace(outcome, wall_s=wall_s, measured_with=known)
             run_directory.finish(directory, outcome)
             if not self._keep(Path(path), directory):
                 self._listener.note(f"{path} was measured elsewhere, too: that run stays, and this one is set aside")
@@ -196,7 +200,7 @@ class Campaign:
 
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
         """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
-        run = PointRun(point, directory, served.endpoint, served.target, self._keep_on)
+        run = PointRun(point, directory, served.endpoint, served.target, self._limits.check_money)
         server = served.endpoint.description if served.endpoint else {}
         versions = {**self._machine["versions"], **server.get("versions", {}), **self._driver.versions}
         words = [*self._repeat, f"--expe-to-run={point.experiment}", f"--filters={self._plan.filter_of(point)}"]
@@ -226,7 +230,7 @@ class Campaign:
                 measured.append((step, self._run_point(served, case.point(step, repeat), None)))
                 if not served.alive and served.target is not None and served.log is not None:  # it died of the point
                     served.target.stop()
-                    served.endpoint = served.target.start(served.log.path, self._keep_on)
+                    served.endpoint = served.target.start(served.log.path, self._limits.check_money)
         except SearchError as error:
             self._keep_answer(case, {"error": str(error)})
             return
@@ -247,10 +251,6 @@ class Campaign:
 
     def _check_start(self, group: Group, point: Point) -> None:
         self._limits.check_start(self._plan.point_s(point), self._plan.usd_per_hour(group.target, group.settings))
-
-    def _keep_on(self) -> None:
-        self._limits.check_money()
-        self._listener.tick()
 
 
 def write_searches(plan: Plan, report: Report) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -14,10 +13,9 @@ from typing import Any, ClassVar
 
 from ..config import Section
 from ..errors import ConfigError
-from ..files import read_regular
 from ..filters import Scalar, exact
 from . import processes
-from .environment import anonymous, without_path
+from .environment import anonymous
 from .load_driver import Limits, LoadDriver, PlanOfPoints, PointRun, Window, check_extra
 from .run_directory import Outcome, Point, write_json
 from .schema import Command, Script, fill, named_in
@@ -50,18 +48,6 @@ class CommandDriver(LoadDriver):
         if later and plan.target is None:
             raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
         return {"command": command_of(script, plan.context(point))}
-
-    @classmethod
-    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
-        try:
-            said = json.loads(read_regular(directory / DIRECTORY / COMMAND_FILE))["command"]
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return False  # nothing says how it was measured
-        now = [anonymous(word) for word in command_of(_command(plan.load), plan.context(point))]
-        if not isinstance(said, list) or len(said) != len(now):
-            return isinstance(said, list)
-        known = [(word, str(then)) for word, then in zip(now, said, strict=True) if not named_in(word) & {*cls.later}]
-        return any(without_path(word) != without_path(then) for word, then in known)
 
     @classmethod
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
@@ -120,10 +106,10 @@ class CommandDriver(LoadDriver):
         said = {"command": [anonymous(word) for word in command], "shell": script.shell}
         said |= {"duration_s": time.time() - began, "cpus": cpus, "competes_with_server": run.competes(cpus)}
         write_json(output / COMMAND_FILE, said)
+        run.still_there()  # a server that died is why the command failed
         problem = _problem(status, timeout_s, output / "stderr.log")
         if problem is not None:
             return Outcome(TIMED_OUT if status is None else status, problem=f"the command {problem}")
-        run.still_there()
         written = [each for each in left if before.get(each) != left[each]]
         for pattern in script.results:
             if pattern not in dict(written):
@@ -196,7 +182,8 @@ def _problem(status: int | None, timeout_s: float | None, log: Path) -> str | No
     if status is None:
         return f"ran longer than {timeout_s} s and was ended"
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if status else []
-    return f"failed with exit status {status}{f': {anonymous(lines[-1])[:200]}' if lines else ''}" if status else None
+    said = f": {anonymous(lines[-1])[:200]}" if lines else ""
+    return f"failed with {processes.told_status(status)}{said}" if status else None
 
 
 def _stamps(patterns: Sequence[str], place: Path) -> dict[tuple[str, Path], int]:

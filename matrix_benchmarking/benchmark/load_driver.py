@@ -240,11 +240,6 @@ class LoadDriver(abc.ABC):
         """The settings that it takes from a point itself, beside those that the file's sections name in braces."""
         return ()
 
-    @classmethod
-    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
-        """Whether the run in *directory* says that *point* was measured otherwise than the file now has it."""
-        return False
-
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:  # noqa: B027 - most need nothing
         """Make sure of what has to be there before the point's target starts."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,7 @@ from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from ..prices import offers
 from ..workload import Workload
-from . import run_directory, schema
+from . import fingerprint, run_directory, schema
 from .command_driver import CommandDriver
 from .expand import (
     SEARCHABLE,
@@ -31,9 +32,8 @@ from .expand import (
 from .file import BenchmarkFile
 from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
-from .schema import LoadSection, Script, fill_model, named_in
+from .schema import Command, LoadSection, Script, fill_model, named_in
 from .searching import answer_of, in_order
-from .targets import ProcessTarget
 
 START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -120,6 +120,7 @@ class Plan:
             found = run_directory.scan(self.root) if self.bucket is None else run_directory.scan_bucket(self.bucket)
         self.found: dict[PointKey, FoundRun] = dict(found)
         self._check_places()
+        self.notes += self._named_otherwise()
         for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
         _check_reach(self)
@@ -162,21 +163,30 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
+    def measured_with(self, point: Point) -> dict[str, str]:
+        """Digests of all that the file says of how *point* is measured, and of the files that it names there."""
+        load, target = self.load_of(point), self.target_of(point)
+        runs_in = load.directory if isinstance(load, Command) else ""  # None: in its test directory
+        found = fingerprint.of_section(load, "", None if runs_in is None else self.base / runs_in)
+        for name in self.driver.sections:
+            if name != "load" and (section := self.section(name)) is not None:
+                found |= fingerprint.of_section(section, name, self.base)
+        if target is not None:
+            runs_in = target.process.directory if target.process is not None else None
+            found |= fingerprint.of_section(target, "target", self.base / (runs_in or ""))
+        return found
+
     def measured_otherwise(self) -> dict[str, list[Path]]:
-        """The directories of done runs whose records differ from the file, by what differs: command, load or server."""
-        done = [(point, self.found[point.key].path) for point in self.points if self.status(point) == "done"]
+        """The directories of done runs that were measured with something else than now, by the names of that."""
+        done = [(point, self.found[point.key]) for point in self.points if self.status(point) == "done"]
         for case in self.searches:
             runs = [run for run in self.measured(case) if run.done]
-            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run.path) for run in runs]
-        load = "command" if self.driver is CommandDriver else "load"
-        found: dict[str, list[Path]] = {load: [], "server": []}
-        for point, place in done:
-            target = self.target_of(point)
-            process = target.process if target is not None else None
-            if process is not None and ProcessTarget(process, self.base).started_otherwise(place):
-                found["server"].append(place)
-            elif self.driver.measured_otherwise(self, point, place):
-                found[load].append(place)
+            done += [(case.point(run.settings[SEARCHABLE], run.repeat), run) for run in runs]
+        found: dict[str, list[Path]] = {}
+        for point, run in done:
+            then = run.outcome.measured_with if run.outcome else None  # None: nothing says how it was measured
+            if isinstance(then, Mapping) and (names := fingerprint.differing(then, self.measured_with(point))):
+                found.setdefault(", ".join(names), []).append(run.path)
         return found
 
     def measured(self, case: SearchCase) -> list[FoundRun]:
@@ -263,15 +273,18 @@ class Plan:
         seconds, usd = 0.0, 0.0
         known = priced = True
         for group in self.groups():
-            usual = [case.first for case in group.searches for _ in range(self.usual(case))]
-            durations = [self.point_s(point) for point in (*group.points, *usual)]
-            known = known and None not in durations
-            started = [START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None]
-            group_s = sum(each or 0.0 for each in durations) + sum(started)
+            known = known and None not in map(self.point_s, group.samples())
+            group_s = self.group_s(group)
             price = self.usd_per_hour(group.target, group.settings)
             priced = priced and price is not None
             seconds, usd = seconds + group_s, usd + group_s / 3600 * (price or 0.0)
         return seconds if known else None, usd if known and priced else None
+
+    def group_s(self, group: Group, unknown_s: float = 0.0) -> float:
+        """About how long *group* takes, its target's start included; a point *unknown_s* where nothing tells."""
+        usual = [case.first for case in group.searches for _ in range(self.usual(case))]
+        durations = [self.point_s(point) or unknown_s for point in (*group.points, *usual)]
+        return sum(durations) + sum(START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None)
 
     def usual(self, case: SearchCase) -> int:
         """About how many measurements a search still takes."""
@@ -290,6 +303,29 @@ class Plan:
         names = [name for name in self.varying(point.experiment) if name in point.settings]
         parts = [f"{name}={_filters.write(point.settings[name])}" for name in names]
         return ",".join([*parts, f"repeat={point.repeat}"])
+
+    def _named_otherwise(self) -> Iterator[str]:
+        """A sentence where done runs differ from the file's points by the names of settings alone."""
+        kinds: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
+        others: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
+        for case in self._everything.searches:
+            kinds.setdefault(frozenset(case.first.settings), []).append(case.settings)
+        for point in self._everything.points:
+            kinds.setdefault(frozenset(point.settings), []).append(point.settings)
+        for run in self.found.values():
+            if run.done and (names := frozenset(run.settings)) not in kinds:
+                others.setdefault(names, []).append(run.settings)
+        for (names, runs), (wanted, points) in itertools.product(others.items(), kinds.items()):
+            both = sorted(names & wanted - {SEARCHABLE})
+            values = {tuple(typed(point[name]) for name in both) for point in points}
+            count = sum(tuple(typed(run[name]) for name in both) in values for run in runs) if both else 0
+            have, lack = (", ".join(f"'{name}'" for name in sorted(each)) for each in (names - wanted, wanted - names))
+            differ = " and ".join(filter(None, [have and f"have {have}", lack and f"lack {lack}"]))
+            if count:
+                yield (
+                    f"of the done runs {count} {differ}, and are like the file's points otherwise: both are among the "
+                    "results; if only a name has changed, change it in their settings.yaml"
+                )
 
     def _check_places(self) -> None:
         """Raise ConfigError where a point's directory holds a finished run of other settings."""
@@ -311,7 +347,9 @@ def price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[
 
     def price(settings: Mapping[str, Scalar]) -> float | None:
         if found := offers(settings, given, None if workload is None else workload.shorter_hardware):
-            return min(found.values())
+            own = str(settings.get("hw_type"))
+            usd = {found[own]} if own in found else {*found.values()}
+            return usd.pop() if len(usd) == 1 else None  # which vendor's isn't known
         return None if workload is None or workload.price is None else workload.price(settings)
 
     return price

@@ -51,6 +51,13 @@ def which(program: str, directory: Path | None = None) -> str:
     return found
 
 
+def told_status(status: int) -> str:
+    """The exit *status* in words: of a killed command, which is 128 + the signal's number, with that signal."""
+    with contextlib.suppress(ValueError):
+        return f"exit status {status} ({signal.Signals(status - 128).name})"
+    return f"exit status {status}"
+
+
 class GuardedProcess:
     """A running command that ends with us, however we end. Its program is looked for in this virtual environment first.
 

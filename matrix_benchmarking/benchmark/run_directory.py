@@ -80,6 +80,7 @@ class Outcome:
     problem: str | None = None  # why it failed, a sentence
     wall_s: float | None = None  # how long the whole point took
     error_rate: float | None = None  # share of what was sent that was not answered right
+    measured_with: Mapping[str, str] | None = None  # digests by name of what the file said of how it is measured
 
 
 def outcome_of_driver(given: object) -> Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import pydantic
 from pydantic import Field
@@ -190,7 +190,10 @@ class LoadSection(Section):
 
     Attributes:
         driver: the load driver's name; the workload's first one is meant where left out.
+        aside: the fields that say nothing of how a point is measured.
     """
+
+    aside: ClassVar[set[str]] = {"driver"}
 
     driver: str | None = None
 
@@ -218,6 +221,8 @@ class Command(LoadSection):
         cpus: the cores that it may use.
         results: files that it has to leave, as names or globs; they are moved to the test directory.
     """
+
+    aside: ClassVar[set[str]] = {"driver", "timeout_s", "duration_s", "monitor", "results"}
 
     command: Words
     shell: bool = False

@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import MatbenchError, os_reason
-from ..files import read_regular
 from . import processes, schema
-from .environment import without_path
 from .schema import fill, named_in
 
 TIMEOUT_S, VERSIONS_TIMEOUT_S, POLL_S, LOG_LINES = 10.0, 60.0, 0.1, 5
@@ -116,7 +114,7 @@ class ProcessTarget(Target):
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
         spec = self._spec
-        self._log = log
+        self._log, self._said_before = log, log.stat().st_size if log.exists() else 0
         self._port = self._choose_port()
         command, cpus = fill(spec.command, {"port": self._port}), cores(spec.cpus)
         started = time.monotonic()
@@ -144,20 +142,10 @@ class ProcessTarget(Target):
         }
         return Endpoint(url=f"http://{spec.host}:{self._port}", description=description)
 
-    def started_otherwise(self, directory: Path) -> bool:
-        """Whether the run in *directory* says that its server was started otherwise."""
-        try:
-            said = json.loads(read_regular(directory / SERVER_FILE))
-            then, url, cpus = said["command"], said["url"], said["cpus"]
-            now = fill(self._spec.command, {"port": urllib.parse.urlsplit(url).port})
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return False  # nothing says how it was started
-        return cores(self._spec.cpus) != cpus or [*map(without_path, now)] != [without_path(str(word)) for word in then]
-
     def check(self) -> None:
         status = self._process.poll() if self._process else None
         if status is not None:
-            raise TargetError(f"the server ended by itself with exit status {status}{self._last_words()}")
+            raise TargetError(f"the server ended with {processes.told_status(status)}{self._last_words()}")
 
     def process_ids(self) -> Sequence[int]:
         return self._process.process_ids() if self._process else ()
@@ -213,9 +201,10 @@ class ProcessTarget(Target):
         return 200 <= status < 300, f"GET {self._spec.ready} answers {status}"
 
     def _last_words(self) -> str:
-        """The end of the server's log, for the sentence on what went wrong."""
+        """The end of what the server said since this start, for the sentence on what went wrong."""
         with contextlib.suppress(OSError):
-            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-LOG_LINES:]
+            said = self._log.read_bytes()[self._said_before :].decode("utf-8", "replace")
+            lines = said.strip().splitlines()[-LOG_LINES:]
             if lines:
                 return ". Its last lines:\n    " + "\n    ".join(line[:200] for line in lines)
         return ""

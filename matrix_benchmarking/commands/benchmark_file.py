@@ -108,9 +108,12 @@ def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan
         results=chosen["results_dirname"],
     )
     warn(plan.notes)
+    if plan.file.requires and chosen["cluster"] is None:
+        needs = ", ".join(plan.file.requires)
+        warn([f"requires ({needs}) is for a cluster: without one this machine measures all points, whatever it has"])
     for what, others in plan.measured_otherwise().items():
         were = f"{count_of(len(others), 'done point')} {'was' if len(others) == 1 else 'were'}"
-        said = f"{were} measured with another {what} than the file's, such as"
+        said = f"{were} measured with another {what} than now, such as"
         first = [f"{said} '{place.relative_to(plan.root)}'" for place in others[:1]]
         warn([f"{each}: move them away to have them measured again" for each in first])
     settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
@@ -208,6 +211,8 @@ def _conclude(plan: Plan, report: Report, chosen: Mapping[str, Any], path: Path)
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
+    searches = len(plan.open_searches()) - len(report.searches)
+    parts += [f"{searches} × search left"] if searches and not report.not_started else []
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
     _print_answers(plan, [*filter(None, plan.answers), *report.searches])
@@ -265,7 +270,7 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     cost = "unknown, as the time is" if targets else "nothing that is paid for"
     if any(plan.usd_per_hour(group.target, group.settings) is None for group in groups):
         cost = "unknown (give --price HW_TYPE=USD_PER_HOUR)"
-    elif usd is not None:
+    elif usd is not None and targets:
         cost = "less than 0.01 USD" if usd < 0.005 else f"about {usd:,.2f} USD"
     click.echo(f"time: {duration(seconds)}; cost: {cost}")
     _print_answers(plan, [*filter(None, plan.answers)])
@@ -339,55 +344,32 @@ class Lines(Listener):
 
 
 class Bar(Lines):
-    """A bar with the time left and the throughput of the moment, below the lines of what went wrong."""
+    """A bar with the throughput of the moment, or who is at work, below the lines of what went wrong."""
 
     def __init__(self, plan: Plan, progress: Progress) -> None:
         super().__init__(plan)
-        self._plan, self._progress = plan, progress
-        self._left_s, _ = plan.estimate()
-        self._now, self._hosts, self._standing, self._rate = time.monotonic(), 1, "", ""
-        self._task = progress.add_task("starting", total=None if self._searching else self._total, left="")
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None if self._searching else self._total, now="")
 
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
 
     def starts(self, what: str) -> None:
-        self._show(what)
+        self._progress.update(self._task, description=printable(what))
 
     def point_ends(self, path: Path, outcome: Outcome, host: str = "") -> None:
-        self._rate = told(outcome, self._unit)
         if outcome.exit_code:
             super().point_ends(path, outcome, host)
         else:
             self._ended += 1
-        if self._left_s is None:  # a script's duration is known now
-            self._left_s, _ = self._plan.estimate()
-        self._show(str(path))
+        self._progress.update(self._task, completed=self._ended, now=printable(told(outcome, self._unit)))
 
     def rate(self, throughput: float) -> None:
-        self._rate = f"{throughput:,.0f} {self._unit}"
-
-    def tick(self) -> None:
-        self._progress.update(self._task, left=self._left())
+        self._progress.update(self._task, now=f"{throughput:,.0f} {self._unit}")
 
     def standing(self, hosts: int, spent_usd: float) -> None:
         at_work = f"{hosts} {'host' if hosts == 1 else 'hosts'}"
-        self._standing = " · ".join([at_work, *([f"{spent_usd:.2f} USD"] if spent_usd >= 0.005 else [])])
-        self._left()  # what was done until now is the work of those who were there
-        self._hosts = hosts
-        self.tick()
-
-    def _show(self, what: str) -> None:
-        self._progress.update(self._task, description=printable(what), completed=self._ended, left=self._left())
-
-    def _left(self) -> str:
-        """The standing, and what is left to do in the time of one host, shared by those that are at work."""
-        before, self._now = self._now, time.monotonic()
-        shown = [self._standing or self._rate]
-        if self._left_s is not None:
-            self._left_s = max(0.0, self._left_s - (self._now - before) * self._hosts)
-            shown.append(f"{duration(self._left_s / max(1, self._hosts))} left")
-        return " · ".join(filter(None, shown))
+        self._progress.update(self._task, now=f"{at_work} · {spent_usd:.2f} USD" if spent_usd >= 0.005 else at_work)
 
 
 @contextlib.contextmanager
@@ -396,13 +378,14 @@ def listening(plan: Plan) -> Iterator[Listener]:
         yield Lines(plan)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
+        TextColumn("{task.fields[now]} · left", markup=False),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True, markup=False, highlight=False), transient=True) as progress:
         yield Bar(plan, progress)

@@ -153,13 +153,6 @@ def recorded(load: K6Load, version: str, source: str, count: int, digest: str) -
     }
 
 
-def determined(record: Mapping[str, Any]) -> tuple[object, ...]:
-    """What the benchmark file determines of what is :func:`recorded`; KeyError where *record* is another one."""
-    names = ("TASK", "ROUTE", "MODEL", "MODALITY", "INPUTS_PER_REQUEST", "REQUEST_TIMEOUT", "DURATION")
-    how = [record["environment"].get(name) for name in names]
-    return how, record["command"], record["load_model"], record["inputs"]["file"], record["cpus"]
-
-
 def load_window(summary: Any, started: float, ended: float) -> dict[str, float]:
     """Start and end of the load, in seconds since the epoch: k6's own account, else the life of its process."""
     try:

@@ -157,18 +157,6 @@ class K6Driver(LoadDriver):
     def reads(cls, plan: PlanOfPoints) -> Collection[str]:
         return () if getattr(plan.load, "inputs_per_request", None) else ("inputs_per_request",)
 
-    @classmethod
-    def measured_otherwise(cls, plan: PlanOfPoints, point: Point, directory: Path) -> bool:
-        load = load_of(plan, point)
-        now = k6.recorded(_planned(load, point, plan.base), "", name_of(load.inputs), 0, "") | {
-            "cpus": cores(load.cpus)
-        }
-        said = _read_json(directory / K6_DIRECTORY / GENERATOR_FILE)
-        try:
-            return said is not None and k6.determined(said) != k6.determined(now)
-        except (TypeError, KeyError, AttributeError):
-            return False  # nothing says how it was measured
-
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""
         self._references.prepare(point, self._asked(load_of(self.plan, point)), keep_on)
@@ -264,7 +252,8 @@ class _LoadRun:
         finally:
             process.stop()
         if status not in (0, THRESHOLD_CROSSED):
-            raise k6.K6Error(f"the warm-up failed: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
+            how = "did not end in time" if status is None else f"failed with {processes.told_status(status)}"
+            raise k6.K6Error(f"the warm-up {how}: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
         log.unlink(missing_ok=True)
 
     def _k6_load(self, phase: str, load: k6.K6Load) -> k6.K6Load:
@@ -435,7 +424,8 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
     try:
         headline = k6.headline(summary)
     except ValueError as error:
-        return Outcome(status or 1, problem=f"k6 wrote no usable summary ({error}): {_last_line(log)}")
+        how = f"failed with {processes.told_status(status)} and " if status else ""
+        return Outcome(status or 1, problem=f"k6 {how}wrote no usable summary ({error}): {_last_line(log)}")
     if headline.answered_inputs == 0:
         requests = f"{headline.requests:,} requests" if headline.requests != 1 else "1 request"
         return Outcome(1, 0.0, None, f"none of {requests} was answered right")
@@ -443,7 +433,7 @@ def _outcome(status: int | None, summary: object, log: str) -> Outcome:
     if status == THRESHOLD_CROSSED:
         problem = "a threshold of the k6 script was crossed"
     elif status:
-        problem = f"k6 failed with exit status {status}"
+        problem = f"k6 failed with {processes.told_status(status)}"
     return Outcome(status, headline.throughput, headline.p95_ms, problem, error_rate=headline.error_rate)
 
 

@@ -14,6 +14,9 @@ import pytest
 import yaml
 from requirements import missing
 
+from matrix_benchmarking.benchmark import file as files
+from matrix_benchmarking.benchmark import fingerprint
+from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.cli import main
 from projects.encoder_bench import k6
 
@@ -64,14 +67,59 @@ def test_one_target_serves_all_points_that_share_its_settings():
         assert len({text for path, text in said.items() if f"image_{image}" in str(path)}) == 1
 
 
-def test_runs_of_another_server_than_the_files_are_said(capsys: Capture):
-    write(expe={"a": {"x": [1, 2]}}, target=process(), script_tpl="true {x}")
+def test_what_was_measured_with_something_else_is_said_by_its_name(directory: Path, capsys: Capture):
+    (directory / "data.txt").write_text("one")
+    load = {"command": "true {x} --in=data.txt", "directory": ".", "monitor": False}
+
+    def said(target: dict[str, Any], **changes: Any) -> str:
+        write(expe={"a": {"x": [1, 2]}}, target=target, load={**load, **changes})
+        capsys.readouterr()
+        assert run() == 0
+        return capsys.readouterr().err
+
+    said(process(environment={"THREADS": "1"}))
+    # The same: a command in words, how long it may take, another port.
+    words = [*load["command"].split()]
+    assert said(process(environment={"THREADS": 1}, ready_timeout_s=9), command=words, timeout_s=5) == ""
+    two = "2 done points were measured with another {} than now, such as 'a/x_1"
+    assert two.format("target.process.command") in said(process("--workers", environment={"THREADS": "1"}))
+    environment = process(environment={"THREADS": "2"})
+    assert two.format("target.process.environment.THREADS") in said(environment)
+    assert two.format("target.process.environment.THREADS, warm_up") in said(environment, warm_up="true")
+    (directory / "data.txt").write_text("two")
+    assert two.format("content of data.txt") in said(process(environment={"THREADS": "1"}))
+    for path in finished():  # as earlier versions wrote it: nothing says how it was measured
+        outcome = json.loads((path / "outcome.json").read_text())
+        assert outcome.pop("measured_with")
+        (path / "outcome.json").write_text(json.dumps(outcome))
+    assert said(environment, warm_up="true") == ""
+
+
+def test_a_server_at_another_address_and_one_that_was_started_are_told_apart():
+    def plan(target: object) -> Plan:
+        write(expe={"a": {"x": 1}}, target=target, script_tpl="true {url} {x}")
+        return Plan(files.read(Path("b.yaml")), Path(), Path("r"))
+
+    targets = (
+        {"url": "http://a:1"},
+        {"url": {"url": "http://a:1", "api_key_env": "K"}},
+        {"url": "http://b:1"},
+        process(),
+    )
+    first, again, elsewhere, started = [plan(each).measured_with(plan(each).points[0]) for each in targets]
+    assert first == again
+    assert fingerprint.differing(first, elsewhere) == ["target.url"]
+    assert fingerprint.differing(first, started) == ["target.process.command", "target.url"]
+
+
+def test_a_file_that_the_run_itself_changes_is_no_input(directory: Path, capsys: Capture):
+    (directory / "log.txt").write_text("")
+    load = {"command": "echo {x} >>log.txt", "directory": ".", "shell": True, "monitor": False}
+    write(expe={"a": {"x": [1, 2]}}, load=load)
     assert run() == 0
+    capsys.readouterr()
     assert run() == 0
-    assert "another" not in capsys.readouterr().err
-    write(expe={"a": {"x": [1, 2]}}, target=process("--workers"), script_tpl="true {x}")
-    assert run() == 0
-    assert "2 done points were measured with another server than the file's, such as 'a/x_1" in capsys.readouterr().err
+    assert capsys.readouterr().err == ""
 
 
 def test_interleaved_every_point_is_run_once_before_any_is_repeated_backwards(capsys: Capture):
@@ -126,7 +174,7 @@ def test_a_server_that_dies_in_the_middle_fails_the_point_and_is_started_again_a
     )
     assert run() == 2
     err = capsys.readouterr().err
-    assert err.count("the server ended by itself with exit status 3") == 3
+    assert err.count("the server ended with exit status 3") == 3
     assert "it died 3 times" in err
     assert [(path / "exit_code").read_text() for path in finished()] == ["1\n"] * 3
     assert all(json.loads((path / "outcome.json").read_text())["problem"] for path in finished())
@@ -230,7 +278,8 @@ def test_a_file_system_that_takes_no_more_stops_the_run_with_a_sentence_and_keep
         check=False,
     )
     assert done.returncode == 2
-    assert "environment.json: File too large" in done.stderr
+    assert "environment.json: File too large; what is measured stays, go on with: matbench benchmark" in done.stderr
+    assert "r: 0 points measured, 3 left." in done.stdout
     assert "Traceback" not in done.stderr
     assert finished() == []
     assert run() == 0

@@ -173,7 +173,7 @@ def test_what_another_command_measured_is_said_and_not_measured_again(directory,
     said = capsys.readouterr()
     assert "0 points measured" in said.out
     assert said.err == (
-        "warning: 4 done points were measured with another command than the file's, such as "
+        "warning: 4 done points were measured with another command than now, such as "
         "'hash/size_1/colour_blue__repeat_0': move them away to have them measured again\n"
     )
 
@@ -637,3 +637,51 @@ def test_a_plan_says_which_part_of_its_cost_is_unknown(
     (directory / "b.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
     assert main(["benchmark", "b.yaml"]) == 0
     assert said in capsys.readouterr().out
+
+
+def test_a_price_of_several_vendors_is_unknown_where_no_setting_says_whose(directory: Path, capsys: Capture) -> None:
+    target = {"url": "http://127.0.0.1:9"}
+    file = {"expe": {"a": {"hw_type": "l4"}}, "target": target, "load": {"command": "true {url}", "duration_s": 3600}}
+    (directory / "b.yaml").write_text(yaml.safe_dump({**file, "unused_settings": ["hw_type"]}), encoding="utf-8")
+    prices = ["--price=aws/l4=1", "--price=gcp/l4=2"]
+    for more, said in ((), "unknown"), (["--price=l4=1.5"], "about 1.50 USD"):
+        assert main(["benchmark", "b.yaml", *prices, *more]) == 0
+        assert f"cost: {said}" in capsys.readouterr().out
+    assert main(["benchmark", "b.yaml", *prices[:1]]) == 0
+    assert "cost: about 1.00 USD" in capsys.readouterr().out
+
+
+def test_what_points_require_is_said_to_count_on_a_cluster_alone(directory, benchmark, capsys: Capture) -> None:
+    write(directory, extra="requires: {gpu: l4}\n")
+    assert benchmark() == 0
+    assert "requires (gpu) is for a cluster: without one this machine measures" in capsys.readouterr().err
+
+
+def test_done_runs_whose_settings_have_other_names_are_said(directory, benchmark, capsys: Capture) -> None:
+    assert benchmark("--run") == 0
+    text = (directory / "benchmark.yaml").read_text()
+    capsys.readouterr()
+    for size, now, said in (
+        (
+            "bytes",
+            text.replace("size", "bytes"),
+            "of the done runs 8 have 'size' and lack 'bytes', and are like",
+        ),
+        (
+            "size",
+            text.replace("    size:", "    version: 1\n    size:"),
+            "of the done runs 8 lack 'version', and are like",
+        ),
+    ):
+        (directory / "benchmark.yaml").write_text(now)
+        assert benchmark(f"--path-tpl=new/{{{size}}}/{{colour}}/{{repeat}}") == 0
+        assert said in capsys.readouterr().err
+    (directory / "benchmark.yaml").write_text(text.replace("[1, 2]", "[3, 4]"))
+    assert benchmark() == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_command_that_was_killed_is_said_with_its_signal(directory, benchmark, capsys: Capture) -> None:
+    write(directory, blue="import os; os.kill(os.getpid(), 9)")
+    assert benchmark("--run", "--filters=size=1,repeat=0") == 1
+    assert "failed (the command failed with exit status 137 (SIGKILL))" in capsys.readouterr().err

@@ -92,19 +92,24 @@ class Deck:
         self._pieces[piece.round].remove(piece)
 
 
-def dealt(plan: Plan, hosts: Mapping[str, Mapping[str, float]]) -> dict[str, list[Group]]:
-    """What each of *hosts*, by their resources, would measure if all were equally fast and none was lost."""
-    deck, taken_s = Deck(plan, len(hosts)), dict.fromkeys(hosts, 0.0)
-    found: dict[str, list[Group]] = {host: [] for host in hosts}
-    while taken_s:
-        host = min(taken_s, key=lambda name: taken_s[name])
-        piece = deck.deal(host, hosts[host])
-        if piece is None:
-            del taken_s[host]
-            continue
-        found[host].append(piece)
-        taken_s[host] += sum(plan.point_s(point) or 1.0 for point in piece.samples())
-    return found
+def dealt(plan: Plan, workers: Iterable[Host], points_per_host: int) -> dict[str, list[Group]]:
+    """What each host would measure, dealt as in a run, if all were equally fast and none was lost."""
+    ordered = sorted(workers, key=lambda worker: worker.name)
+    found: dict[str, list[Group]] = {worker.name: [] for worker in ordered}
+    deck, now_s = Deck(plan, len(found)), 0.0
+    at_work: dict[str, tuple[float, Host, Group]] = {}  # by the worker's address, until when
+    while True:
+        for worker in ordered:
+            on_host = sum(other.name == worker.name for _, other, _ in at_work.values())
+            if worker.address not in at_work and on_host < points_per_host:
+                busy = {each.exclusive for _, _, each in at_work.values()}
+                if (piece := deck.deal(worker.name, worker.resources, busy)) is not None:
+                    found[worker.name].append(piece)
+                    at_work[worker.address] = now_s + plan.group_s(piece, 1.0), worker, piece
+        if not at_work:
+            return found
+        first = min(at_work, key=lambda address: at_work[address][0])
+        now_s = at_work.pop(first)[0]
 
 
 def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Group]:

@@ -27,7 +27,7 @@ from ... import bucket
 from ... import workload as workloads
 from ...bucket import BucketPath
 from ...cluster.workers import host_name
-from ...errors import ConfigError, MatbenchError, OutputError, WorkloadError, os_reason
+from ...errors import ConfigError, MatbenchError, WorkloadError, os_reason
 from ...workload_file import source_digest
 from .. import environment, processes, run_directory
 from .. import file as files
@@ -189,7 +189,10 @@ def _measure(job: Job, place: Path, told: Told) -> None:
         campaign = Campaign(
             plan, limits, told, job.repeat, job.stop_on_error, groups=groups, id=job.campaign, staged=place / RUNS
         )
-        told.tell(report=dataclasses.asdict(campaign.run()))
+        report = campaign.run()
+        if report.broken is not None:
+            raise MatbenchError(report.broken)
+        told.tell(report=dataclasses.asdict(report))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -205,7 +208,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             _measure(job, place.parent, told)
     except MatbenchError as error:
-        told.tell(problem=str(error), full=isinstance(error, OutputError))
+        told.tell(problem=str(error))
         return error.exit_status
     except KeyboardInterrupt:
         return 130
@@ -258,7 +261,7 @@ def measure(text: str, topic: str) -> Event:
         said, status, log = _run(job.model_copy(update={"root": own}), place, [], hear)
         ended = next((event for event in said if "report" in event or "problem" in event), {})
         if not ended:
-            problem = f"measuring ended with exit status {status}{log and f': {log}'}"
+            problem = f"measuring ended with {processes.told_status(status or 0)}{log and f': {log}'}"
         elif "problem" in ended:
             problem = ended["problem"]
         set_aside(own, place)

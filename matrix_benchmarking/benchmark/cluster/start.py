@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...cluster import Host, Question, connected
 from ...cluster.connection import Unreachable
-from ...cluster.workers import token_in
+from ...cluster.workers import host_name, token_in
 from ...errors import ClusterError
 from ...named_cluster import NamedCluster
 from ...recorded import read_block
@@ -48,18 +48,20 @@ def crew_of(plan: Plan, named: NamedCluster, draft: jobs.Job, listener: Listener
         question = stack.enter_context(token_in(plan.root / OWN_DIRECTORY)) if is_shared else Question()
         crew = Crew(cluster, question, draft)
         crew.require()
-        if sentences := _unmet(plan, crew):
-            raise ClusterError("\n".join(sentences))
+        _require(plan, crew.hosts.values())
         yield crew
 
 
 def shares(plan: Plan, named: NamedCluster, prices: Mapping[str, float], listener: Listener) -> dict[str, list[Group]]:
     """What goes where: of a scheduler that runs its hosts are asked; of others nothing is started."""
-    if named.scheduler is None:
-        given = named.slurm.resources if named.slurm is not None else {}
-        return dealt(plan, dict.fromkeys(named.ssh or [f"worker {n + 1}" for n in range(named.wanted or 1)], given))
-    with crew_of(plan, named, jobs.draft_of(plan, named, prices), listener) as crew:
-        return dealt(plan, {host.name: host.resources for host in crew.hosts.values()})
+    if named.scheduler is not None:
+        with crew_of(plan, named, jobs.draft_of(plan, named, prices), listener) as crew:
+            return dealt(plan, crew.hosts.values(), named.points_per_host)
+    given = named.slurm.resources if named.slurm is not None else {}
+    names = named.ssh or [host_name() if named.local else f"worker {n + 1}" for n in range(named.wanted or 1)]
+    workers = [Host(str(number), name, "", given) for number, name in enumerate(names)]
+    _require(plan, workers)
+    return dealt(plan, workers, named.points_per_host)
 
 
 def carry_out(
@@ -84,14 +86,17 @@ def carry_out(
         return Conductor(plan, crew, draft, limits, listener).run()
 
 
-def _unmet(plan: Plan, crew: Crew) -> list[str]:
-    """A sentence on what points require that no worker has."""
-    sentences = []
-    for needs in sorted({tuple(sorted(piece.requires.items())) for piece in Deck(plan, 1)}):
-        if not crew.fit_for(dict(needs)):
-            named = ",".join(f"{name}={count:g}" for name, count in needs)
-            sentences.append(f"points require {named}, and no worker has it: start one with --resources {named}")
-    return sentences
+def _require(plan: Plan, workers: Iterable[Host]) -> None:
+    """Raise ClusterError with a sentence on each thing that points require and none of *workers* has."""
+    wanted = sorted({tuple(sorted(piece.requires.items())) for piece in Deck(plan, 1)})
+    named = [
+        ",".join(f"{name}={count:g}" for name, count in needs)
+        for needs in wanted
+        if not any(worker.has(dict(needs)) for worker in workers)
+    ]
+    if named:
+        form = "points require {0}, and no worker has it: start one with --resources {0}"
+        raise ClusterError("\n".join(map(form.format, named)))
 
 
 PAUSE_S, END_S = 0.1, 90.0

@@ -13,6 +13,9 @@ import pytest
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.study import Given, Study
+from matrix_benchmarking.benchmark import file as files
+from matrix_benchmarking.benchmark import fingerprint
+from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import load
@@ -50,21 +53,32 @@ def doubts(entry: Entry) -> str:
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "is_said"),
+    ("then", "now", "name"),
     [
-        ("warm_up_s: 1.5", "warm_up_s: 2", False),  # which nothing records
-        ("duration_s: 6", "requests: 600\n  duration_s: 6", True),
-        ("duration_s: 6", "request_timeout_s: 3\n  duration_s: 6", True),
-        ("texts.txt", "more.txt", True),
-        ("{k6_cores}", "2", True),
+        ("warm_up_s: 1.5", "warm_up_s: 2", "warm_up_s"),
+        ("duration_s: 6", "requests: 600\n  duration_s: 6", "requests"),
+        ("duration_s: 6", "request_timeout_s: 3\n  duration_s: 6", "request_timeout_s"),
+        ("texts.txt", "more.txt", "inputs"),
+        ("{k6_cores}", "2", "cpus"),
+        ("batch_size: 1, hw_type: cpu-1", "batch_size: 2, hw_type: cpu-1", "answers.reference.settings.batch_size"),
     ],
 )
-def test_runs_of_another_load_than_the_files_are_said(sample, tmp_path, capsys, then, now, is_said):
-    text = (Path(__file__).parents[3] / "examples" / "encoder_cpu.yaml").read_text()
+def test_a_load_is_known_by_what_determines_it(tmp_path, then, now, name):
+    examples, found = Path(__file__).parents[3] / "examples", []
+    text = (examples / "encoder_cpu.yaml").read_text()
     assert then in text
-    (tmp_path / "b.yaml").write_text(text.replace(then, now))
-    assert main(["benchmark", str(tmp_path / "b.yaml"), f"--results-dirname={sample}"]) == 0
-    assert ("153 done points were measured with another load than the file's" in capsys.readouterr().err) is is_said
+    for each in (text, text.replace(then, now)):
+        (tmp_path / "b.yaml").write_text(each)
+        plan = Plan(files.read(tmp_path / "b.yaml"), examples, tmp_path / "r")
+        found.append(plan.measured_with(plan.points[0]))
+    assert "content of encoder_server/texts.txt" in found[0]
+    assert fingerprint.differing(*found) == [name]
+
+
+def test_runs_that_an_earlier_version_made_are_not_said_to_be_measured_otherwise(sample, capsys):
+    file = Path(__file__).parents[3] / "examples" / "encoder_cpu.yaml"
+    assert main(["benchmark", str(file), f"--results-dirname={sample}"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_as_it_was_recorded_raises_no_doubt(run):
