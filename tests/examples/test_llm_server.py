@@ -28,7 +28,7 @@ from matrix_benchmarking import store
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 
-pytestmark = pytest.mark.xdist_group("load")
+pytestmark = pytest.mark.xdist_group("aiperf")
 WORKLOAD = "projects.llm_bench.visualizations"
 MODULES = ("decoder", "batching", "releases")
 

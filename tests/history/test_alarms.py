@@ -139,8 +139,8 @@ def test_events_outlive_the_runs_that_they_are_about(kept):
     assert kept.summary().workloads == []
 
 
-def test_four_processes_that_record_the_same_at_once_keep_it_once(place):
-    recorders = [record_in_a_process(place, 50) for _ in range(4)]
+def test_two_processes_that_record_the_same_at_once_keep_it_once(place):
+    recorders = [record_in_a_process(place, 50) for _ in range(2)]
     for recorder in recorders:
         assert recorder.stdout is not None
         assert recorder.stdout.readline() == "ready\n"

@@ -74,18 +74,18 @@ def test_a_client_killed_in_the_middle_of_an_upload_delivers_the_rest_later(open
         f"names = {[location.url, location.index]!r}\n"
         "place = history.OpenSearchLocation(*names, Credentials())\n"
         "def write(stream):\n"
-        "    for number in range(6000):\n"
+        "    for number in range(3000):\n"
         "        stream.write(msgspec.json.encode(payload(number)) + b'\\n')\n"
         "def show(done, total):\n"
         "    print(done, flush=True)\n"
         f"delivery.upload(write, place, Path({str(outboxes)!r}), progress=show)\n"
     )
     kill_after(script, "500")
-    assert Outbox(outboxes, str(location)).pending() == 6000
+    assert Outbox(outboxes, str(location)).pending() == 3000
     pushed = delivery.flush(location, outboxes)
     assert pushed.unchanged >= 500
     assert pushed.added > 0
-    assert kept_at(location) == (6000, 6000)
+    assert kept_at(location) == (3000, 3000)
 
 
 def test_a_refused_connection_keeps_everything_for_the_next_upload(opensearch, at, outboxes, impatient):

@@ -15,8 +15,6 @@ from plotting_support.visit import walk
 
 from matrix_benchmarking.cli import main
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 @pytest.fixture(scope="module")
 def releases(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> str:

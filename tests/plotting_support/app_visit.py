@@ -76,7 +76,7 @@ class AppVisit:
         end = time.monotonic() + seconds
         while not self.page.evaluate(expression, argument):
             assert time.monotonic() < end, f"{expression} {argument or ''}: {self.text('body')[:2000]}"
-            time.sleep(0.03)
+            time.sleep(0.06)
 
     def see_all(self) -> None:
         """Scroll through the page, so that all its parts are made, its figures and grids drawn."""

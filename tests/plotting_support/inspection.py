@@ -13,15 +13,17 @@ _PLACES = """elements => elements.flatMap(element =>
 _BUTTONS = "buttons => buttons.map(button => button.dataset.title)"
 # A page's dark colours are all that differs from its light ones.
 _RULES = {"light": None, "dark": ["color-contrast", "link-in-text-block"]}
-# A row whose elements are those of an earlier one, their classes, styles, attributes, and which of them are empty.
-_WITHOUT_ROWS_ALIKE = """() => {
+# A row, or a part of a figure, whose elements are those of an earlier one beside it, wherever they are: their classes,
+# styles, attributes, and which of them are empty.
+_WITHOUT_PARTS_ALIKE = """() => {
     const look = element => [element.tagName, !element.textContent.trim(), ...[...element.attributes].map(attribute =>
-        ["class", "style", "role", "scope"].includes(attribute.name) ? attribute.value : attribute.name)].join();
-    for (const body of document.querySelectorAll("tbody")) {
+        ["class", "style", "role", "scope"].includes(attribute.name)
+            ? attribute.value.replace(/(transform|top): [^;]*/, "") : attribute.name)].join();
+    for (const whole of document.querySelectorAll("tbody, svg g, .grid-box [role=rowgroup]")) {
         const seen = new Set();
-        for (const row of [...body.rows]) {
-            const looks = [row, ...row.querySelectorAll("*")].map(look).join(";");
-            seen.has(looks) ? row.remove() : seen.add(looks);
+        for (const part of [...whole.children]) {
+            const looks = [part, ...part.querySelectorAll("*")].map(look).join(";");
+            seen.has(looks) ? part.remove() : seen.add(looks);
         }
     }
 }"""
@@ -43,11 +45,12 @@ def leads_nowhere_else(page: Any, own: str) -> int:
 def barriers(page: Any) -> list[tuple[str, str, str]]:
     """Those on the open *page*, in both colour schemes: scheme, axe's rule, and the first element.
 
-    The page loses each table's rows that differ from an earlier one by text only: most of what axe looks at.
+    The page loses each table's rows and figure's parts that differ from an earlier one by text or place only: most of
+    what axe looks at.
     """
     from axe_playwright_python.base import AXE_SCRIPT
 
-    page.evaluate(_WITHOUT_ROWS_ALIKE)
+    page.evaluate(_WITHOUT_PARTS_ALIKE)
     page.evaluate(AXE_SCRIPT)
     found = []
     for scheme, rules in _RULES.items():

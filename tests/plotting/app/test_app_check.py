@@ -95,7 +95,6 @@ def test_that_what_is_odd_can_not_be_looked_for_is_said(
     assert "too odd" in said
 
 
-@pytest.mark.xdist_group("browser")
 def test_what_is_odd_is_shown_as_soon_as_it_is_known(
     tab: Any, encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path, held: threading.Event
 ) -> None:

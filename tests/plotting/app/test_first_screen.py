@@ -16,7 +16,6 @@ from matrix_benchmarking.history.transfer import read_import
 Application = Callable[..., contextlib.AbstractContextManager[str]]
 MOST_WORDS = 257  # half of what it was
 
-pytestmark = pytest.mark.xdist_group("browser")
 IN_VIEW = """() => [...document.querySelectorAll("main h1, main h2, main h3, main p, main li, main summary, main td")]
     .filter(e => e.checkVisibility() && e.getBoundingClientRect().top < innerHeight)
     .map(e => e.innerText).join(" ").split(/\\s+/).length"""

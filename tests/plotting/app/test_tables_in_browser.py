@@ -11,8 +11,6 @@ import pytest
 from plotting_support.app_visit import AppVisit as Visit
 from plotting_support.app_visit import exported
 
-pytestmark = pytest.mark.xdist_group("browser")
-
 
 @pytest.fixture(scope="module")
 def address(application: Callable[..., contextlib.AbstractContextManager[str]], sample: Path) -> Iterator[str]:
