@@ -41,7 +41,8 @@ def of_section(section: Section, prefix: str, place: Path | None) -> dict[str, s
     for name, value in _leaves(content, prefix):
         found[name.replace(".url.url", ".url")] = _digest(_text(name, value))
         for word in _words(value) if not name.endswith("directory") else ():
-            if (place is not None or os.path.isabs(word)) and (known := _content(place or Path(), word, word == value)):
+            path = word if place is None else os.path.join(place, word)
+            if os.path.isabs(path) and (known := _content(path, word == value)):
                 found[f"{CONTENT}{without_path(word)}"] = known
     return found
 
@@ -76,24 +77,21 @@ def _words(value: Any) -> Iterator[str]:
             yield from filter(None, {part.strip("'\"();|&<>") for part in (str(word), str(word).rpartition("=")[2])})
 
 
-def _content(place: Path, word: str, is_whole: bool) -> str | None:
-    """A digest of the file *word* in *place*, or, if that is all that is said, of the directory; None for neither."""
-    path = os.path.join(place, word)
+def _content(path: str, is_whole: bool) -> str | None:
+    """A digest of the file, or, where no more is said, of the directory's names and sizes; None for neither."""
     with contextlib.suppress(OSError, ValueError):  # a word that can't be a file's name
         status = os.stat(path)
-        if stat.S_ISREG(status.st_mode):
-            return _of_file(path, status.st_size, status.st_mtime_ns)
-        if is_whole and stat.S_ISDIR(status.st_mode):
-            files = sorted(each for each in Path(path).rglob("*") if each.is_file())
-            return _digest("\n".join(f"{each.relative_to(path)} {each.stat().st_size}" for each in files))
+        if stat.S_ISREG(status.st_mode) or (is_whole and stat.S_ISDIR(status.st_mode)):
+            return _read(path, status.st_size, status.st_mtime_ns)
     return None
 
 
 @functools.lru_cache(4096)
-def _of_file(path: str, size: int, mtime_ns: int) -> str:
-    if size > LARGEST_BYTES:
-        return f"{size} bytes"
-    return _digest(Path(path).read_bytes())
+def _read(path: str, size: int, mtime_ns: int) -> str:
+    if os.path.isdir(path):
+        files = sorted(each for each in Path(path).rglob("*") if each.is_file())
+        return _digest("\n".join(f"{each.relative_to(path)} {each.stat().st_size}" for each in files))
+    return f"{size} bytes" if size > LARGEST_BYTES else _digest(Path(path).read_bytes())
 
 
 def _digest(content: str | bytes) -> str:

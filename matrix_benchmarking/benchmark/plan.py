@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -305,26 +305,18 @@ class Plan:
         return ",".join([*parts, f"repeat={point.repeat}"])
 
     def _named_otherwise(self) -> Iterator[str]:
-        """A sentence where done runs differ from the file's points by the names of settings alone."""
-        kinds: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
-        others: dict[frozenset[str], list[Mapping[str, Scalar]]] = {}
-        for case in self._everything.searches:
-            kinds.setdefault(frozenset(case.first.settings), []).append(case.settings)
-        for point in self._everything.points:
-            kinds.setdefault(frozenset(point.settings), []).append(point.settings)
-        for run in self.found.values():
-            if run.done and (names := frozenset(run.settings)) not in kinds:
-                others.setdefault(names, []).append(run.settings)
-        for (names, runs), (wanted, points) in itertools.product(others.items(), kinds.items()):
-            both = sorted(names & wanted - {SEARCHABLE})
-            values = {tuple(typed(point[name]) for name in both) for point in points}
-            count = sum(tuple(typed(run[name]) for name in both) in values for run in runs) if both else 0
-            have, lack = (", ".join(f"'{name}'" for name in sorted(each)) for each in (names - wanted, wanted - names))
-            differ = " and ".join(filter(None, [have and f"have {have}", lack and f"lack {lack}"]))
-            if count:
+        """A sentence on done runs that have not the settings' names of any point, but some of them."""
+        kinds = {frozenset(point.settings) for point in self._everything.points}
+        kinds |= {frozenset(case.first.settings) for case in self._everything.searches}
+        done = Counter(frozenset(run.settings) for run in self.found.values() if run.done)
+        for names, count in done.items():
+            _, _, nearest = min((len(kind ^ names), sorted(kind), kind) for kind in kinds)
+            if names != nearest and names & nearest:
+                parts = (("have", names - nearest), ("lack", nearest - names))
+                differ = " and ".join(f"{what} {', '.join(sorted(which))}" for what, which in parts if which)
                 yield (
-                    f"of the done runs {count} {differ}, and are like the file's points otherwise: both are among the "
-                    "results; if only a name has changed, change it in their settings.yaml"
+                    f"of the done runs {count} {differ}, unlike the file's points: both are among the results; if only "
+                    "a name has changed, change it in their settings.yaml"
                 )
 
     def _check_places(self) -> None:

@@ -222,6 +222,13 @@ def test_a_search_is_done_with_its_answer_and_measured_again_without_one(directo
     assert "Everything is done." in search("--keep-failed", start=4, max=4)[1]
 
 
+def test_searches_that_are_left_are_counted(directory, capsys: Capture):
+    (directory / "said.py").write_text(WORKLOAD)
+    content = {"workload": "said.py", "target": TARGET, "load": {"words": []}, "path_tpl": "{vus}/{repeat}"}
+    run("--run", "--max-duration=0.001s", expe={"a": {"vus": {"search": {"max": 4}}}}, **content)
+    assert "r: 0 points measured, 1 × search left." in capsys.readouterr().out
+
+
 def test_any_command_may_stand_in_the_file_of_a_workload_with_a_driver():
     assert run("--run", workload="encoder_bench", load={"command": "echo {vus}", "monitor": False}) == 0
     assert Path("r/vus_2/000__script/stdout.log").read_text() == "2\n"

@@ -93,6 +93,14 @@ def test_a_server_that_ends_at_once_is_quoted(log):
         target("--exit", "4").start(log, go_on)
 
 
+def test_a_server_that_dies_again_is_not_quoted_with_earlier_words(log):
+    log.write_text("an earlier death\n")
+    with pytest.raises(TargetError) as raised:
+        target("--exit", "4").start(log, go_on)
+    assert "no weights found" in str(raised.value)
+    assert "an earlier death" not in str(raised.value)
+
+
 def test_a_port_that_is_taken_is_named_with_its_owner(log):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -665,12 +665,12 @@ def test_done_runs_whose_settings_have_other_names_are_said(directory, benchmark
         (
             "bytes",
             text.replace("size", "bytes"),
-            "of the done runs 8 have 'size' and lack 'bytes', and are like",
+            "of the done runs 8 have size and lack bytes, unlike",
         ),
         (
             "size",
             text.replace("    size:", "    version: 1\n    size:"),
-            "of the done runs 8 lack 'version', and are like",
+            "of the done runs 8 lack version, unlike",
         ),
     ):
         (directory / "benchmark.yaml").write_text(now)

@@ -230,11 +230,11 @@ def speed_of(outcome: Outcome) -> float | None:
 
 def slow_hosts(measured: Sequence[Measured]) -> list[str]:
     """A sentence on each host that was slower than hosts of the same machine: by a one-sided sign test over the points
-    that it and others measured, and by at least 5 % in their median; and one where there are too few such points."""
-    sentences, few = [], dict[int, list[str]]()
+    that it and others measured, and by at least 5 % in their median; and one on those with too few such points."""
+    sentences, few = [], list[str]()
     for host, ratios in sorted(_against_equals(measured).items()):
         if len(ratios) < FEWEST_POINTS:
-            few.setdefault(len(ratios), []).append(host)
+            few.append(host)
             continue
         slower = sum(ratio < 0 for ratio in ratios)
         chance = sum(math.comb(len(ratios), count) for count in range(slower, len(ratios) + 1)) / 2 ** len(ratios)
@@ -244,14 +244,10 @@ def slow_hosts(measured: Sequence[Measured]) -> list[str]:
                 "look what else runs there"
             )
     if few:
-        named = {
-            count: ", ".join(hosts) if len(hosts) <= MOST_NAMED else f"{len(hosts)} hosts"
-            for count, hosts in few.items()
-        }
-        there = "; ".join(f"{count} for {hosts}" for count, hosts in sorted(named.items()))
+        named = " or ".join(few) if len(few) <= MOST_NAMED else f"each of {len(few)} hosts"
         sentences.append(
-            f"can't tell whether a host was slower than its equals: it takes {FEWEST_POINTS} points that an equal "
-            f"measured, too, in this start, and there are {there} (more repeats give more)"
+            f"can't tell whether {named} was slower than its equals: it takes {FEWEST_POINTS} points that an equal "
+            "measured, too, in this start (more repeats give more)"
         )
     return sentences
 

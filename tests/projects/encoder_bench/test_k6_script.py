@@ -19,6 +19,7 @@ from matrix_benchmarking.benchmark import processes
 from projects.encoder_bench import k6
 from projects.encoder_bench.inputs import Input, write_inputs
 from projects.encoder_bench.k6 import TASKS, quantile, read_samples, time_series
+from projects.encoder_bench.load import _outcome
 
 pytestmark = pytest.mark.xdist_group("load")
 
@@ -347,3 +348,12 @@ def test_nothing_is_lost(samples, length_s):
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30).map(sorted), st.floats(0, 1))
 def test_a_quantile_lies_within_the_values(values, share):
     assert values[0] - 0.001 <= quantile(values, share) <= values[-1] + 0.001
+
+
+def test_a_k6_that_was_killed_is_said_with_its_signal():
+    outcome = _outcome(137, None, "")
+    assert outcome.exit_code == 137
+    assert (
+        outcome.problem
+        == "k6 failed with exit status 137 (SIGKILL) and wrote no usable summary (there is none): no output"
+    )
