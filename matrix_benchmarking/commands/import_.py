@@ -38,7 +38,9 @@ _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result"
 """What tables of many projects are called."""
 _MAY_ORDER = {"build", "build_id", "build_number", "release", "revision", "sha", "tag"}
 """What columns are often called whose values are versions, beside version and commit."""
-_OF_KPIS = {"metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit"}
+_OF_KPIS = {
+    "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic"
+}  # fmt: skip
 """What the column is called in tables that have a row for each KPI of a run."""
 _NAMED = 3
 _TEMPLATE = '''\

@@ -8,6 +8,8 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 
+from .decimal_marks import GROUPED
+
 _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
 _OF_REPETITIONS = ("mean", "median", "stddev", "cv")
 _GRAND = tuple(f"grand {word}" for word in _OF_A_GROUP)
@@ -176,13 +178,18 @@ class _Above:
 
 def _rounds(text: str, value: float) -> bool:
     """Whether *text* is the number *value*, as far as its digits tell it."""
-    decimals = len(text.strip().replace(",", ".").partition(".")[2])
+    decimals = len(_pointed(text.strip()).partition(".")[2])
     return math.isclose(_number(text) or 0.0, value, rel_tol=1e-3, abs_tol=0.5 * 10.0**-decimals if decimals else 0.0)
+
+
+def _pointed(text: str) -> str:
+    """*text* without commas: they are decimal marks, unless there are digits enough behind them for thousands."""
+    return text.replace(",", "" if "," in text and GROUPED.fullmatch(text.strip()) else ".")
 
 
 def _number(text: str | None) -> float | None:
     try:
-        number = float((text or "").replace(",", "."))
+        number = float(_pointed(text or ""))
     except ValueError:
         return None
     return number if math.isfinite(number) else None

@@ -63,7 +63,7 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
-        nothing, failed, merged = WordsForNothing(self.settings), FailedRows(), MergedCells(self.settings)
+        nothing, failed = WordsForNothing(self.settings), FailedRows()
         for number, row in rows(file, self.texts, ways, self.settings):
             try:
                 part = self._part(number, row)
@@ -72,7 +72,6 @@ class TableReader:
                 continue
             nothing.see(row)
             if isinstance(row, Mapping):
-                merged.see({name: value for name, value in row.items() if name in self.settings})
                 failed.see({name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)})
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
@@ -90,7 +89,7 @@ class TableReader:
                 file.note(f"{name}: {text} was read as {float(text):g}: name it in `texts` if it isn't that number")
         for sentence in (*failed.unknown(beside_known=False), *failed.unclear()):
             file.note(sentence)
-        said += [*failed.unknown(beside_known=True), *merged.said()]
+        said += failed.unknown(beside_known=True)
         if 0 < sum(zoned) < len(zoned):
             said.append(
                 f"{zoned.count(False)} of {len(zoned)} times name no zone and were taken for UTC's: write all with one"
@@ -122,7 +121,7 @@ class TableReader:
 
     def number(self, name: str, row: Mapping[str, Scalar]) -> Scalar:
         """The cell of a KPI's column, without its unit and the commas between thousands."""
-        if not isinstance(value := row[name], str):
+        if not isinstance(value := row.get(name), str):
             return value
         text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
         return _cell(text.replace(",", "") if name in self.thousands and GROUPED.fullmatch(text) else text)
@@ -130,35 +129,6 @@ class TableReader:
 
 def _is_nothing(value: Scalar) -> bool:
     return value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING)
-
-
-class MergedCells:
-    """Which of the columns *names* have each value once, and empty cells below it that no word beside them explains."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self._values: dict[str, list[Scalar]] = {name: [] for name in names}
-        self._above: Mapping[str, Scalar] = {}
-        self._beside: dict[tuple[str, bool], set[tuple[str, str]]] = collections.defaultdict(set)
-
-    def see(self, row: Mapping[str, Scalar]) -> None:
-        for name, values in [*self._values.items()]:
-            value, is_empty = row.get(name), row.get(name) is None
-            if (not values) if is_empty else (self._above.get(name) is not None or value in values):
-                del self._values[name]  # nearly always at once
-                continue
-            values += [] if is_empty else [value]
-            self._beside[name, is_empty] |= {
-                (other, text) for other, text in row.items() if isinstance(text, str) and other != name
-            }
-        self._above = row
-
-    def said(self) -> Iterator[str]:
-        for name, values in self._values.items():
-            filled, empty = self._beside[name, False], self._beside[name, True]
-            both = {other for other, _ in filled} & {other for other, _ in empty}
-            if len(values) > 1 and self._above.get(name) is None and both == {other for other, _ in filled & empty}:
-                count = f"{len(values)} rows have a value each, and those below them none"
-                yield f"{name}: {count}: were cells merged? Write the value into each"
 
 
 class WordsForNothing:

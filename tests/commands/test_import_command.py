@@ -456,3 +456,9 @@ def test_a_workload_that_names_a_column_with_its_blanks_still_reads_it(directory
     workload.write_text(workload.read_text().replace("kpis=['time']", "kpis=[' time']").replace('"time"', '" time"'))
     Path("p.csv").write_text("n,version, time\n1,1.0,5\n")
     assert "5 ms (one run" in parsed(capsys)
+
+
+def test_rows_that_lack_a_kpi_are_said(table: Path, capsys: Capture) -> None:
+    (table.parent / "runs.jsonl").write_text('{"image": "a", "rate": 1}\n{"image": "b", "Rate": 2}\n')
+    assert main(["import", "runs.jsonl", "--settings=image", "--kpi=rate:higher:req/s"]) == 0
+    assert "rate: unknown in 1 of 2 rows, where it is no number: row 2 is empty" in capsys.readouterr().err

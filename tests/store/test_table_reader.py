@@ -440,18 +440,17 @@ def test_what_parts_the_cells_of_two_lines_alike_is_the_separator(table: str, tm
     assert [entry.kpis["rate"] for entry in parse(tmp_path, table)] == [10.0]
 
 
-def test_merged_cells_and_words_that_are_no_state_are_said_at_reading(tmp_path: Path) -> None:
-    def said(*lines: str) -> str:
-        content = "\n".join(["engine,model,batch,level,rate,status", *lines])
-        matrix = parse(tmp_path, f"{content}\n", settings=["engine", "model", "batch", "level"])
+def test_words_that_are_no_state_are_said_at_reading(tmp_path: Path) -> None:
+    def said(*rows: str) -> str:
+        matrix = parse(tmp_path, "\n".join(["image,batch,rate,status", *rows]) + "\n")
         return "; ".join([*(str(one) for run in matrix.unfinished for one in run.problems), *matrix.notes])
 
-    merged = ["onnx,m,1,,1.5,", ",,2,,2.5,", "torch,n,1,,1.6,", ",,2,,2.6,"]
-    assert "engine: 2 rows have a value each, and those below them none: were cells merged?" in said(*merged)
-    assert "merged" not in said(*merged[:2])
-    assert "merged" not in said("onnx,m,1,,1.5,", ",m,2,,2.5,", "onnx,m,1,,1.6,", ",m,2,,2.6,")
-    levels = ["onnx,m,1,1,1.5,", "torch,m,1,,1.5,", "onnx,m,1,2,1.5,", "torch,m,1,,1.6,"]
-    assert "merged" not in said(*levels)  # torch has no levels
-    states = [f"onnx,m,{batch},,1.5,ok" for batch in range(3)]
+    states = [f"a,{batch},1.5,ok" for batch in range(3)]
     assert said(*states) == ""
-    assert "status: 'abgestürzt' in 1 of 4 rows, taken for a success" in said(*states, "onnx,m,4,,1.5,abgestürzt")
+    assert "status: 'abgestürzt' in 1 of 4 rows, taken for a success" in said(*states, "a,4,1.5,abgestürzt")
+
+
+def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path) -> None:
+    rows = 'image,batch,rate\na,1,"1,200"\na,2,"2,300"\nb,1,950\nb,2,"1,800"\nTotal,,"6,250"\n'
+    matrix = parse(tmp_path, rows, thousands=["rate"])
+    assert [run.kpis["rate"] for run in matrix] == [1200, 2300, 950, 1800]

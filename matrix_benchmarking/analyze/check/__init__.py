@@ -5,13 +5,11 @@ Gets a matrix and its workload, gives :class:`Finding` values; each says which a
 
 from __future__ import annotations
 
-import collections
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ... import lts
 from ...errors import MatbenchError
 from ...grouped import grouped
 from ...lts.read import is_of_a_payload
@@ -22,7 +20,6 @@ from ..machines import among_points
 from ..points import joined_warnings, keys, runs_and_files
 from ..select.order import Order
 from ..select.selection import not_judged
-from ..select.versions import key
 from ..words import count_of, counted_alike, first_of, named, plural
 from .apart import ended_findings, group_findings, places_of, repeat_findings, version_findings
 from .finding import (
@@ -41,7 +38,7 @@ from .finding import (
     runs_have,
     said_of_twins,
 )
-from .labels import contradicted_labels, label_findings, payload_findings
+from .labels import contradicted_labels, label_findings, payload_findings, schema_findings
 from .matched import are_no_chance, misplaced
 from .measured import Measured
 from .settings import name_findings, setting_findings
@@ -149,7 +146,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding.of("twice", said_of_twins(len(twins)), twins)
     yield from _hosts(good)
     yield from _numeric_versions(matrix, workload)
-    yield from _schemas(matrix, workload)
+    yield from schema_findings(matrix, workload)
     impossible = good.having("implausible")
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -258,23 +255,6 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             value = numeric[0].settings[name]
             sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
             yield Finding.of("numeric-version", sentence, numeric)
-
-
-def _schemas(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
-    said = [None if each is None else each.schema_version for each in matrix.entries.values("facts")]
-    versions = collections.Counter(str(version) for version in said if version)
-    if len(versions) > 1:
-        counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
-        what = f"KPIs were computed by several versions of the payload's schema ({counts})"
-        yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
-    today = lts.schema_version(workload)
-    newer = [version for version in versions if key(version) > key(today)]
-    # Where a model doesn't say its version, it may be a later one in all.
-    if newer and (workload.store.lts_payload_model is None or len(newer) < len(versions)):
-        runs = matrix.entries.where(str(version) in newer for version in said)
-        what = f"{runs_have(runs)} payloads of the schema's version {named(newer)}, and the workload knows {today}"
-        yield Finding.of("newer-schema", f"{what}: their numbers may mean something else; update the workload.", runs)
 
 
 def _said_otherwise(good: Rows) -> Iterator[Finding]:

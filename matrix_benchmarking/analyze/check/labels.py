@@ -1,18 +1,20 @@
-"""Findings on settings that are no labels, and on payloads that no history takes."""
+"""Findings on labels, of which some settings are none, or contradict them, and on payloads that nothing takes."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Iterator, Mapping
 
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import show
-from ...matrix import NOT_SET, Entry
+from ...matrix import NOT_SET, Entry, Matrix
 from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
-from ..words import first_of
+from ..select.versions import key
+from ..words import count_of, first_of, named
 from .finding import ANALYSES, Finding, are_few, runs_have
 from .measured import Measured
 
@@ -92,3 +94,20 @@ def payload_findings(good: Rows, workload: Workload) -> Iterator[Finding]:
             reasons = first_of(map(str, wrong))
             what = f"No history takes a run such as '{good[first].name}', whose payload isn't what the model says"
             yield Finding.of("payload", f"{what}: {reasons}.", [good[first]], ANALYSES)
+
+
+def schema_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
+    said = [None if each is None else each.schema_version for each in matrix.entries.values("facts")]
+    versions = collections.Counter(str(version) for version in said if version)
+    if len(versions) > 1:
+        counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
+        what = f"KPIs were computed by several versions of the payload's schema ({counts})"
+        yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
+    today = lts.schema_version(workload)
+    newer = [version for version in versions if key(version) > key(today)]
+    # Where a model doesn't say its version, it may be a later one in all.
+    if newer and (workload.store.lts_payload_model is None or len(newer) < len(versions)):
+        runs = matrix.entries.where(str(version) in newer for version in said)
+        what = f"{runs_have(runs)} payloads of the schema's version {named(newer)}, and the workload knows {today}"
+        yield Finding.of("newer-schema", f"{what}: their numbers may mean something else; update the workload.", runs)

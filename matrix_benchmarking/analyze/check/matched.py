@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -23,6 +24,7 @@ UNIFORM, FEWER_PAIRS, MORE_UNIFORM = 2.0, 2, 1.2
 few points they have to be more alike."""
 THOUSANDS = ((400.0, 2500.0), (4e5, 2.5e6))
 """Between which the ratio to all others is in the middle: what is 100 times as fast is in memory, or compiled."""
+PLAINLY = 800.0, 1250.0  # so near to 1,000 a few points are enough
 DIGITS, MOST_DIGITS = 9, 14  # significant ones that chance doesn't repeat, and that a float holds exactly
 DIGITS_TOGETHER = 10  # of several numbers, which may depend on each other
 MOST_BY_CHANCE = 1e-3  # the chance up to which equal values are a copy
@@ -64,7 +66,8 @@ def of_another_unit(
         runs = [run for of in alike for code in odd & of.keys() for run in measured.points[of[code]]]
         what = f"{kpi.name} is {said} where '{name}' is {named([show(values[code]) for code in sorted(odd)])}"
         where = f"as where it isn't, at {count_of(len(points), 'point')} that are else alike"
-        weight = changes if fewest >= FEWEST_PAIRS else NONE
+        is_plain = PLAINLY[0] <= times[0] <= times[-1] <= PLAINLY[1]
+        weight = changes if fewest >= FEWEST_PAIRS or is_plain else NONE
         yield Finding.of("another-unit", f"{what} {where}: is it in another unit?", measured.runs.at(runs), weight)
 
 
@@ -177,34 +180,46 @@ def _at_least(count: int, expected: float) -> float:
 
 
 def copied_points(measured: Measured) -> Iterator[Finding]:
-    """A few points whose repeats have the headline and most KPIs of another's, to more digits than chance repeats."""
+    """A few points whose repeats have the headline and most KPIs of another's, to more digits than chance repeats; of
+    single runs all KPIs, and a headline that no setting makes exact: a time, or what is done in one."""
     good, points, headline = measured.runs, measured.points, measured.workload.headline
     values = good.kpi(headline.name) if headline is not None else []
-    if len(set(values)) == len(values):
+    if headline is None or len(set(values)) == len(values):
         return
     columns = [good.kpi(name) for name in good.kpi_names()]
+    are_single = len(points) == len(values) and _OF_TIME.fullmatch(headline.unit) is not None
     known: dict[object, Sequence[int]] = {}
     copies = list[tuple[Sequence[int], Sequence[int]]]()
     for places in points:
         own = frozenset(values[place] for place in places)
-        other = known.setdefault(own, places) if 1 < len(own) == len(places) else places
-        if other is not places and all(map(has_many_digits, own)) and _are_most_alike(places, other, columns):
+        is_telling = len(own) == len(places) and (are_single or len(own) > 1)
+        other = known.setdefault(own, places) if is_telling and all(map(has_many_digits, own)) else places
+        if other is not places and _are_alike(places, other, columns, most=not are_single):
             copies.append((other, places))
-    if are_few(len(copies), len(points)):
+    if are_few(len(copies), len(points)) or (are_single and copies):
         one, other = copies[0]
-        what = f"The {len(one)} runs at the point of '{good[one[0]].name}' have the values of those at the point of"
+        what = f"{'The run' if are_single else f'The {len(one)} runs'} at the point of '{good[one[0]].name}'"
+        whose = f"{'has the values of that' if are_single else 'have the values of those'} at the point of"
         more = f" ({len(copies)} points like that)" if len(copies) > 1 else ""
-        sentence = f"{what} '{good[other[0]].name}'{more}, all alike to the last digit: is one a copy of the other?"
+        sentence = (
+            f"{what} {whose} '{good[other[0]].name}'{more}, all alike to the last digit: is one a copy of the other?"
+        )
         yield Finding.of(
             "same-values", sentence, good.at(run for pair in copies for run in (*pair[0], *pair[1])), EVERY
         )
 
 
-def _are_most_alike(one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[float | None]]) -> bool:
-    """Whether most of the *columns* whose values chance doesn't repeat have the same ones at two points."""
+_OF_TIME = re.compile(r"(?:.*/)?(?:n|u|µ|m)?s(?:ec)?")
+
+
+def _are_alike(
+    one: Sequence[int], other: Sequence[int], columns: Sequence[Sequence[float | None]], *, most: bool
+) -> bool:
+    """Whether all *columns*, or *most* of those whose values chance doesn't repeat, are the same at two points."""
     pairs = [({column[place] for place in one}, {column[place] for place in other}) for column in columns]
-    exact = [pair for pair in pairs if all(map(has_many_digits, pair[0]))]
-    return 2 * sum(left == right for left, right in exact) > len(exact)
+    exact = [pair for pair in pairs if all(map(has_many_digits, pair[0]))] if most else pairs
+    alike = sum(left == right for left, right in exact)
+    return 2 * alike > len(exact) if most else alike == len(exact)
 
 
 def are_no_chance(values: Iterable[float | None]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import itertools
 import re
 import statistics
 import unicodedata
@@ -35,6 +36,8 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 """What stands beside numbers and is meant so."""
 
 _EXPONENT = re.compile(r"[+-]?\d{1,3}(\.\d*)?[eE][+-]?\d{1,2}")
+_MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+_OF_A_SPREADSHEET = re.compile(rf"\d\.\d+E\+\d\d|(?i:\d\d?[-. ]{{1,2}}{_MONTH}|{_MONTH}[-. ]\d\d)")
 _SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
@@ -46,6 +49,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
     of_names = {name: entries.where(map(has[name].__getitem__, which)) for name in has}
     meant = misspelt(map(list(map(frozenset, names)).__getitem__, which))
     bare = entries.where(not names[code] for code in which)
+    filled = entries.where(bool(names[code]) for code in which)
     if 0 < len(bare) < len(entries):
         what = "are these rows empty?" if all(bare.values("part")) else "is settings.yaml empty?"
         yield Finding.of("no-settings", f"{runs_have(bare)} no settings at all: {what}", bare)
@@ -77,8 +81,22 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
         having = functools.partial(_having, runs, codes, kinds)
         for find in (_alike, _odd, _below_zero, _exponents, _measured, _sums):
             yield from find(name, counts, having)
+        yield from _merged(name, filled)
         for rare, usual in _near(counts):
             yield from _misspelt_value(name, runs, [kinds[code] for code in codes], rare, usual)
+
+
+def _merged(name: str, rows: Rows) -> Iterator[Finding]:
+    """A column of a table of which each value is there once, with empty cells below it that no word explains."""
+    values, codes = rows.setting(name)
+    is_set = [values[code] is not NOT_SET for code in codes]
+    if not is_set or is_set[-1] or not is_set[0] or any(one and after for one, after in itertools.pairwise(is_set)):
+        return
+    first, below = rows.where(is_set), rows.where(not one for one in is_set)
+    is_each_once = 1 < len(first) == len({*codes}) - 1
+    if is_each_once and all(rows.values("part")) and not is_explained(below, first, but=name):
+        what = f"{count_of(len(first), 'row')} have a '{name}' each, and the {len(below)} below them none"
+        yield Finding.of("merged-cells", f"{what}: were cells merged? Write the value into each.", below)
 
 
 Kind = tuple[str, object]
@@ -185,9 +203,15 @@ def _below_zero(name: str, counts: Mapping[Kind, int], having: Having) -> Iterat
 
 
 def _exponents(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Texts that a person reads as numbers: YAML wants a point and a sign, and a commit's id has more digits."""
+    """Texts that a person reads as numbers: YAML wants a point and a sign, and a commit's id has more digits. What a
+    spreadsheet made of a number of many digits, and of 1.10 or 1-2 as a date."""
     texts_ = [one for one in counts if one[0] == "str" and _EXPONENT.fullmatch(str(one[1]))]
-    if texts_:
+    spoilt = [one for one in counts if one[0] == "str" and _OF_A_SPREADSHEET.fullmatch(str(one[1]))]
+    if spoilt and (texts_ or len(spoilt) < len(counts)):
+        runs = list(having(spoilt))
+        what = f"{runs_have(runs)} '{name}' {_first(spoilt)}, as spreadsheets write what they take for another thing"
+        yield Finding.of("exponent", f"{what}: several values may have become one.", runs)
+    elif texts_:
         runs = list(having(texts_))
         what = f"{runs_have(runs)} '{name}' {_first(texts_)}, a text that looks like a number"
         yield Finding.of("exponent", f"{what}: YAML takes one only with a point and a sign (1.0e+12).", runs, NONE)

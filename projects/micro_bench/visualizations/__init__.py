@@ -61,10 +61,17 @@ def implausible(lts_payload: Payload) -> list[str]:
     return below or plausible.latencies(mean=known.get("time"), p99=known.get("p99"), unit="s", rounding=0, what="time")
 
 
+SHORTEST = 1e-6
+"""In s: a measurement that took less is of the clock rather than of the operations."""
+
+
 def warnings(lts_payload: Payload) -> list[str]:
-    """What a tool says that makes its numbers doubtful, and a time that no operation takes."""
-    is_nothing = getattr(lts_payload.results, "time", None) == 0
-    return [*getattr(lts_payload.results, "doubts", ()), *(["a time of 0 was not measured"] if is_nothing else [])]
+    """What a tool says that makes its numbers doubtful, and a time that no operation takes, or no clock measures."""
+    time, done = (getattr(lts_payload.results, name, None) for name in ("time", "iterations"))
+    found = [*getattr(lts_payload.results, "doubts", ()), *(["a time of 0 was not measured"] if time == 0 else [])]
+    if plausible.is_number(time) and plausible.is_number(done) and 0 < time * done < SHORTEST:
+        found.append(f"{time * done * 1e9:.3g} ns were measured in all, which is mostly the clock's own time")
+    return found
 
 
 workload = Workload(

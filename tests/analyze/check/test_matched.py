@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -231,3 +232,19 @@ def test_a_unit_that_changes_in_the_middle_of_a_history_is_asked_about(sizes: in
     assert " times as small where 'version' is 1.1, 1.2, 1.3 as where it isn't, at " in one.sentence
     assert asked(since=7, kpi="cost")
     assert asked(since=11) == asked(since=7, times=150.0) == asked(since=7, times=20.0) == []
+
+
+def test_a_single_run_with_all_values_of_another_point_is_a_copy() -> None:
+    def said(*costs: float, unit: str = "s") -> list[str]:
+        runs = [Entry({"size": at}, 0, Path("x"), f"run {at}", 0, kpis={"cost": cost}) for at, cost in enumerate(costs)]
+        workload = toy_runs.workload()
+        kpis = {name: dataclasses.replace(one, unit=unit) for name, one in workload.kpis.items()}
+        store = dataclasses.replace(workload.store, models_kpis=kpis)
+        every = findings(Matrix(runs), dataclasses.replace(workload, store=store))
+        return [one.sentence for one in every if one.kind == "same-values"]
+
+    assert said(1.23456789012, 1.5, 1.23456789012) == [
+        "The run at the point of 'run 0' has the values of that at the point of 'run 2', all alike to the last digit: "
+        "is one a copy of the other?"
+    ]
+    assert said(1.23456789012, 1.5, 1.23456789012, unit="%") == said(1.2345, 1.5, 1.2345) == []

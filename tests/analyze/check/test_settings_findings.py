@@ -284,3 +284,27 @@ def test_true_and_one_look_alike(found: Callable[[Runs], list[Finding]]) -> None
     (finding,) = found([{"cache": value} for value in (True, True, True, 1, 1, 0)])
     assert finding.sentence.startswith("'cache' is 1 in 2, true in 3 runs: these are different settings")
     assert found([{"speculative": value} for value in (False, 2, 4) * 3]) == []
+
+
+def test_merged_cells_are_asked_about() -> None:
+    def said(*rows: dict[str, Any]) -> list[str]:
+        runs = [Entry(row, 0, Path("/r"), f"t.csv#row {n}", 0, part=f"row {n}") for n, row in enumerate(rows, start=2)]
+        return [one.sentence for one in findings(Matrix(runs)) if one.kind == "merged-cells"]
+
+    merged: Runs = [{"engine": "onnx", "batch": 1}, {"batch": 2}, {"engine": "torch", "batch": 1}, {"batch": 2}]
+    assert said(*merged, {"batch": 4}) == [
+        "2 rows have a 'engine' each, and the 3 below them none: were cells merged? Write the value into each."
+    ]
+    assert said(*merged[:2]) == said(*merged[:3]) == said(*merged[:2], *merged[:2]) == said(*merged[1:]) == []
+    levels: Runs = [{"engine": "onnx", "level": 1}, {"engine": "torch"}, {"engine": "onnx", "level": 2}]
+    assert said(*levels, {"engine": "torch"}) == []  # which has no levels
+
+
+@pytest.mark.parametrize("spoilt", ["1.23457E+11", "02. Jan", "Oct-10", "1-Mar"])
+def test_what_a_spreadsheet_made_of_a_setting_is_asked_about(
+    found: Callable[[Runs], list[Finding]], spoilt: str
+) -> None:
+    (finding,) = found([{"build": build} for build in ("a-1", spoilt, "b-2", spoilt)])
+    assert finding.sentence.startswith(f"2 runs have 'build' '{spoilt}', as spreadsheets write what they take for")
+    assert finding.changes
+    assert found([{"day": day} for day in ("01-Jan", "02-Jan", "03-Jan")]) == []  # all are: it is a day

@@ -498,3 +498,13 @@ def test_a_pattern_that_a_file_overrules_is_said_once_a_file(tmp_path: Path) -> 
     (note,) = [each for each in runs.study.read.notes if "--settings-from" in each]
     assert note.endswith(": 'benchmark' is what the file says, and not what --settings-from does")
     assert note.startswith("1.0/bench.txt, 1.1/bench.txt: ")
+
+
+def test_a_measurement_of_one_moment_and_a_line_that_is_cut_off_are_said(tmp_path: Path) -> None:
+    rows = [{"name": f"BM_{n}", "iterations": n, "real_time": 20.0, "time_unit": "ns"} for n in (1, 1000)]
+    written(tmp_path, "a.json", {"benchmarks": rows})
+    doubtful, sure = parse(tmp_path)
+    assert list(doubtful.warnings) == ["20 ns were measured in all, which is mostly the clock's own time"]
+    assert not sure.warnings
+    (tmp_path / "b.txt").write_text("BenchmarkA-4   \t 1000\t 1052 ns/op\nBenchmarkB-4   \t 100\t 10")
+    assert any("is cut off" in str(problem) for run in parse(tmp_path).unfinished for problem in run.problems)

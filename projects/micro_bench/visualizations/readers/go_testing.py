@@ -40,6 +40,8 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             units.update(match[3].split()[1::2])
             settings = {"tool": "go", **_named(match[1], names, configuration), "repeat": repeat}
             yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
+        elif match:  # without a unit
+            is_open = True
     note_others(file, units - _RESULTS.keys())
     if any(count for said, count in counts.items() if said.startswith("pkg: ")):
         file.note("has several outputs of one package, which count as one campaign: keep those of two builds apart")
