@@ -10,9 +10,8 @@ import click
 import msgspec
 
 from ..analyze import check
-from ..analyze.report.ci import error_lines, write, write_reports
+from ..analyze.report.ci import error_lines, summary_yaml, write, write_reports
 from ..analyze.report.markdown import capped, markdown
-from ..analyze.report.metrics import summary_yaml
 from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis

@@ -90,6 +90,7 @@ _ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, wher
 
 def markdown(analysis: Analysis, advice: str = "") -> str:
     """The report, with what it advises: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
+    first, *others = analyses.lead(analysis)
     suspected = analysis.having(Outcome.SUSPECTED)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     doubtful = [
@@ -99,7 +100,7 @@ def markdown(analysis: Analysis, advice: str = "") -> str:
     ]
     blocks = [
         f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
-        _lead(analysis),
+        " ".join([f"**{plain(first, 500)}**", *map(plain, others)]),
         plain(advice, 500),
         _worse_table(worse(analysis)),
         _section("Suspected", [f"{_title(one)}: perhaps {verdicts.looks(one)}, {_changed(one)}" for one in suspected]),
@@ -133,11 +134,6 @@ def _sign(analysis: Analysis) -> str:
     if analysis.suspected or (is_known and analysis.odd):
         return "⚠️"
     return "✅" if is_known else "❔"
-
-
-def _lead(analysis: Analysis) -> str:
-    first, *others = analyses.lead(analysis)
-    return " ".join([f"**{plain(first, 500)}**", *(plain(sentence) for sentence in others)])
 
 
 def _worse_table(found: Sequence[Worse]) -> str:

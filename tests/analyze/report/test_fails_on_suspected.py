@@ -10,10 +10,9 @@ import pytest
 from report_support import analyses
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit
+from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit, openmetrics, summary
 from matrix_benchmarking.analyze.report.json_report import as_json
 from matrix_benchmarking.analyze.report.markdown import markdown
-from matrix_benchmarking.analyze.report.metrics import openmetrics, summary
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, OverAll
 
 DIFFERENCE = Estimate(-10.0, -12.0, -8.0)

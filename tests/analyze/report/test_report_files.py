@@ -10,7 +10,7 @@ from counted import calls_of
 from report_support import analyses
 
 from matrix_benchmarking.analyze.report import ci as files
-from matrix_benchmarking.analyze.report.metrics import summary_yaml
+from matrix_benchmarking.analyze.report.ci import summary_yaml
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.errors import OutputError
 

@@ -9,9 +9,8 @@ from collections.abc import Callable
 import pytest
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit
+from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit, openmetrics, summary
 from matrix_benchmarking.analyze.report.markdown import markdown
-from matrix_benchmarking.analyze.report.metrics import openmetrics, summary
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 
 REPORTS: dict[str, tuple[Callable[[Analysis], str], list[int]]] = {

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.metrics import openmetrics
+from matrix_benchmarking.analyze.report.ci import openmetrics
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
 FAMILIES = {

@@ -6,7 +6,7 @@ import msgspec
 import yaml
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.metrics import summary, summary_yaml
+from matrix_benchmarking.analyze.report.ci import summary, summary_yaml
 from matrix_benchmarking.analyze.verdict.model import Analysis, Status
 
 NAMES = {
