@@ -16,7 +16,7 @@ import sys
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +80,6 @@ class _Entry:
         self._entry = entry
         self.settings = types.SimpleNamespace(**entry.settings)
         self.import_settings = dict(entry.settings)
-        self.location = entry.location
         self.stats: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -92,9 +91,6 @@ class _Entry:
 
     def __deepcopy__(self, memo: object) -> _Entry:
         return self
-
-    def get_name(self, variables: Iterable[str]) -> str:
-        return self._entry.get_name(variables)
 
     def get_settings(self) -> dict[str, Scalar]:
         return vars(self.settings)

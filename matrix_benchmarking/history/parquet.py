@@ -7,6 +7,7 @@ taken, and metadata with a version and the events of alarms.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import os
 import stat
@@ -19,12 +20,14 @@ from pyarrow import compute, parquet
 
 from .. import bucket, filters
 from ..errors import HistoryError, failing
+from ..lts.read import DescribedKPI
+from ..plausible import is_number
 from . import alarms
 from .alarms import AlarmEvent
 from .history import History
 from .location import MARK, SUFFIX, ParquetLocation, files_in
 from .port import Progress, Storage, batched, silent
-from .records import KeptRun, Record, Row, newest_first, row_of
+from .records import KeptRun, Row, newest_first, row_of
 from .transfer import Contents
 
 VERSION = 1
@@ -220,9 +223,12 @@ def _header(name: str, schema: Any) -> Header:
 
 RUNS_A_GROUP = 500
 """As many as are read at once: a payload is read with those beside it."""
-_FIRST = ("workload", "test_uuid", "time", "repeat", "exit_code")
+_FIRST = {
+    **dict.fromkeys(("workload", "test_uuid"), pyarrow.string()),
+    "time": pyarrow.timestamp("us", tz="UTC"),
+    **dict.fromkeys(("repeat", "exit_code"), pyarrow.int64()),
+}
 _OF_SCALARS = {bool: pyarrow.bool_(), int: pyarrow.int64(), float: pyarrow.float64(), str: pyarrow.string()}
-_MICROSECONDS = pyarrow.timestamp("us", tz="UTC")
 
 
 def write_parquet(history: History, stream: IO[bytes], progress: Progress = silent) -> Contents:
@@ -232,70 +238,56 @@ def write_parquet(history: History, stream: IO[bytes], progress: Progress = sile
         HistoryError: a run changed or went away meanwhile, or the history can't be read.
     """
     events, runs = history.alarm_events(), list(history.runs())
-    columns = _Columns(runs)
+    columns = _columns_of(runs)
     done, header = 0, msgspec.json.encode(Header(VERSION, events))
-    schema = columns.schema.with_metadata({MARK: header})
+    schema = pyarrow.schema([*(field for field, _ in columns), (COLUMN, TYPE)], {MARK: header})
     with parquet.ParquetWriter(stream, schema, compression="zstd", write_page_checksum=True) as writer:
         for some in batched(runs, RUNS_A_GROUP):
             found = {each.id: each for each in history.records_of([run.id for run in some])}
             for run in some:
                 if run.id not in found or found[run.id].digest != run.digest:
                     raise HistoryError(f"run {run.id} of {history.location} changed while it was exported: try again")
-            writer.write_table(pyarrow.Table.from_pylist([columns.row(run, found[run.id]) for run in some], schema))
+            content = {field.name: values[done : done + len(some)] for field, values in columns}
+            content[COLUMN] = [dict(zip(FIELDS, row_of(found[run.id]), strict=False)) for run in some]
+            writer.write_table(pyarrow.Table.from_pydict(content, schema))
             done += len(some)
             progress(done)
     return Contents(done, len(events))
 
 
-class _Columns:
-    """The columns of *runs*: what they are called, their types, and what runs have in them."""
-
-    def __init__(self, runs: Sequence[KeptRun]) -> None:
-        types: dict[str, set[type]] = {}
-        for run in runs:
-            for name, value in _settings(run).items():
-                types.setdefault(name, set()).add(_type_of(value))
-        shapes = {id(run.kpis): run.kpis for run in runs}.values()
-        kpis = {(each.name, str(each.unit)): each for shape in shapes for each in shape}
-        names = [name for name, _ in kpis]
-        taken = {*_FIRST, COLUMN}
-        self._kpis = {
-            (name, unit): _free(name if names.count(name) == 1 else f"{name} ({unit})", "kpi_", taken)
-            for name, unit in kpis
-        }
-        taken.update(names)
-        self._settings = {name: _free(name, "setting_", taken) for name in types}
-        self._types = {name: _arrow(types[name]) for name in types}
-        text = pyarrow.string()
-        first = zip(_FIRST, (text, text, _MICROSECONDS, pyarrow.int64(), pyarrow.int64()), strict=True)
-        settings = [(self._settings[name], self._types[name]) for name in types]
-        of_kpis = [
-            pyarrow.field(self._kpis[key], pyarrow.float64(), metadata={"unit": key[1], "help": str(each.help)})
-            for key, each in kpis.items()
-        ]
-        self.schema = pyarrow.schema([*first, *settings, *of_kpis, (COLUMN, TYPE)])
-
-    def row(self, run: KeptRun, record: Record) -> dict[str, object]:
-        row = dict(zip(_FIRST, _of_run(run), strict=True))
-        row[COLUMN] = dict(zip(FIELDS, row_of(record), strict=False))
-        for name, value in _settings(run).items():
-            is_text = self._types[name] == pyarrow.string()
-            row[self._settings[name]] = _text(value) if is_text and value is not None else value
+def _columns_of(runs: Sequence[KeptRun]) -> list[tuple[Any, list[Any]]]:
+    """What there is for other tools: the fields, each with its value of every run."""
+    settings, kpis = (collections.defaultdict[Any, list[Any]](lambda: [None] * len(runs)) for _ in range(2))
+    described: dict[tuple[str, str], DescribedKPI] = {}
+    for place, run in enumerate(runs):
+        for name, value in run.head.settings.items() if isinstance(run.head.settings, dict) else ():
+            settings[name][place] = value
         for kpi, value in zip(run.kpis, run.head.values, strict=True):
-            row[self._kpis[kpi.name, str(kpi.unit)]] = _number(value)
-        return row
-
-
-def _of_run(run: KeptRun) -> Iterator[object]:
-    """What is in the first columns."""
-    yield run.workload
-    yield run.id
-    for value in (run.time_us, run.head.repeat, run.head.exit_code):
-        yield value if _type_of(value) is int else None
-
-
-def _settings(run: KeptRun) -> dict[str, object]:
-    return run.head.settings if isinstance(run.head.settings, dict) else {}
+            described[key := (kpi.name, str(kpi.unit))] = kpi
+            kpis[key][place] = float(value) if is_number(value) else None
+    taken, names = {*_FIRST, COLUMN}, [name for name, _ in kpis]
+    of_kpis = []
+    for (name, unit), values in kpis.items():
+        column = _free(name if names.count(name) == 1 else f"{name} ({unit})", "kpi_", taken)
+        says = {"unit": unit, "help": str(described[name, unit].help)}
+        of_kpis.append((pyarrow.field(column, pyarrow.float64(), metadata=says), values))
+    taken.update(names)
+    of_settings = []
+    for name, values in settings.items():
+        kinds = set(map(_type_of, values)) - {type(None)}
+        kind = _OF_SCALARS.get(kinds.pop(), pyarrow.string()) if len(kinds) == 1 else pyarrow.string()
+        if kind == pyarrow.string():  # also where values are of several types
+            values = [None if value is None else _text(value) for value in values]
+        of_settings.append((pyarrow.field(_free(name, "setting_", taken), kind), values))
+    first: list[list[Any]] = [
+        [run.workload for run in runs],
+        [run.id for run in runs],
+        [_whole(run.time_us) for run in runs],
+        [_whole(run.head.repeat) for run in runs],
+        [_whole(run.head.exit_code) for run in runs],
+    ]
+    of_all = [(pyarrow.field(*each), values) for each, values in zip(_FIRST.items(), first, strict=True)]
+    return [*of_all, *of_settings, *of_kpis]
 
 
 def _type_of(value: object) -> type:
@@ -305,10 +297,8 @@ def _type_of(value: object) -> type:
     return type(value) if value is None or type(value) in _OF_SCALARS else object
 
 
-def _arrow(types: set[type]) -> Any:
-    """The type of a column; text where values are of several types."""
-    known = types - {type(None)}
-    return _OF_SCALARS.get(known.pop(), pyarrow.string()) if len(known) == 1 else pyarrow.string()
+def _whole(value: object) -> object:
+    return value if _type_of(value) is int else None
 
 
 def _text(value: object) -> str:
@@ -316,13 +306,6 @@ def _text(value: object) -> str:
     if isinstance(value, (str, int, float, bool)):
         return filters.exact(value)
     return msgspec.json.encode(value).decode()
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(value) if type(value) in (int, float) else None  # type: ignore[arg-type]
-    except OverflowError:
-        return None
 
 
 def _free(name: str, before: str, taken: set[str]) -> str:

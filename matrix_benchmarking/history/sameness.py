@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import msgspec
 
@@ -49,18 +49,14 @@ def description(of: Record) -> Document:
 
 def computed_digest(of: Record) -> str:
     """A digest of what was computed: all that neither describes the run nor identifies it."""
-    metadata = {name: value for name, value in of.payload["metadata"].items() if name not in _NOT_COMPUTED}
-    kpis = {
-        name: None if kpi is None else {field: value for field, value in kpi.items() if field not in _OF_A_KPI}
-        for name, kpi in of.payload["kpis"].items()
-    }
+    metadata = _without(of.payload["metadata"], _NOT_COMPUTED)
+    kpis = {name: None if kpi is None else _without(kpi, _OF_A_KPI) for name, kpi in of.payload["kpis"].items()}
     return digest([metadata, of.payload.get("results"), kpis])
 
 
 def digest_of_before(of: Record) -> str:
     """The digest that the payload had when payloads didn't say what was measured."""
-    metadata = {name: value for name, value in of.payload["metadata"].items() if name != "measurement"}
-    return digest({**of.payload, "metadata": metadata})
+    return digest({**of.payload, "metadata": _without(of.payload["metadata"], {"measurement"})})
 
 
 def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Difference:
@@ -193,8 +189,8 @@ def _labels(of: Record) -> list[Document]:
     return [by_digest[key] for key in sorted(by_digest)]
 
 
-def _without(labels: Document, names: set[str]) -> Document:
-    return {name: value for name, value in labels.items() if name not in names}
+def _without(fields: Document, names: Set[str]) -> Document:
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def _values(kept: Document, new: Document) -> Iterator[str]:

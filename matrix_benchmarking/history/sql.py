@@ -103,10 +103,8 @@ class SQLReader(Storage):
         return heapq.merge(timed, untimed, key=newest_first)
 
     def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
-        if payload:
-            text = f"SELECT {COLUMNS}, payload FROM runs JOIN payloads ON payloads.id = runs.id WHERE runs.id IN "  # noqa: S608
-        else:
-            text = f"SELECT {COLUMNS} FROM runs WHERE id IN "  # noqa: S608 - our own names
+        more, join = (", payload", "JOIN payloads ON payloads.id = runs.id") if payload else ("", "")
+        text = f"SELECT {COLUMNS}{more} FROM runs {join} WHERE runs.id IN "  # noqa: S608 - our own names
         return itertools.starmap(Row, self.execute(text + _marks(ids), ids))
 
     def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
