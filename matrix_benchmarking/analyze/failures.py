@@ -189,10 +189,14 @@ def fails_more(rows: Rows, order: Order, workload: Workload) -> tuple[str, ...]:
     if not sure:
         return ()
     first, since = min(sure, key=lambda each: each[1].chance)
-    settings, apart = rows[first.place].settings, _apart(rows, workload)
+    return (_said(_runs_of(first, len(sure) - 1, rows, workload), since, known),)
+
+
+def _runs_of(point: _Point, more: int, rows: Rows, workload: Workload) -> str:
+    """``Runs of size 8 (and those of 2 more)``."""
+    settings, apart = rows[point.place].settings, _apart(rows, workload)
     what = ", ".join(f"{name} {show(settings[name])}" for name in varying(rows) if name in apart and name in settings)
-    more = f" (and those of {len(sure) - 1} more)" if len(sure) > 1 else ""
-    return (_said(f"Runs of {what}{more}", since, known),)
+    return f"Runs of {what}" + (f" (and those of {more} more)" if more else "")
 
 
 class _Point(msgspec.Struct, frozen=True):
@@ -287,6 +291,8 @@ def sides_fail(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """That runs of the new one of two sides fail more often, at the points that both have; and that they may.
 
+    All of a point may be one outage, so that it is more than chance alone is no more than suspected.
+
     *names* and numbers are those of the old side, 0, and the new one, 1; a run of neither has None.
     """
     counted = _counted(rows, sides, workload) if any(rows.failed()) else []
@@ -294,12 +300,16 @@ def sides_fail(
     if not both:
         return (), ()
     new, old = _sum(point.seen[1] for point in both), _sum(point.known[0] for point in both)
-    if chance(new, old) > OF_A_PAIR:
-        return (), ()
-    blocks = _by_block(rows, sides)
+    is_chance = chance(new, old) > OF_A_PAIR
+    blocks = [] if is_chance else _by_block(rows, sides)
     groups = blocks or [[point.seen[side] for point in both] for side in (0, 1)]
-    if chance(new, old, clumps(groups, [])[-1]) > OF_A_PAIR:
-        return (), ()
+    if is_chance or chance(new, old, clumps(groups, [])[-1]) > OF_A_PAIR:
+        lost = [one for one in both if len({*one.seen[1]}) == 1 and chance(one.seen[1], one.known[0]) <= OF_A_PAIR]
+        if not lost:
+            return (), ()
+        what, (failed, old_runs) = _runs_of(lost[0], len(lost) - 1, rows, workload), lost[0].known[0]
+        counts = f"all {lost[0].seen[1][1]:,}, and {failed:,} of {old_runs:,} of {names[0]}"
+        return (), (f"{what} may fail more often at {names[1]}: {counts}; an outage could be why.",)
     counts = f"{new[0]:,} of {new[1]:,}, and {old[0]:,} of {old[1]:,} of {names[0]}"
     if blocks or 2 * new[0] > new[1]:
         return (f"Runs of {names[1]} fail more often: {counts}.",), ()

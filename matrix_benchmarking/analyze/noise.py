@@ -37,11 +37,14 @@ class Spreads(msgspec.Struct, frozen=True):
 def moderated(variances: Floats, degrees: Floats, prior: Spreads) -> tuple[Floats, Floats]:
     """Each group's variance with what the *prior* adds to it, and the degrees of freedom behind that.
 
-    A group without degrees has the prior's.
+    A group without degrees has the prior's; to one that is noisier than the prior explains it adds as much less
+    (Phipson and others 2016, Ann. Appl. Statist. 10(2), 946–963).
     """
-    together = degrees + prior.degrees
-    own = np.where(degrees > 0, variances, prior.variance)
-    return (own * degrees + prior.variance * prior.degrees) / together, together
+    told = degrees > 0
+    own, worth = np.where(told, variances, prior.variance), np.full_like(degrees, prior.degrees)
+    worth = worth * _like_the_others(own / prior.variance, degrees, worth, told)
+    together = degrees + worth
+    return (own * degrees + prior.variance * worth) / together, together
 
 
 def prior_of(variances: Floats, degrees: Floats) -> Spreads | None:

@@ -171,8 +171,12 @@ def test_most_runs_of_the_one_campaign_that_fail_are_enough() -> None:
     assert sides_said([[0], [4]]) == (("Runs of new fail more often: 4 of 5, and 0 of 5 of old.",), ())
 
 
-def test_a_point_that_failed_in_all_runs_of_a_campaign_counts_once() -> None:
-    assert sides_said([[0] * 10, [5, *[0] * 9]]) == ((), ())
+def test_a_point_that_failed_in_all_runs_of_a_campaign_counts_once_and_is_suspected() -> None:
+    said = "may fail more often at new: all 5, and 0 of 5 of old; an outage could be why."
+    assert sides_said([[0] * 10, [5, *[0] * 9]]) == ((), (f"Runs of size a {said}",))
+    two = sides_said([[0] * 10, [0, 5, 0, 5, *[0] * 6]])
+    assert two == ((), (f"Runs of size b (and those of 1 more) {said}",))
+    assert sides_said([[3] * 10, [5, *[3] * 9]]) == sides_said([[5, *[0] * 9], [0] * 10]) == ((), ())
 
 
 def test_an_outage_of_one_of_several_campaigns_is_not_said() -> None:

@@ -65,6 +65,12 @@ def test_a_moderated_variance_lies_between_a_groups_own_and_the_typical_one_by_t
     assert degrees == pytest.approx([8.0, 8.0, 6.0])
 
 
+def test_a_group_that_is_far_noisier_than_the_prior_explains_keeps_its_own_spread() -> None:
+    found, degrees = moderated(np.array([1.0] * 20 + [225.0]), np.full(21, 2.0), Spreads(1.0, 10.0))
+    assert found[:20] == pytest.approx([1.0] * 20)
+    assert (found[20], degrees[20]) == pytest.approx((225.0, 2.0), rel=0.01)
+
+
 def test_the_prior_has_the_fewest_degrees_whose_likelihood_is_within_half_a_unit_of_the_largest() -> None:
     worths, tenths = np.geomspace(0.7, 200.0, 24), np.arange(-30, 31) / 10
     inside = 0

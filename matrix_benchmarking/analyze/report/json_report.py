@@ -227,7 +227,7 @@ class ReportFields(_Fields):
     fails_more: list[str]
     """That runs fail more often than before, or than the other side's, in sentences: they fail it."""
     may_fail_more: list[str]
-    """The same where one campaign alone says so: suspected."""
+    """The same where an outage may be why: suspected."""
     over_all: list[OverAllFields]
     """KPIs that change over all their series, and in none of them by itself."""
     series: list[SeriesFields]

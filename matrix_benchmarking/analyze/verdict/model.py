@@ -201,7 +201,7 @@ class Analysis(msgspec.Struct, frozen=True):
     fails_on_suspected: bool = False  # what may be worse fails it, too
     without_a_good_run: Sequence[str] = ()  # the versions, as ``version 1.4.0``, that fail it as they weren't judged
     fails_more: Sequence[str] = ()  # that runs fail more often than before, or than the other side's, in sentences
-    may_fail_more: Sequence[str] = ()  # the same where one campaign alone says so: suspected
+    may_fail_more: Sequence[str] = ()  # the same where an outage may be why: suspected
     false_discovery_rate: float = RATE  # the bound on the share of false alarms
 
     def __repr__(self) -> str:

@@ -37,6 +37,8 @@ def headline(analysis: Analysis) -> str:
         said = f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected"
     elif is_untold(analysis):
         said = f"Whether {where} {is_or_are(total)} worse can't be told"
+    elif analysis.may_fail_more:
+        said = f"Nothing is worse in {where}, and more failed runs are suspected"
     else:
         said = f"Nothing is worse in {where}"
     return f"{said}: {analysis.question}."
