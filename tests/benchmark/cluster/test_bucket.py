@@ -109,7 +109,7 @@ def test_what_a_killed_measurement_left_comes_to_the_starter(s3: Any, machines: 
     kills = "echo of {n}; [ {n} = 1 ] || kill -9 $(echo $MATBENCH_STARTED_BY | cut -d- -f2); sleep 1"
     assert main(words(kills, f"--cluster={machines.address}")) == 2
     (aside,) = (place / "state").glob("matbench/buckets/*/.matbench/set_aside/a__*")
-    assert f"measuring ended with exit status 137; what it left is in {aside}; " in capsys.readouterr().err
+    assert f"measuring ended with exit status 137 (SIGKILL); what it left is in {aside}; " in capsys.readouterr().err
     (log,) = aside.glob("a__n_2__repeat_0__*/000__script/stdout.log")
     assert log.read_text() == "of 2\n"
     assert list(exit_codes(s3)) == ["night/a/n_1__repeat_0/exit_code"]

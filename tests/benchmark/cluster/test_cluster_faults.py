@@ -237,7 +237,10 @@ def test_what_a_killed_measurement_left_comes_back_and_nothing_stays_on_its_host
     with starter(*words(machines, results="return"), directory=place) as process:
         said = ends(process, 2)
     (aside,) = Path("r/.matbench/set_aside").glob("a__*")
-    assert f"a can't go on: measuring ended with exit status 137; what it left is in {aside.absolute()}; " in said
+    assert (
+        f"a can't go on: measuring ended with exit status 137 (SIGKILL); what it left is in {aside.absolute()}; "
+        in said
+    )
     (log,) = aside.glob("a__n_1__repeat_0__*/000__script/stdout.log")
     assert log.stat().st_size == 1 << 20
     assert log.read_bytes().endswith(b"\0the end\n")
