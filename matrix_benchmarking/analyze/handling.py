@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +17,7 @@ from ..kpi import KPIDefinition
 from ..matrix import typed
 from .select.versions import is_commit, key, same_kind
 from .verdict.alarms import cause_id, of_cause
-from .verdict.lifecycle import Known, date_of, next_us
+from .verdict.lifecycle import Known, date_of
 from .verdict.model import Status
 from .wording.verdicts import levels as shown_levels
 from .words import count_of, is_or_are, named, percent
@@ -88,8 +87,7 @@ def events(
     ]
     if problems:
         raise ConfigError("\n".join(problems))
-    event = functools.partial(AlarmEvent, action=action, author=author, reason=reason, until=until)
-    return [event(alarm=each.id, at_us=next_us(now, each), subject=each.subject) for each in alarms]
+    return [each.event(action, author, now, reason=reason, until=until) for each in alarms]
 
 
 def checked_until(text: str, now: dt.datetime) -> str:

@@ -90,7 +90,8 @@ def step_of(values: Iterable[float]) -> float:
     At most 1; 0 where all are the same, as of a share that is 1 everywhere, since then nobody sees the rounding.
     """
     known = set(values)
-    return 0.0 if len(known) == 1 else float(10.0 ** -max(map(_decimals, known)))
+    exponents = (decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in known)
+    return 0.0 if len(known) == 1 else float(10.0 ** min(0, *map(int, exponents)))
 
 
 def steps_in(values: Sequence[float]) -> list[float] | None:
@@ -136,7 +137,3 @@ def hidden_between(old: Sequence[float], new: Sequence[float], scale: Scale) -> 
         own = [known, known]
     gaps = (_beside_the_middle(side, steps, scale) for side, steps in zip((old, new), own, strict=True) if steps)
     return max((gap for gap in gaps if gap is not None), default=0.0) / 2.0 * sum(len(steps) <= 2 for steps in own)
-
-
-def _decimals(value: float) -> int:
-    return max(0, -int(decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent))

@@ -228,18 +228,14 @@ class Study:
         found = judged_and_without(good, [*bad, *self.matrix.unfinished], self.workload)
         return [f"{name} {show(value)}" for name, _, without in found for value in without]
 
-    @property
-    def best_of_all_versions(self) -> Best:
-        """The same of the points that keep the limit, each by the bounds among all versions."""
-        limited = self.limited
-        return self.of_all_versions if limited is None else under(self.of_all_versions, limited.kpi, limited.limit).best
-
     def within_limit(self, runs: Iterable[Entry]) -> list[Entry]:
         """Those of *runs*, which may be of several versions, whose points keep the limit, if one is in force."""
         if self.limited is None:
             return [*runs]
-        groups = self.best_of_all_versions.groups
-        kept = {id(run) for group in groups for one in group.standings for run in one.point.runs}
+        best = under(
+            self.of_all_versions, self.limited.kpi, self.limited.limit
+        ).best  # by the bounds among all versions
+        kept = {id(run) for group in best.groups for one in group.standings for run in one.point.runs}
         return [run for run in runs if id(run) in kept]
 
     @functools.cached_property
@@ -375,9 +371,8 @@ class Study:
     def with_own_version(self, analysis: Analysis) -> Analysis:
         """*analysis*, with a note where the runs beside a history aren't of the version that it judges."""
         axis = None if self.past is None or self.past is self.matrix else self.order.axis
-        own = dict.fromkeys(
-            show(run.settings[axis]) for run in self.matrix if axis is not None and axis in run.settings
-        )
+        mine = () if axis is None else (run.settings[axis] for run in self.matrix if axis in run.settings)
+        own = dict.fromkeys(map(show, mine))
         if not own or analysis.newest is None or analysis.newest in own:
             return analysis
         note = f"{self.given.place} has {named(list(own), 3)} alone: what is judged is the newest, {analysis.newest}"

@@ -120,7 +120,9 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) 
             ),
         )
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    _rule_off(figure, shown)
+    for place in range(1, len(shown)):  # a line between what is sure, suspected, without a difference, can't be told
+        if SURE[shown[place].outcome] != SURE[shown[place - 1].outcome]:
+            figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
     texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 4) for one in shown]
     figure.update_yaxes(**template.rows_axis(texts), showgrid=False, tickfont_size=12)
     is_told = any(one.p_value is not None for one in shown)
@@ -131,13 +133,6 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) 
     height = row_px * len(shown) + ABOVE_PX + BELOW_PX
     figure.update_layout(margin_t=ABOVE_PX, legend_y=1 + LEGEND_PX / (height - ABOVE_PX - BELOW_PX))
     return template.apply(figure, height=height)
-
-
-def _rule_off(figure: go.Figure, shown: Sequence[SeriesVerdict]) -> None:
-    """A line between what is sure, suspected, without a difference, and can't be told."""
-    for place in range(1, len(shown)):
-        if SURE[shown[place].outcome] != SURE[shown[place - 1].outcome]:
-            figure.add_hline(y=place - 0.5, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
 
 
 def means_joined(pair: Pair, blocks: RunBlocks) -> list[list[float]]:

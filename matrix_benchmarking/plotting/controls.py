@@ -37,9 +37,7 @@ class Choice(msgspec.Struct, frozen=True):
         for option in self.options:
             if show(option) == text:
                 return option
-        raise ConfigError(
-            f"{self.name}: there is no {text!r}: {did_you_mean(text, [show(each) for each in self.options])}"
-        )
+        raise ConfigError(f"{self.name}: there is no {text!r}: {did_you_mean(text, map(show, self.options))}")
 
 
 class Number(msgspec.Struct, frozen=True):

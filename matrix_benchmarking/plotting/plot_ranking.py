@@ -167,16 +167,17 @@ def ranking_figure(group: Group) -> go.Figure:
     kpi, rows = group.kpi, rows_of(group)[:MOST_ROWS]
     labels, _ = labels_of(rows, group)
     traces = []
+    known = ((one.point.value, one.point.interval) for one in rows)
+    spans = [(value, value) if interval is None else (interval.low, interval.high) for value, interval in known]
     for kind, look in LOOKS.items():
         places = [place for place, one in enumerate(rows) if kind_of(one, group) == kind]
         if not places:
             continue
         some = [rows[place].point for place in places]
-        ends = [(point.interval.low, point.interval.high) if point.interval else (point.value,) * 2 for point in some]
         reach = {
             "type": "data",
-            "array": [(high - point.value) / kpi.divisor for point, (_, high) in zip(some, ends, strict=True)],
-            "arrayminus": [(point.value - low) / kpi.divisor for point, (low, _) in zip(some, ends, strict=True)],
+            "array": [(spans[place][1] - rows[place].point.value) / kpi.divisor for place in places],
+            "arrayminus": [(rows[place].point.value - spans[place][0]) / kpi.divisor for place in places],
             "thickness": 3 if kind in (BEST, MAY_BE) else 1.5,
             "width": 5,
         }
@@ -194,7 +195,7 @@ def ranking_figure(group: Group) -> go.Figure:
         len(rows),
         left_px,
         row_px=max(ROW_PX, LINE_PX * max(map(len, lines)) + 12),
-        xaxis=_scale(end / kpi.divisor for one in rows for end in _span(one)),
+        xaxis=_scale(end / kpi.divisor for of in spans for end in of),
         yaxis=template.rows_axis(texts),
         shapes=[_upright(group.best.value / kpi.divisor, line=at_the_best)],
         annotations=[{"text": _axis_title(kpi), "showarrow": False, "align": "right", **ends_at}],
@@ -290,10 +291,11 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
     for kind, look in [(BEYOND, LOOKS[WORSE]), *reversed(LOOKS.items())]:  # the best in front
         some = [place for place, of_kind in enumerate(kinds) if of_kind == kind]
         if some:
-            hover = [
-                f"{_hover(shown[place][1], labels[place], group)}<br>{_of_limit(shown[place][0], kpi)}"
-                for place in some
-            ]
+            hover = []
+            for one, standing, label in ((*shown[place], labels[place]) for place in some):
+                bound = "unknown bound" if one.bound is None else f"{kpi.show_bound(one.bound)} with 95 %"
+                limited = template.text(f"{kpi.name} {kpi.show(one.mean)}, {bound}")
+                hover.append(f"{_hover(standing, label, group)}<br>{limited}")
             points = [shown[place][0].point for place in some]
             x, y = [means[place] for place in some], [values[place] for place in some]
             traces.append(_marks(kind, {**look, "opacity": 0.85}, x, y, points, hover))
@@ -354,11 +356,6 @@ def _limit(limit: float | None, values: Sequence[float], kpi: KPIDefinition) -> 
     return _upright(at, line=line, label=label)
 
 
-def _of_limit(one: Bounded, kpi: KPIDefinition) -> str:
-    bound = "unknown bound" if one.bound is None else f"{kpi.show_bound(one.bound)} with 95 %"
-    return template.text(f"{kpi.name} {kpi.show(one.mean)}, {bound}")
-
-
 def _hover(one: Standing, label: str, group: Group) -> str:
     kpi, point = group.kpi, one.point
     apart = "" if point is group.best else f", {ranking.difference_label(one.difference, group.scale, kpi)}"
@@ -368,11 +365,6 @@ def _hover(one: Standing, label: str, group: Group) -> str:
 
 def _axis_title(kpi: KPIDefinition) -> str:
     return template.wrapped(f"{kpi.title}, {kpi.direction}", template.PHONE_CHARACTERS)
-
-
-def _span(one: Standing) -> tuple[float, ...]:
-    interval = one.point.interval
-    return (one.point.value,) if interval is None else (interval.low, interval.high)
 
 
 def _scale(values: Iterable[float]) -> dict[str, Any]:

@@ -307,11 +307,8 @@ class CompareReport(Report):
         against = effect.count(Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT)
         advice = "It depends on where" if against and not refused else advice
         other_way = f", {against} of them the other way" if against else ""
-        why = (
-            f" {refused} {plural(refused, 'run')} with it can't be the best: the answers are beyond a limit."
-            if is_better and refused
-            else ""
-        )
+        runs = f"{refused} {plural(refused, 'run')}"
+        why = f" {runs} with it can't be the best: the answers are beyond a limit." if is_better and refused else ""
         moved = moved.removeprefix(f"{kpi.name} ")
         # What speaks against it by other KPIs: who reads the advice alone shall not miss that.
         opposite = Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT

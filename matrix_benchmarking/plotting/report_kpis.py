@@ -140,8 +140,12 @@ class KPIReport(Report):
             low, high = kpi.show(valued[-1][0], unit=False), kpi.show(valued[0][0], unit=False)
             unjudged = f"not judged: from {low} to {high}"
             return [*start, "", kpi_cell(kpi, middle), "", unjudged, *end]
-        cells = [kpi_cell(kpi, value) for value in (middle, valued[-1][0])]
-        return [*start, *self._best(kpi, valued, cells), *end]
+        best, runs = valued[0]
+        ties = sum(math.isclose(value, best) for value, _ in valued)  # means of other numbers of runs
+        where: Node = "all points" if ties == len(valued) else f"{ties} points"
+        if ties == 1 < len(valued):
+            where = self.link(runs[0], tuning_label(runs[0].settings, self._differing) or runs[0].name)
+        return [*start, *(kpi_cell(kpi, value) for value in (best, middle, valued[-1][0])), Cell(where), *end]
 
     @functools.cached_property
     def _out(self) -> set[int]:
@@ -156,15 +160,6 @@ class KPIReport(Report):
     def _differing(self) -> list[str]:
         names = varying(self.matrix.entries)
         return [name for name in names if name not in self.workload.group_keys]
-
-    def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
-        """The best of *valued*, best first; the *others*; and where it is."""
-        best, runs = valued[0]
-        ties = sum(math.isclose(value, best) for value, _ in valued)  # means of other numbers of runs
-        everywhere = "all points" if ties == len(valued) else f"{ties} points"
-        at = tuning_label(runs[0].settings, self._differing) or runs[0].name
-        where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], at)
-        return [kpi_cell(kpi, best), *others, Cell(where)]
 
     def _values(self, points: Points, *, are_groups: bool) -> Node:
         """A table with a row a point, told apart by its settings within the group; of several groups by those that all

@@ -184,9 +184,8 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     said = analyses.changes(analysis, first_kpi)
     first = [*analysis.fails_more, *said[:VERSIONS_NAMED]]
     lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in first]
-    lines += (
-        [html.P(f"And {len(said) - VERSIONS_NAMED} more versions made series worse.")] if said[VERSIONS_NAMED:] else []
-    )
+    if more := len(said[VERSIONS_NAMED:]):
+        lines.append(html.P(f"And {more} more versions made series worse."))
     lines += [html.P(instead, className="lead")] if instead else []
     lines.append(html.P(counted, className=None if lines else "lead"))
     lines += map(html.P, known)

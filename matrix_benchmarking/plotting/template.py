@@ -88,12 +88,6 @@ def dark_style() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{chr(10).join(rules)}\n}}\n"
 
 
-def translucent(colour: str, opacity: float) -> str:
-    """A colour such as ``#0072b2`` for a band behind lines."""
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity:g})"
-
-
 def short(shown: str, longest: int) -> str:
     """*shown* with at most so many characters, the last of them an ellipsis where it was cut."""
     return shown if len(shown) <= longest else f"{shown[: max(longest, 1) - 1]}…"
@@ -262,14 +256,15 @@ def _grid(panels: int, columns: int, spacing: frozenset[tuple[str, bool | float 
 
 
 def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:
-    """A band from *low* to *high* behind a line, as a trace."""
+    """A band from *low* to *high* behind a line, as a trace, in a *colour* such as ``#0072b2``."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return {
         "type": "scatter",
         "x": [*x, *x[::-1]],
         "y": [*high, *low[::-1]],
         "mode": "lines",
         "fill": "toself",
-        "fillcolor": translucent(colour, BAND),
+        "fillcolor": f"rgba({red},{green},{blue},{BAND:g})",
         "line": {"width": 0},
         "hoverinfo": "skip",
         "showlegend": False,

@@ -123,28 +123,21 @@ class AnalysisAnswer(Printable):
         shown = [one for one in analysis.verdicts if verdict_wording.is_told(one)]
         if shown:
             yield _Verdicts(_verdict_columns(analysis, shown[:ROWS]))
-            yield from self._rest(shown[ROWS:])
-            yield from self._behind(shown[:ROWS])
+        if rest := shown[ROWS:]:
+            failing = sum(one.fails for one in rest)
+            worse_too = f", {failing} of them worse" if failing else ""
+            yield f"… and {len(rest)} more series{worse_too}: {self.elsewhere}"
+        if any(one.effect is not None and one.stands_on for one in shown[:ROWS]):
+            yield "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`."
+        if alarm := next((one.alarm.id for one in worse(analysis) if one.alarm.id), None):
+            meant = ACCEPT.format(id=alarm)
+            yield one_line(f"What is meant is accepted by '{meant}', where the runs are in a history.", 500)
         lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
         lines += map(verdict_wording.doubt, analysis.doubts[:DOUBTS_SAID])
         lines += [check.line(analysis.check)] if analysis.check else []
         lines += [f"* {sentence}" for sentence in analysis.odd[: check.SAID]]
         # One line: a service that reads the output obeys lines that begin in its own way.
         yield from (one_line(line, 500) for line in lines)
-
-    def _behind(self, shown: Sequence[SeriesVerdict]) -> Iterator[str]:
-        if any(one.effect is not None and one.stands_on for one in shown):
-            yield "Levels are geometric means, a little below the plain ones of *Best configuration* and `parse`."
-        if alarm := next((one.alarm.id for one in worse(self.analysis) if one.alarm.id), None):
-            yield one_line(
-                f"What is meant is accepted by '{ACCEPT.format(id=alarm)}', where the runs are in a history.", 500
-            )
-
-    def _rest(self, rest: Sequence[SeriesVerdict]) -> Iterator[str]:
-        if rest:
-            failing = sum(one.fails for one in rest)
-            worse_too = f", {failing} of them worse" if failing else ""
-            yield f"… and {len(rest)} more series{worse_too}: {self.elsewhere}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -202,13 +195,10 @@ def _best_columns(
 
 
 def _best_row(one: Standing, group: Group, names: Sequence[str], kpi: KPIDefinition, has_tuning: bool) -> list[str]:
-    point = one.point
-    interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
-    if point.interval is not None and len(point.runs) == 1:
-        interval += " (pooled)"
-    if point.interval is not None and point.interval.is_within:
-        interval += " †"
-    is_best = point is group.best
+    point, interval, is_best = one.point, UNKNOWN, one.point is group.best
+    if point.interval is not None:
+        marks = f"{' (pooled)' if len(point.runs) == 1 else ''}{' †' if point.interval.is_within else ''}"
+        interval = f"{wording.interval_label(point.interval, kpi, unit=False)}{marks}"
     return [
         *(show(point.settings.get(name, NOT_SET)) for name in names),
         *([tuning_label(point.settings, group.tuning_names)] if has_tuning else []),
@@ -250,7 +240,9 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         is_of_sides = bool(one.stands_on) and (bad is None or not bad.alarm.id)  # two sides don't say since when
         since.append(None if is_of_sides else one.first_bad_version if bad is None else bad.alarm.first_bad)
         before.append(None if is_of_sides else one.last_good_version if bad is None else bad.alarm.last_good)
-        alarms.append(_alarm(one) if bad is None else bad.alarm.id or _NO_ALARM)
+        held = [alarm.id for alarm in one.alarms if alarm.status is not Status.FIXED]
+        about = held[-1] if held and one.outcome is Outcome.REGRESSION else _NO_ALARM
+        alarms.append(about if bad is None else bad.alarm.id or _NO_ALARM)
     dated = [
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
@@ -274,12 +266,6 @@ def _column(
 ) -> PrintedColumn:
     limit = _WORD if folds_to is None else _CELL
     return PrintedColumn(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
-
-
-def _alarm(verdict: SeriesVerdict) -> str:
-    """The alarm that a verdict is about, if there is one."""
-    held = [alarm.id for alarm in verdict.alarms if alarm.status is not Status.FIXED]
-    return held[-1] if held and verdict.outcome is Outcome.REGRESSION else "–"
 
 
 def _reasons(analysis: Analysis) -> list[str]:

@@ -19,7 +19,7 @@ from ..analyze.select.selection import select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
-from ..analyze.verdict.lifecycle import Known, known_alarms, new_events, of_unjudged_kpis, retirements, unseen
+from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_events, of_unjudged_kpis, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
     Build,
@@ -66,7 +66,8 @@ def judge(
     )
     known = known_alarms(events)
     closed = of_unjudged_kpis(known.values(), workload.kpis, now)
-    added = [*new_events(analysis, known), *retirements(closed, now)]
+    retired = (alarm.event(Action.RESOLVED, ANALYSIS, now, reason=reason) for alarm, reason in closed)
+    added = [*new_events(analysis, known), *retired]
     hidden = unseen(analysis, known) if since_us is None else []
     notes = [
         *([handling.about_unjudged(closed, workload.kpis)] if closed else []),

@@ -294,10 +294,9 @@ class Opening:
                 effects[name] = value
                 continue
             if isinstance(value, (int, float)):
-                amounts("minimum_effects", {name: value})
-            given = (
-                {"relative": float(value)} if isinstance(value, (int, float)) else value.model_dump(exclude_none=True)
-            )
+                given = {"relative": float(amounts("minimum_effects", {name: value})[name])}
+            else:
+                given = value.model_dump(exclude_none=True)
             try:
                 effects[name] = dataclasses.replace(effects.get(name, MinimumEffect()), **given)
             except ConfigError as error:

@@ -44,5 +44,5 @@ def test_a_text_for_plotly_can_be_turned_back():
         assert template.plain(template.text(text)) == text
 
 
-def test_a_translucent_colour_is_the_same_colour():
-    assert template.translucent("#0072b2", 0.16) == "rgba(0,114,178,0.16)"
+def test_a_band_has_the_colour_of_its_line():
+    assert template.band([1.0], [0.0], [2.0], "#0072b2")["fillcolor"] == "rgba(0,114,178,0.17)"

@@ -213,11 +213,8 @@ def _title(verdict: SeriesVerdict) -> str:
 
 
 def _changed(verdict: SeriesVerdict) -> str:
-    since = (
-        ""
-        if verdict.first_bad_version is None or verdict.stands_on
-        else f", since {code(verdict.first_bad_version, 60)}"
-    )
+    first_bad = None if verdict.stands_on else verdict.first_bad_version
+    since = "" if first_bad is None else f", since {code(first_bad, 60)}"
     levels = plain(verdicts.levels(verdict.kpi, verdict), 80)
     return f"{plain(verdicts.size(verdict), 80)}, {levels}{since}"
 

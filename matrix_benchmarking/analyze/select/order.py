@@ -190,7 +190,7 @@ class Order:
 
     def _order_of_versions(self, key: str) -> Placed:
         versions: dict[Item, object] = {typed(one): one for one in (run.versions[key] for run in self._runs)}
-        sources, texts = self._sources(key, versions), _texts(versions)
+        sources, texts = self._sources(key, versions), dict(zip(versions, in_words([*versions.values()]), strict=True))
         tied: Sequence[Item] = ()
         for source in sorted(sources, key=lambda one: -len(one.extents)):
             others = [one for one in sources if one is not source]
@@ -316,10 +316,6 @@ def _measured_since(in_order: Sequence[Item], others: Sequence[Source], texts: M
             way = "".join(f": 'matbench compare {one} {texts[last]}' does it" for one in before)
             return f"{texts[last]} was measured after {texts[in_order[-1]]}, and is not judged{way}."
     return ""
-
-
-def _texts(versions: Mapping[Item, object]) -> dict[Item, str]:
-    return dict(zip(versions, in_words(list(versions.values())), strict=True))
 
 
 def _against(chosen: Extents, others: Sequence[Source], in_text: Callable[[], Mapping[Item, str]]) -> list[str]:

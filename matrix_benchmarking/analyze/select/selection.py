@@ -77,9 +77,8 @@ def select(
     notes += _about_runs(said, workload, now_us)
     found = select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
     if len(said) < len(runs):
-        found = msgspec.structs.replace(
-            found, skipped=select_runs(said, workload, order, kpi_filter=kpi_filter).skipped
-        )
+        skipped = select_runs(said, workload, order, kpi_filter=kpi_filter).skipped
+        found = msgspec.structs.replace(found, skipped=skipped)
     return found
 
 
@@ -182,23 +181,17 @@ def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | N
     if runs and workload.regression.comparison_keys and not axes(runs, workload):
         keys = " and ".join(workload.regression.comparison_keys)
         notes.append(f"all runs have the same {keys}: they are put in order run by run")
-    notes += _changed_labels(runs)
+    sets = collections.Counter(frozenset(run.labels) for run in runs)
+    if len(sets) > 1:  # such runs belong to different series
+        apart = sorted(frozenset.union(*sets) - frozenset.intersection(*sets))
+        counts = named([f"{name} in {sum(n for names, n in sets.items() if name in names)}" for name in apart])
+        notes.append(f"not all of the {len(runs)} runs have the same labels ({counts}): those are different series")
     if now_us is not None:
         times = [time_us for run in runs if (time_us := run.entry.time_us) is not None]
         late = sum(time_us > now_us + DAY_US for time_us in times)
         if late:
             notes.append(f"{count_of(late, 'run')} dated in the future: a clock was wrong")
     return notes
-
-
-def _changed_labels(runs: Sequence[LabelledRun]) -> list[str]:
-    """A sentence where runs differ in which labels they have: such runs belong to different series."""
-    sets = collections.Counter(frozenset(run.labels) for run in runs)
-    if len(sets) < 2:
-        return []
-    apart = sorted(frozenset.union(*sets) - frozenset.intersection(*sets))
-    counts = named([f"{name} in {sum(n for names, n in sets.items() if name in names)}" for name in apart])
-    return [f"not all of the {len(runs)} runs have the same labels ({counts}): those are different series"]
 
 
 def _with_gaps(found: Sequence[Series], order: Order) -> tuple[str | None, Sequence[Series]]:

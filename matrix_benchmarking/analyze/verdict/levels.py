@@ -105,10 +105,11 @@ def judged(series: Series, minimum: MinimumEffect, watched: Watched) -> JudgedSe
         )
         judgement = msgspec.structs.replace(judgement, suspicion=suspicion)
     any_size = () if found else changes_of(watched, lower_is_better=kpi.lower_better, minimum=Minimum(0.0))
+    made = with_levels([change for change, _ in found], values, which=lambda one: one.takes_back is not None)
     return JudgedSeries(
         series,
         judgement,
-        tuple(_with_drifts(with_levels([change for change, _ in found], values, which=_took_back), values)),
+        tuple(_with_drifts(made, values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
@@ -160,10 +161,6 @@ def _placed(change: Change, kept: Sequence[int]) -> Change:
     first, last_before, seen = (kept[place] for place in (change.first, change.last_before, change.seen))
     takes_back = None if change.takes_back is None else kept[change.takes_back]
     return msgspec.structs.replace(change, first=first, last_before=last_before, seen=seen, takes_back=takes_back)
-
-
-def _took_back(change: Change) -> bool:
-    return change.takes_back is not None
 
 
 def with_levels(

@@ -53,6 +53,11 @@ class Known(msgspec.Struct, frozen=True):
         """Whether it was acknowledged, and is no longer: *versions* are those that there are, in their order."""
         return self.status is Status.ACKNOWLEDGED and is_expired(self.last.until, now, versions)
 
+    def event(self, action: Action, author: str, now: dt.datetime, **said: str | None) -> AlarmEvent:
+        """What is to be kept of *author* doing *action*: now or, where clocks differ, after the last event."""
+        at_us = next_us(now, self)
+        return AlarmEvent(alarm=self.id, action=action, at_us=at_us, author=author, subject=self.subject, **said)
+
     @property
     def is_retired(self) -> bool:
         """Whether an analysis closed it because its KPI was not judged any more."""
@@ -179,20 +184,6 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
                     )
                 )
     return events
-
-
-def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list[AlarmEvent]:
-    return [
-        AlarmEvent(
-            alarm=alarm.id,
-            action=Action.RESOLVED,
-            at_us=next_us(now, alarm),
-            author=ANALYSIS,
-            reason=reason,
-            subject=alarm.subject,
-        )
-        for alarm, reason in unjudged
-    ]
 
 
 def subject_of(workload: str, verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:

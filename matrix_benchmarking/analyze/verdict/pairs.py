@@ -210,6 +210,17 @@ def analysis_of(
     verdicts = sorted(verdicts_of(judged, question), key=severity)
     effects = effects_of(every, verdicts, question)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
+    sides = [one.sides for one in judged]
+    beside = (
+        same_runs(judged),
+        unequal_shares(judged, question.ignored),
+        between_sides(sides),
+        campaigns_together(sides),
+        of_history(judged, verdicts, {**question.raised, **question.known}),
+        one_first(judged, question),
+        in_one_campaign(judged, verdicts, question),
+        one_after_the_other(judged, verdicts, question),
+    )
     analysis = Analysis(
         workload=selection.workload,
         data=question.data,
@@ -227,21 +238,7 @@ def analysis_of(
         over_all=tuple(hidden_in_series(effects)),
         fails_more=question.fails[0],
         may_fail_more=question.fails[1],
-        beside=" ".join(
-            filter(
-                None,
-                (
-                    same_runs(judged),
-                    unequal_shares(judged, question.ignored),
-                    between_sides([one.sides for one in judged]),
-                    campaigns_together([one.sides for one in judged]),
-                    of_history(judged, verdicts, {**question.raised, **question.known}),
-                    one_first(judged, question),
-                    in_one_campaign(judged, verdicts, question),
-                    one_after_the_other(judged, verdicts, question),
-                ),
-            )
-        ),
+        beside=" ".join(filter(None, beside)),
     )
     return analysis, effects
 

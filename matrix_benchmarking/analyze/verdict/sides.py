@@ -178,19 +178,17 @@ class Judged(msgspec.Struct, frozen=True):
         rounds = [set(self.runs.rounds[self.runs.sides == side].tolist()) for side in (OLD, NEW)]
         return bool((rounds[OLD] & rounds[NEW]) - {pair.NO_ROUND})
 
-    @property
-    def is_beyond_moods(self) -> bool:
-        """Whether both sides, of which no two blocks are known, lie farther apart than moods of a machine take them."""
-        old, new = (self.runs.values[self.runs.sides == side] for side in (OLD, NEW))
-        is_far = self.runs.scale is Scale.RATIO and abs(float(self.evidence.weighed.difference)) >= BEYOND_MOODS
-        return is_far and min(len(old), len(new)) > 1 and (old.max() < new.min() or new.max() < old.min())
-
     def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None) -> Outcome:
         """The verdict, by what a change has to reach and by the false discovery rate at which it is among the found."""
         old, new = self.levels
-        if self.told is None:
-            is_far = self.is_beyond_moods and abs(new - old) >= amount(minimum, old)
-            return Outcome.SUSPECTED if is_far else Outcome.CANT_TELL
+        if self.told is None:  # no two blocks are known: do both lie farther apart than moods of a machine take them?
+            before, after = (self.runs.values[self.runs.sides == side] for side in (OLD, NEW))
+            is_far = self.runs.scale is Scale.RATIO and abs(float(self.evidence.weighed.difference)) >= BEYOND_MOODS
+            is_apart = before.max() < after.min() or after.max() < before.min()
+            is_sure = (
+                is_far and is_apart and min(len(before), len(after)) > 1 and abs(new - old) >= amount(minimum, old)
+            )
+            return Outcome.SUSPECTED if is_sure else Outcome.CANT_TELL
         if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
             return Outcome.NO_CHANGE
         if not self.evidence.is_confirmed or self.is_one_mood or q_value is None or q_value > RATE:
@@ -244,14 +242,11 @@ def are_far_apart(pairs: Sequence[Pair]) -> bool:
     pauses = [
         *_pauses(sorted((start, start if end is None else end) for start, end in runs.values() if start is not None))
     ]
-    (first, last), (begin, end) = sorted((min(starts), max(starts)) for starts in map(_starts_of, sides))
+    starts = ([run.span_us[0] or 0 for run in side] for side in sides)  # all are known
+    (first, last), (begin, end) = sorted((min(of), max(of)) for of in starts)
     within = [pause for at, pause in pauses if first < at <= last or begin < at <= end]
     between = [pause for at, pause in pauses if last < at <= begin]
     return max(between, default=0) > MUCH_LONGER * max(within, default=math.inf)
-
-
-def _starts_of(runs: Iterable[Entry]) -> list[int]:
-    return [start for run in runs if (start := run.span_us[0]) is not None]
 
 
 def _pauses(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

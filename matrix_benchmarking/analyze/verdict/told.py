@@ -89,14 +89,15 @@ def _logarithm(effect: float) -> float:
 
 def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
-    series, judgement, values = one.series, one.judgement, one.series.values
+    series, judgement, values, few = one.series, one.judgement, one.series.values, one.begin
+    begun = [f"its first {few} {point_word(series.points)}s lie on another level, and take no part"] if few else []
     base = msgspec.structs.replace(
         SeriesVerdict.of(series, one.minimum),
         p_value=judgement.p_value,
         q_value=q_value,
         changes=raised.changes,
         alarms=raised.alarms,
-        notes=(*series.notes, *_begun(one), *raised.notes),
+        notes=(*series.notes, *begun, *raised.notes),
     )
     if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
         return msgspec.structs.replace(
@@ -118,21 +119,13 @@ def _of_levels(one: JudgedSeries, raised: Raised, q_value: float | None) -> Seri
         return _about(base, one, values, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # on an old level
         base = _about(base, one, values, len(raised.changes) - 1, Outcome.NO_CHANGE)
-        is_at_known_level = raised.changes[-1].is_worse
-        return (
-            msgspec.structs.replace(base, is_at_known_level=True)
-            if is_at_known_level
-            else _sized(base, judgement, values)
-        )
+        if raised.changes[-1].is_worse:
+            return msgspec.structs.replace(base, is_at_known_level=True)
+        return _sized(base, judgement, values)
     base = msgspec.structs.replace(_measured(base, judgement, values), too_small=one.too_small)
     if judgement.is_one_block:
         return msgspec.structs.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(base, judgement, values)
-
-
-def _begun(one: JudgedSeries) -> list[str]:
-    few = one.begin
-    return [f"its first {few} {point_word(one.series.points)}s lie on another level, and take no part"] if few else []
 
 
 def _perhaps_back(worse: SeriesVerdict) -> list[str]:

@@ -113,11 +113,8 @@ def of_trees(best: Best) -> list[str]:
 
 def of_failed(versions: Sequence[str]) -> list[str]:
     """That no run of these *versions* succeeded, so that none could be the best."""
-    return (
-        [f"No good run of {named(versions, _NAMED)}: nothing is said of {'it' if len(versions) == 1 else 'them'}."]
-        if versions
-        else []
-    )
+    them = "it" if len(versions) == 1 else "them"
+    return [f"No good run of {named(versions, _NAMED)}: nothing is said of {them}."] if versions else []
 
 
 COMPARE = "Compare"  # the page, and the command
@@ -268,8 +265,9 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     ending = f" ({'; '.join(filter(None, (implied, behind(best, kpi))))})."
     # Where points weren't measured in turn, the machine's mood is named anyway.
     one = ONE_CAMPAIGN if best.interval is not None and group.is_one_campaign and group.is_in_turn else ""
-    rest = " ".join(filter(None, (_rivals(group, condition), one, _unlike(group), optimism(group, kpi))))
-    rivals = " ".join(filter(None, (_rivals_counted(group, condition), one)))
+    by_name, counted = _rivals(group, condition)
+    rest = " ".join(filter(None, (by_name, one, _unlike(group), optimism(group, kpi))))
+    rivals = " ".join(filter(None, (counted, one)))
     lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, lost)
     beyond = (further.command(group) or "") if edge and not lost else ""
     return Verdict(lead, rest, edge, beyond, rivals, ending)
@@ -286,7 +284,10 @@ def _edge(group: Group, lost: Sequence[Excluded]) -> str:
     if lost:
         could = f"that could be ranked {leads}{'s' if len(highest) == 1 else ''}"
         return f"The highest {' and '.join(highest)} {could}: of more, {_left_out(lost)}."
-    tried = "tried with it" if _tried_higher(group, highest) else "tried"
+    with_others = ((name, value) for name in highest for value in group.tried.values(name))
+    tried = (
+        "tried with it" if any(is_more(value, group.best.settings[name]) for name, value in with_others) else "tried"
+    )
     wins = f"that was {tried} {leads}s" if len(highest) == 1 else f"that were {tried} {leads}"
     start = f"More may be better: the highest {' and '.join(highest)} {wins}"
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
@@ -295,11 +296,6 @@ def _edge(group: Group, lost: Sequence[Excluded]) -> str:
     kpi = group.kpi
     near = [f"{short_label(one.point, group)} ({difference_label(one.difference, group.scale, kpi)})" for one in below]
     return f"{start}, but {' and '.join(near)} came near: the last step brought little."
-
-
-def _tried_higher(group: Group, names: Sequence[str]) -> bool:
-    """Whether larger numbers of one of *names* were tried with other variants than the best's."""
-    return any(is_more(value, group.best.settings[name]) for name in names for value in group.tried.values(name))
 
 
 def _unlike(group: Group) -> str:
@@ -329,46 +325,31 @@ def optimism(group: Group, kpi: KPIDefinition) -> str:
     return f"The best of {len(group.standings)} points looks about {shown} better than it is."
 
 
-def _rivals(group: Group, condition: str) -> str:
-    others = group.standings[1:]
+def _rivals(group: Group, condition: str) -> tuple[str, str]:
+    """How the others compare with the best: by their names, and how many they are."""
+    others, limit = group.standings[1:], " that keep the limit" if condition else ""
     if not others:
-        return f"It is the only point that {'keeps the limit' if condition else 'could be ranked'}."
+        return f"It is the only point that {'keeps the limit' if condition else 'could be ranked'}.", ""
     if group.estimates is None:
-        return (
-            f"Next: {_named(others, group)}. No point was repeated, so whether such differences are "
-            "more than chance isn't known."
-        )
-    undecided, untold = group.undecided, group.untold
-    said = [f"Can't be told apart from it: {_named(undecided, group)}."] if undecided else []
-    said += [f"{_in_other_campaigns(untold)}: {_named(untold, group)}. {MEASURE_IN_TURN}"] if untold else []
-    if not said:
-        said = [f"It differs from every other point by {_more(group)}; next: {_named(others, group)}."]
-        said += [SINGLE] if len(group.best.runs) == 1 else []
-    return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
-
-
-def _in_other_campaigns(untold: Sequence[Standing]) -> str:
-    were = f"{count_of(len(untold), 'point')} {'was' if len(untold) == 1 else 'were'}"
-    return f"{were} measured in other campaigns than the best, and the machine's mood may be the difference"
-
-
-def _rivals_counted(group: Group, condition: str) -> str:
-    if not group.standings[1:]:
-        return ""
-    if group.estimates is None:
-        return "Nothing was repeated, so whether it differs from the others by more than chance isn't known."
-    count, untold = len(group.undecided), group.untold
-    said = [f"{count_of(count, 'other point')} may be as good."] if count else []
-    said += [f"{_in_other_campaigns(untold)}."] if untold else []
-    if not said:
-        said = [f"All others{' that keep the limit' if condition else ''} are worse by {_more(group)}."]
-        said += [SINGLE] if len(group.best.runs) == 1 else []
-    return " ".join([*said, *([] if group.is_in_turn or untold else [NOT_IN_TURN])])
-
-
-def _more(group: Group) -> str:
-    """More than what, of runs that were measured in turn or not."""
-    return "more than chance explains" if group.is_in_turn else "more than runs scatter"
+        said = "No point was repeated, so whether such differences are more than chance isn't known."
+        counted = "Nothing was repeated, so whether it differs from the others by more than chance isn't known."
+        return f"Next: {_named(others, group)}. {said}", counted
+    undecided, untold, both = group.undecided, group.untold, list[tuple[str, str]]()
+    if undecided:
+        may_be = f"{count_of(len(undecided), 'other point')} may be as good."
+        both.append((f"Can't be told apart from it: {_named(undecided, group)}.", may_be))
+    if untold:
+        were = f"{count_of(len(untold), 'point')} {'was' if len(untold) == 1 else 'were'}"
+        where = f"{were} measured in other campaigns than the best, and the machine's mood may be the difference"
+        both.append((f"{where}: {_named(untold, group)}. {MEASURE_IN_TURN}", f"{where}."))
+    if not both:
+        more = "more than chance explains" if group.is_in_turn else "more than runs scatter"
+        next_ones = f"It differs from every other point by {more}; next: {_named(others, group)}."
+        both = [(next_ones, f"All others{limit} are worse by {more}.")]
+        both += [(SINGLE, SINGLE)] if len(group.best.runs) == 1 else []
+    both += [] if group.is_in_turn or untold else [(NOT_IN_TURN, NOT_IN_TURN)]
+    by_name, counted = (" ".join(each) for each in zip(*both, strict=True))
+    return by_name, counted
 
 
 def _named(standings: Sequence[Standing], group: Group) -> str:

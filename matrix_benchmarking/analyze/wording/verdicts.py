@@ -108,9 +108,8 @@ def sentence(verdict: SeriesVerdict) -> str:
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
     last = "" if verdict.last_good_version is None else f" ({before} {verdict.last_good_version})"
     more = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
-    more += (
-        "; a line fits as well as a step, so that it may drift, and since when is a guess" if verdict.may_drift else ""
-    )
+    if verdict.may_drift:
+        more += "; a line fits as well as a step, so that it may drift, and since when is a guess"
     if verdict.outcome is Outcome.SUSPECTED:
         more = f"; {verdict.why or ALONE}"
     elif measure is not None and measure.low < 0.0 < measure.high:

@@ -323,18 +323,24 @@ def _fold(node: Any) -> Tree | dict[str, Any]:
     if not hasattr(node, "to_plotly_json"):
         return str(node)
     found: dict[str, Any] = node.to_plotly_json()
-    properties = {name: value for name, value in found["props"].items() if name != "href" or _is_address(value)}
+    properties = {
+        name: value for name, value in found["props"].items() if name != "href" or safe_address(str(value)) == value
+    }
     tag = found["type"].lower()
     children = [_fold(each) for each in _listed(properties.pop("children", None))]
     is_plain = found["namespace"] == "dash_html_components" and tag in _TAGS
-    if is_plain and all(itertools.starmap(_is_plain, properties.items())) and not any(map(_is_dash, children)):
+    if (
+        is_plain
+        and all(itertools.starmap(_is_plain, properties.items()))
+        and not any(isinstance(one, dict) for one in children)
+    ):
         return [tag, properties, children]
     return {**found, "props": {**properties, "children": _joined(children)} if children else properties}
 
 
 def _joined(made: Iterable[Tree | dict[str, Any]]) -> list[Any]:
     found: list[Any] = []
-    for is_dash, group in itertools.groupby(made, _is_dash):
+    for is_dash, group in itertools.groupby(made, lambda one: isinstance(one, dict)):
         some = list(group)
         are_as_they_are = is_dash or all(isinstance(one, str) for one in some)
         markup = {"type": "Markup", "namespace": "matbench", "props": {"trees": some}}
@@ -342,15 +348,7 @@ def _joined(made: Iterable[Tree | dict[str, Any]]) -> list[Any]:
     return found
 
 
-def _is_dash(made: Tree | dict[str, Any]) -> bool:
-    return isinstance(made, dict)
-
-
 def _is_plain(name: str, value: object) -> bool:
     if name == "id":
         return isinstance(value, str)
     return name in _PLAIN or name.startswith(("data-", "aria-"))
-
-
-def _is_address(value: object) -> bool:
-    return value is not None and safe_address(str(value)) == value

@@ -8,7 +8,7 @@ import pytest
 from history_support.alarms import event, subject
 from report_support.analyses import MADE_AT, analysis, regression
 
-from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, known_alarms, new_events, retirements, subject_of
+from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, known_alarms, new_events, subject_of
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.history.alarms import Action
 
@@ -58,10 +58,10 @@ def test_an_event_comes_after_the_last_one_of_its_alarm() -> None:
     assert one.at_us == MADE_US + 11
 
 
-def test_alarms_that_nothing_can_repair_are_closed_with_the_reason() -> None:
+def test_what_somebody_does_to_an_alarm_is_an_event_of_it() -> None:
     (alarm,) = known_alarms([event(0, alarm="a")]).values()
     now = dt.datetime(2026, 3, 2, tzinfo=dt.UTC)
-    (made,) = retirements([(alarm, "it is gone")], now)
+    made = alarm.event(Action.RESOLVED, ANALYSIS, now, reason="it is gone")
     assert (made.alarm, made.action, made.author, made.reason, made.subject) == (
         *("a", Action.RESOLVED, ANALYSIS, "it is gone"),
         alarm.subject,

@@ -19,6 +19,10 @@ from matrix_benchmarking.analyze.verdict import levels as of
 from matrix_benchmarking.workload import MinimumEffect
 
 
+def took_back(change: Change) -> bool:
+    return change.takes_back is not None
+
+
 def change(first: int, old: float, new: float, *, worse: bool = True, seen: int | None = None, **more: Any) -> Change:
     return Change(first, first - 1, first + 1 if seen is None else seen, old, new, worse, **more)
 
@@ -73,9 +77,9 @@ def test_what_took_a_change_back_leads_to_the_mean_up_to_the_next_change() -> No
         change(6, 110.0, 100.0),
         change(9, 102.0, 150.0),
     ]
-    found = of.with_levels(changes, values, which=of._took_back)
+    found = of.with_levels(changes, values, which=took_back)
     assert [one.new_level for one in found] == [110.0, pytest.approx(102.0), 100.0, 150.0]
-    last = of.with_levels(changes[:2], values, which=of._took_back)
+    last = of.with_levels(changes[:2], values, which=took_back)
     assert last[1].new_level == pytest.approx((100.0 + 102.0 + 104.0 + 150.0 + 150.0) / 5)
 
 
@@ -234,6 +238,6 @@ def test_levels_are_medians_in_a_unit_in_which_no_square_overflows() -> None:
     points, unit = of.middles([[9.0], [1.0, 5.0, 2.0], [-6.0], [7.0]], 1, 3)
     assert (points.tolist(), unit) == ([2.0 / 4.0, -6.0 / 4.0], 4.0)
     values = [[1e308], [1.6e308], [1.2e308, 1.4e308, 1.7e308]]
-    (back,) = of.with_levels([change(1, 1e308, 1.6e308, takes_back=0)], values, which=of._took_back)
+    (back,) = of.with_levels([change(1, 1e308, 1.6e308, takes_back=0)], values, which=took_back)
     assert back.new_level == pytest.approx(1.5e308)
     assert math.isfinite(float(np.sum(of.middles([[1e308], [-1e308]], 0, 2)[0] ** 2)))
