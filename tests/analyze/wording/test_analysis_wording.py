@@ -69,6 +69,10 @@ def test_the_headline_counts_in_one_and_many() -> None:
     untold = [verdict(Outcome.CANT_TELL, labels={"n": n}, why="why") for n in range(2)]
     assert analyses.headline(analysis(*untold)).startswith("Whether 2 series of 1 KPI are worse can't be told: ")
     assert analyses.headline(analysis(untold[0])).startswith("Whether 1 series of 1 KPI is worse can't be told: ")
+    may_fail = msgspec.structs.replace(analysis(verdict()), may_fail_more=["Runs may fail more often."])
+    assert analyses.headline(may_fail).startswith(
+        "Nothing is worse in 1 series of 1 KPI, and more failed runs are susp"
+    )
     assert analyses.lead(analysis(*untold))[1:] == ["Why.", "'matbench compare 1.3.1 1.3.2' compares the two newest."]
     assert "2 can't be told: why." in analyses.lead(analysis(*untold, verdict(labels={"n": 9})))
 
