@@ -53,6 +53,10 @@ class TableReader:
     units: Mapping[str, str] = dataclasses.field(default_factory=dict)
     thousands: Sequence[str] = ()
 
+    @functools.cached_property
+    def _named(self) -> Set[str]:
+        return {*self.settings, *self.kpis}
+
     @property
     def file_names(self) -> Sequence[str]:
         return [self.name]
@@ -71,8 +75,7 @@ class TableReader:
                 bad.append(f"row {number} {error}")  # the others can be read all the same
                 continue
             nothing.see(row)
-            if isinstance(row, Mapping):
-                failed.see({name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)})
+            failed.see(part[2]["row"])
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -101,18 +104,17 @@ class TableReader:
         """ValueError says as a half sentence what is wrong with the row."""
         if isinstance(row, str):
             raise ValueError(row)
-        if named := [each for each in (*self.settings, *self.kpis) if each not in row and each.strip() in row]:
-            row = {**row, **{name: row[name.strip()] for name in named}}  # the columns' names had blanks around them
-        missing = [each for each in (*self.settings, *self.kpis) if each not in row]
-        if missing:
-            raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
+        if absent := self._named - row.keys():  # the columns' names may have blanks around them
+            row = {**row, **{name: row[name.strip()] for name in absent if name.strip() in row}}
+            if missing := [each for each in (*self.settings, *self.kpis) if each not in row]:
+                raise ValueError(f"has no column '{missing[0]}'; it has {', '.join(row)}")
         settings = {name: value for name in self.settings if not _is_nothing(value := row[name])}
         values = {name: self.number(name, row) for name in self.kpis}
         results: dict[str, object] = {
             field_name(name): value if value is None or is_number(value) else show(value)
             for name, value in values.items()
         }
-        rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
+        rest = {name: value for name, value in row.items() if name not in self._named}
         if self.time is not None:
             results["start"] = moment_of(rest.pop(self.time, None))
         if code := failed_with(rest):
