@@ -111,7 +111,7 @@ def many(count: int, seed: int) -> Iterator[tuple[Any, Any]]:
 def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     minimum: float, absolute: float, seed: int
 ) -> None:
-    values, of = zip(*many(80, seed), strict=True)
+    values, of = zip(*many(160, seed), strict=True)
     options: dict[str, Any] = {"minimum": Minimum(minimum, absolute), "lower_is_better": True}
     expected = [judge(one, blocks=each, **options) for one, each in zip(values, of, strict=True)]
     assert judge_all(values, blocks=of, **options) == expected

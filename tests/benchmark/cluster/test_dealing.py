@@ -68,7 +68,7 @@ def test_a_server_that_runs_somewhere_is_loaded_by_one_host_at_a_time(tmp_path: 
 
 
 def test_a_plan_deals_as_a_run_does(tmp_path: Path):
-    """By name, to as many workers of a host as may measure at a time; a server that runs already is shared."""
+    # By name, to as many workers of a host as may measure at a time; a server that runs already is shared.
     assert [*shared(plan(tmp_path, repeat=1), b={}, a={})] == ["a", "b"]
     workers: dict[str, dict[str, float]] = {"a_1": {}, "a_2": {}, "b": {}}
     for points_per_host, counts in ((1, [4, 4]), (2, [6, 2])):
