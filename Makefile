@@ -75,7 +75,7 @@ format: $(VENV)/installed-for-tests
 MEMORY = df --output=avail --block-size=G /dev/shm | awk '$$1 + 0 >= 4 {enough = 1} END {exit !enough}'
 pytest: $(VENV)/installed-for-tests
 	@files=$$( ($(MEMORY)) 2>/dev/null && mktemp -d /dev/shm/matbench-tests-XXXXXX 2>/dev/null); \
-	TMPDIR=$${files:-$${TMPDIR:-/tmp}} $(BIN)/pytest -n 6 --dist loadgroup $(PYTEST_ARGS) || exit; \
+	TMPDIR=$${files:-$${TMPDIR:-/tmp}} $(BIN)/pytest -n 4 --dist loadgroup $(PYTEST_ARGS) || exit; \
 	[ -z "$$files" ] || rm -rf "$$files"
 
 bench: $(VENV)/installed-for-tests unpacked opensearch
