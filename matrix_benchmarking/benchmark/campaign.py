@@ -143,10 +143,11 @@ class Campaign:
         price = self._plan.usd_per_hour(group.target, group.settings)
         target = make_target(group.target, self._plan.base, self._plan.root, price, self._plan.bucket)
         self._listener.starts("starting the target")
+        since_ns = time.time_ns()
         try:
             self._limits.start_meter(self._plan.charged_per_hour(group))
             endpoint = target.start(log.path, self._limits.check_money)
-            yield Served(group, target, endpoint, log)
+            yield Served(group, target, endpoint, log, since_ns)
         finally:
             try:
                 target.stop()
@@ -160,7 +161,7 @@ class Campaign:
         path = self._plan.path_of(point)
         directory = run_directory.begin(self._staged or self._plan.root, Path(path), point)
         self._listener.starts(str(path))
-        started, planned = time.monotonic(), self._plan.measured_with(point)
+        started, since_ns = time.monotonic(), served.since_ns or time.time_ns()
         try:
             outcome = self._measure(served, point, directory)
             if outcome.exit_code and self._staged is not None:  # of several hosts, of which others have room
@@ -172,8 +173,8 @@ class Campaign:
             # Whatever a script did to them: a run is recognised by its settings.
             run_directory.write_settings(directory, point)
             run_directory.write_block(directory, RecordedBlock(self._id, of_round))
-            # A file that the run itself has changed is no part of what it was measured with.
-            known = dict(sorted(planned.items() & self._plan.measured_with(point).items()))
+            # A file that the run itself has changed, or its target, is no part of what it was measured with.
+            known = self._plan.measured_with(point, since_ns)
             wall_s = round(time.monotonic() - started, 2)
             outcome = dataclasses.replace(outcome, wall_s=wall_s, measured_with=known)
             run_directory.finish(directory, outcome)
@@ -268,6 +269,7 @@ class Served:
     target: Target | None
     endpoint: Endpoint | None
     log: ServerLog | None
+    since_ns: int | None = None  # when the target was started
 
     @property
     def alive(self) -> bool:

@@ -5,11 +5,13 @@ Digests, since an environment may hold secrets. What has its default has none, s
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -33,18 +35,20 @@ _ASIDE_OF_TARGET = {
 }
 
 
-def of_section(section: Section, prefix: str, place: Path | None) -> dict[str, str]:
-    """Digests of a *section*'s values, its settings filled in, and of the files below *place* that these name."""
+def of_section(section: Section, prefix: str, place: Path | None, since_ns: float) -> dict[str, str]:
+    """Digests of a *section*'s values, its settings filled in, and of the files below *place* that these name, but for
+    those that have changed since *since_ns*."""
     aside: Any = _ASIDE_OF_TARGET if prefix == "target" else getattr(section, "aside", set())
     content = section.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=aside)
-    found = {}
+    found, contents = dict[str, str](), collections.defaultdict[str, set[str]](set)  # several may be called alike
     for name, value in _leaves(content, prefix):
         found[name.replace(".url.url", ".url")] = _digest(_text(name, value))
         for word in _words(value) if not name.endswith("directory") else ():
             path = word if place is None else os.path.join(place, word)
-            if os.path.isabs(path) and (known := _content(path, word == value)):
-                found[f"{CONTENT}{without_path(word)}"] = known
-    return found
+            may_be_directory = word == value and ".env" not in name  # an environment's are mostly caches
+            if os.path.isabs(path) and (known := _content(path, may_be_directory, since_ns)):
+                contents[f"{CONTENT}{without_path(word)}"].add(known)
+    return found | {name: " ".join(sorted(digests)) for name, digests in contents.items()}
 
 
 def differing(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -67,7 +71,8 @@ def _text(name: str, value: Any) -> str:
     if name.endswith("cpus"):
         value = cores(value)
     is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
-    return without_path(" ".join(value) if is_words else value if isinstance(value, str) else json.dumps(value))
+    text = " ".join(value) if is_words else value if isinstance(value, str) else json.dumps(value)
+    return without_path(" ".join(filter(None, re.split(r"[\s'\"]+", text))))
 
 
 def _words(value: Any) -> Iterator[str]:
@@ -77,11 +82,12 @@ def _words(value: Any) -> Iterator[str]:
             yield from filter(None, {part.strip("'\"();|&<>") for part in (str(word), str(word).rpartition("=")[2])})
 
 
-def _content(path: str, is_whole: bool) -> str | None:
-    """A digest of the file, or, where no more is said, of the directory's names and sizes; None for neither."""
+def _content(path: str, may_be_directory: bool, since_ns: float) -> str | None:
+    """A digest of the file, or of the directory's names and sizes; None for neither."""
     with contextlib.suppress(OSError, ValueError):  # a word that can't be a file's name
         status = os.stat(path)
-        if stat.S_ISREG(status.st_mode) or (is_whole and stat.S_ISDIR(status.st_mode)):
+        is_one = stat.S_ISREG(status.st_mode) or (may_be_directory and stat.S_ISDIR(status.st_mode))
+        if is_one and status.st_ctime_ns < since_ns:
             return _read(path, status.st_size, status.st_mtime_ns)
     return None
 

@@ -163,17 +163,17 @@ class Plan:
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
 
-    def measured_with(self, point: Point) -> dict[str, str]:
-        """Digests of all that the file says of how *point* is measured, and of the files that it names there."""
+    def measured_with(self, point: Point, since_ns: float = float("inf")) -> dict[str, str]:
+        """Digests of what the file says of how *point* is measured, and of files in it, older than *since_ns*."""
         load, target = self.load_of(point), self.target_of(point)
         runs_in = load.directory if isinstance(load, Command) else ""  # None: in its test directory
-        found = fingerprint.of_section(load, "", None if runs_in is None else self.base / runs_in)
+        found = fingerprint.of_section(load, "", None if runs_in is None else self.base / runs_in, since_ns)
         for name in self.driver.sections:
             if name != "load" and (section := self.section(name)) is not None:
-                found |= fingerprint.of_section(section, name, self.base)
+                found |= fingerprint.of_section(section, name, self.base, since_ns)
         if target is not None:
             runs_in = target.process.directory if target.process is not None else None
-            found |= fingerprint.of_section(target, "target", self.base / (runs_in or ""))
+            found |= fingerprint.of_section(target, "target", self.base / (runs_in or ""), since_ns)
         return found
 
     def measured_otherwise(self) -> dict[str, list[Path]]:

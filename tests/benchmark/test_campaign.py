@@ -122,6 +122,54 @@ def test_a_file_that_the_run_itself_changes_is_no_input(directory: Path, capsys:
     assert capsys.readouterr().err == ""
 
 
+def test_what_a_target_or_an_earlier_run_writes_is_no_input(directory: Path, capsys: Capture):
+    (directory / "server.log").write_text("")
+    (directory / "cache" / "models").mkdir(parents=True)
+    script = f"echo $$ >>server.log; exec {sys.executable} {SERVER} {{port}}"
+    environment = {"CACHE": str(directory / "cache")}
+    target = {"process": {"command": ["sh", "-c", script], "environment": environment}}
+    # Its output is the same each time, until another point's is another.
+    load = {"command": "echo {x} > out.txt", "directory": ".", "shell": True, "monitor": False}
+    for count in (2, 3, 3):
+        capsys.readouterr()
+        write(expe={"a": {"x": [*range(count)], "repeat": 2}}, target=target, load=load, order="grouped")
+        assert run() == 0
+        (directory / "cache" / f"{count}").write_text("")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_command_is_the_same_as_a_line_in_several_and_in_words():
+    def digest(command: object) -> str:
+        write(expe={"a": {"x": 1}}, load={"command": command})
+        plan = Plan(files.read(Path("b.yaml")), Path(), Path("r"))
+        return plan.measured_with(plan.points[0])["command"]
+
+    first = digest("python -c 'import sys; print(\"a b\")' {x}")
+    assert digest(["python", "-c", 'import sys; print("a b")', "{x}"]) == first
+    assert digest("python -c\n  'import sys; print(\"a b\")'  {x}\n") == first
+    assert digest("python -c 'import sys; print(\"a c\")' {x}") != first
+
+
+def test_files_of_one_name_in_several_places_are_one_thing_to_look_at(directory: Path):
+    for name in "ab":
+        (directory / name).mkdir()
+        (directory / name / "in.txt").write_text(name)
+    command = f"cmp {directory}/a/in.txt {directory}/b/in.txt {{x}}"
+
+    def digests(command: object) -> dict[str, str]:
+        write(expe={"a": {"x": 1}}, load={"command": command})
+        plan = Plan(files.read(Path("b.yaml")), Path(), Path("r"))
+        return plan.measured_with(plan.points[0])
+
+    first = digests(command)
+    assert digests(command.split()) == digests([*reversed(command.split())]) | {"command": first["command"]} == first
+    for name in "ab":
+        before = (directory / name / "in.txt").read_text()
+        (directory / name / "in.txt").write_text("another")
+        assert fingerprint.differing(first, digests(command)) == ["content of in.txt"]
+        (directory / name / "in.txt").write_text(before)
+
+
 def test_interleaved_every_point_is_run_once_before_any_is_repeated_backwards(capsys: Capture):
     write(expe={"a": {"image": ["x", "y"], "repeat": 3}}, script_tpl="true {image}")
     assert run() == 0
