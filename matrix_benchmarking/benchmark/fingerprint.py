@@ -87,7 +87,7 @@ def _content(path: str, may_be_directory: bool, since_ns: float) -> str | None:
     with contextlib.suppress(OSError, ValueError):  # a word that can't be a file's name
         status = os.stat(path)
         is_one = stat.S_ISREG(status.st_mode) or (may_be_directory and stat.S_ISDIR(status.st_mode))
-        if is_one and status.st_ctime_ns < since_ns:
+        if is_one and status.st_ctime_ns < since_ns and not path.startswith(("/proc/", "/sys/")):
             return _read(path, status.st_size, status.st_mtime_ns)
     return None
 
