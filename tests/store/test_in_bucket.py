@@ -81,10 +81,11 @@ def test_a_list_that_was_let_go_of_is_made_again_for_what_is_asked_later(
     tree = repository / "data" / "samples" / "openssl_speed"
     upload(s3, tree)
     workload = workloads.load(f"{repository}/{MINIMAL}")
+    before = s3_log.read_text().count("list-type=2")
     here, there = (store.parse_tree(workload, root) for root in (tree, BucketPath("s3://results/tree")))
-    pages = s3_log.read_text().count("list-type=2")  # of one list
+    pages = s3_log.read_text().count("list-type=2") - before  # of one list
     assert [entry.results for entry in there.entries] == [entry.results for entry in here.entries]
-    assert s3_log.read_text().count("list-type=2") == 2 * pages
+    assert s3_log.read_text().count("list-type=2") - before == 2 * pages > 0
 
 
 @pytest.mark.xdist_group("cluster")
