@@ -9,7 +9,7 @@ import pytest
 from benchmark_support.fake_hf_api import NAMESPACE, FakeApi
 from download_support.bucket import emptied
 
-from matrix_benchmarking.benchmark import leases, schema
+from matrix_benchmarking.benchmark import leases, processes, schema
 from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint
 from matrix_benchmarking.benchmark.run_directory import place_of
 from matrix_benchmarking.bucket import BucketPath
@@ -23,6 +23,7 @@ CLEANUP = ["benchmark", "--cleanup", f"--results-dirname={RESULTS}"]
 @pytest.fixture
 def s3(s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a"))
+    monkeypatch.setattr(processes, "end_leftovers", list)  # of tests that run beside these
     return emptied(s3_endpoint, monkeypatch)
 
 
