@@ -145,12 +145,13 @@ class Numbers(msgspec.Struct, array_like=True):
         """Raise ValueError unless it has *length* values."""
         if len(self.kinds) != length or len(self.doubles) != 8 * length or (length and max(self.kinds) > _LARGE):
             raise ValueError("a column of numbers that is too short or too long")
-        if not all(map(math.isfinite, memoryview(self.doubles).cast("d"))):
+        doubles = memoryview(self.doubles).cast("d")
+        if not math.isfinite(sum(doubles)) and not all(map(math.isfinite, doubles)):  # a sum may be too large
             raise ValueError("a number that is not finite")
         if self.kinds.count(_LARGE) != sum(at < length and self.kinds[at] == _LARGE for at in self.large):
             raise ValueError("a large number that isn't there")
         if _WHOLE in self.kinds:
-            wholes = itertools.compress(memoryview(self.doubles).cast("d"), (kind == _WHOLE for kind in self.kinds))
+            wholes = itertools.compress(doubles, (kind == _WHOLE for kind in self.kinds))
             if not all(abs(value) <= _EXACT for value in wholes):
                 raise ValueError("a whole number that is none")
 

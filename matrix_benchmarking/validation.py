@@ -102,9 +102,9 @@ def shown(value: Any) -> str:
     if isinstance(value, str):
         return f"the text {value if len(value) <= 60 else value[:60] + '…'!r}"
     if isinstance(value, Mapping):
-        return "a mapping"
+        return "a mapping" if value else "an empty mapping"
     if isinstance(value, (list, tuple)):
-        return "a list"
+        return "a list" if value else "an empty list"
     return f"a {type(value).__name__}"
 
 
@@ -133,6 +133,8 @@ def _expected(detail: ErrorDetails, patterns: Mapping[str, str]) -> str:
         return "a name that is text"
     if kind in ("literal_error", "enum"):
         return str(context["expected"])
+    if kind == "too_short":
+        return f"{context['min_length']} or more entries"
     if kind == "string_pattern_mismatch":
         return patterns.get(context["pattern"], f"text that matches {context['pattern']}")
     if kind in ("value_error", "assertion_error"):

@@ -230,11 +230,10 @@ class Study:
 
     def within_limit(self, runs: Iterable[Entry]) -> list[Entry]:
         """Those of *runs*, which may be of several versions, whose points keep the limit, if one is in force."""
-        if self.limited is None:
+        limited = self.limited
+        if limited is None:
             return [*runs]
-        best = under(
-            self.of_all_versions, self.limited.kpi, self.limited.limit
-        ).best  # by the bounds among all versions
+        best = under(self.of_all_versions, limited.kpi, limited.limit).best  # by the bounds among all versions
         kept = {id(run) for group in best.groups for one in group.standings for run in one.point.runs}
         return [run for run in runs if id(run) in kept]
 

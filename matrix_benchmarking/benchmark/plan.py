@@ -18,7 +18,7 @@ from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from ..prices import offers
 from ..workload import Workload
-from . import fingerprint, run_directory, schema
+from . import measured_with, run_directory, schema
 from .command_driver import CommandDriver
 from .expand import (
     SEARCHABLE,
@@ -167,13 +167,13 @@ class Plan:
         """Digests of what the file says of how *point* is measured, and of files in it, older than *since_ns*."""
         load, target = self.load_of(point), self.target_of(point)
         runs_in = load.directory if isinstance(load, Command) else ""  # None: in its test directory
-        found = fingerprint.of_section(load, "", None if runs_in is None else self.base / runs_in, since_ns)
+        found = measured_with.of_section(load, "", None if runs_in is None else self.base / runs_in, since_ns)
         for name in self.driver.sections:
             if name != "load" and (section := self.section(name)) is not None:
-                found |= fingerprint.of_section(section, name, self.base, since_ns)
+                found |= measured_with.of_section(section, name, self.base, since_ns)
         if target is not None:
             runs_in = target.process.directory if target.process is not None else None
-            found |= fingerprint.of_section(target, "target", self.base / (runs_in or ""), since_ns)
+            found |= measured_with.of_section(target, "target", self.base / (runs_in or ""), since_ns)
         return found
 
     def measured_otherwise(self) -> dict[str, list[Path]]:
@@ -185,7 +185,7 @@ class Plan:
         found: dict[str, list[Path]] = {}
         for point, run in done:
             then = run.outcome.measured_with if run.outcome else None  # None: nothing says how it was measured
-            if isinstance(then, Mapping) and (names := fingerprint.differing(then, self.measured_with(point))):
+            if isinstance(then, Mapping) and (names := measured_with.differing(then, self.measured_with(point))):
                 found.setdefault(", ".join(names), []).append(run.path)
         return found
 
@@ -310,7 +310,7 @@ class Plan:
         kinds |= {frozenset(case.first.settings) for case in self._everything.searches}
         done = Counter(frozenset(run.settings) for run in self.found.values() if run.done)
         for names, count in done.items():
-            _, _, nearest = min((len(kind ^ names), sorted(kind), kind) for kind in kinds)
+            nearest = min(kinds, key=lambda kind: (len(kind ^ names), sorted(kind)), default=names)
             if names != nearest and names & nearest:
                 parts = (("have", names - nearest), ("lack", nearest - names))
                 differ = " and ".join(f"{what} {', '.join(sorted(which))}" for what, which in parts if which)

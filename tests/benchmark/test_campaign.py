@@ -15,7 +15,7 @@ import yaml
 from requirements import missing
 
 from matrix_benchmarking.benchmark import file as files
-from matrix_benchmarking.benchmark import fingerprint
+from matrix_benchmarking.benchmark import measured_with
 from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.cli import main
 from projects.encoder_bench import k6
@@ -108,8 +108,8 @@ def test_a_server_at_another_address_and_one_that_was_started_are_told_apart():
     )
     first, again, elsewhere, started = [plan(each).measured_with(plan(each).points[0]) for each in targets]
     assert first == again
-    assert fingerprint.differing(first, elsewhere) == ["target.url"]
-    assert fingerprint.differing(first, started) == ["target.process.command", "target.url"]
+    assert measured_with.differing(first, elsewhere) == ["target.url"]
+    assert measured_with.differing(first, started) == ["target.process.command", "target.url"]
 
 
 def test_a_file_that_the_run_itself_changes_is_no_input(directory: Path, capsys: Capture):
@@ -166,7 +166,7 @@ def test_files_of_one_name_in_several_places_are_one_thing_to_look_at(directory:
     for name in "ab":
         before = (directory / name / "in.txt").read_text()
         (directory / name / "in.txt").write_text("another")
-        assert fingerprint.differing(first, digests(command)) == ["content of in.txt"]
+        assert measured_with.differing(first, digests(command)) == ["content of in.txt"]
         (directory / name / "in.txt").write_text(before)
 
 

@@ -31,7 +31,7 @@ def _problem(tmp_path, text):
     ("text", "sentence"),
     [
         ("", "DIR/benchmark.yaml:1: expe: is missing"),
-        ("expe: {}", "DIR/benchmark.yaml:1: expe: "),
+        ("expe: {}", "DIR/benchmark.yaml:1: expe: expected 1 or more entries, not an empty mapping"),
         ("expe:\n  a: {vus: 1}\nlaod: {}", "DIR/benchmark.yaml:3: laod is not a known key: did you mean 'load'?"),
         ("expe:\n  a: {vus: [[1]]}", "DIR/benchmark.yaml:2: expe.a.vus"),
         ("expe:\n  a:\n    vus: {search: {strat: 1}}", "DIR/benchmark.yaml:3: expe.a.vus.search.strat is not a known"),

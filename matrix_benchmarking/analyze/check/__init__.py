@@ -212,21 +212,14 @@ def _identity(entry: Entry) -> object:
 
 def _sessions(good: Rows) -> Iterator[Finding]:
     """Runs of several files at one point and, but for whole seconds, one time: a tool wrote two files of a session."""
-    names, parts = good.values("name"), good.values("part")
-    times = [start if end is None else end for start, end in good.values("span_us")]
-    is_exact = [part is not None and time is not None and time % 10**6 for part, time in zip(parts, times, strict=True)]
-    rows = good.where(is_exact)
-    files = [
-        name.removesuffix(f"#{part}") for name, part in itertools.compress(zip(names, parts, strict=True), is_exact)
-    ]
-    together = grouped(
-        zip(
-            zip(keys(rows, rows.names()), itertools.compress(times, is_exact), strict=True),
-            range(len(rows)),
-            strict=True,
-        )
-    )
-    twice = [place for same in together.values() if len({files[place] for place in same}) > 1 for place in same]
+    rows = good.having("part")
+    times = [start if end is None else end for start, end in rows.values("span_us")]
+    rows = rows.where(time is not None and time % 10**6 for time in times)
+    times = [time for time in times if time is not None and time % 10**6]
+    files = [name.removesuffix(f"#{part}") for name, part in zip(rows.values("name"), rows.values("part"), strict=True)]
+    points = zip(keys(rows, rows.names()), times, strict=True)
+    together = grouped((point, place) for place, point in enumerate(points)).values()
+    twice = [place for same in together if len({files[place] for place in same}) > 1 for place in same]
     if twice:
         what = f"{count_of(len(twice), 'run')} have the settings and the time of some in another file"
         yield Finding.of("copies", f"{what}, to the microsecond: is one session there twice?", rows.at(twice))

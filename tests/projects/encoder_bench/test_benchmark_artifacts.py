@@ -14,7 +14,7 @@ from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.benchmark import file as files
-from matrix_benchmarking.benchmark import fingerprint
+from matrix_benchmarking.benchmark import measured_with
 from matrix_benchmarking.benchmark.plan import Plan
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
@@ -72,7 +72,7 @@ def test_a_load_is_known_by_what_determines_it(tmp_path, then, now, name):
         plan = Plan(files.read(tmp_path / "b.yaml"), examples, tmp_path / "r")
         found.append(plan.measured_with(plan.points[0]))
     assert "content of encoder_server/texts.txt" in found[0]
-    assert fingerprint.differing(*found) == [name]
+    assert measured_with.differing(*found) == [name]
 
 
 def test_runs_that_an_earlier_version_made_are_not_said_to_be_measured_otherwise(sample, capsys):
