@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import importlib
 import importlib.metadata
 import math
@@ -425,6 +426,11 @@ def known_names() -> list[str]:
 
 
 def _entry_points() -> dict[str, str]:
+    return _entry_points_on(tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=1)  # what is installed is looked through file by file
+def _entry_points_on(path: tuple[str, ...]) -> dict[str, str]:
     return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
 
 
