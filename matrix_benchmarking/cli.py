@@ -168,4 +168,5 @@ def _sentence(error: click.ClickException) -> str:
     message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
     hint = f" (see '{context.command_path} --help')" if context is not None else ""
-    return message.rstrip(".") + hint
+    is_too_early = isinstance(error, click.NoSuchOption) and context is not None and context.parent is None
+    return message.rstrip(".") + (" before the command: options come after it" if is_too_early else "") + hint

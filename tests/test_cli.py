@@ -97,6 +97,12 @@ def test_an_unknown_option_names_the_nearest(capsys: Capture) -> None:
     assert said.count("\n") == 1
 
 
+def test_an_option_before_the_command_is_told_its_place(capsys: Capture) -> None:
+    assert cli.main(["--config", "config.yaml", "parse"]) == 2
+    said = "no such option '--config' before the command: options come after it (see 'matbench --help')"
+    assert capsys.readouterr().err == f"matbench: {said}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

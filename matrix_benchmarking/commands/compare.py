@@ -1,4 +1,4 @@
-"""``matbench compare``: two results trees, or two versions, in; whether the second one is worse out."""
+"""``matbench compare``: two results trees, versions or selections of runs, in; whether the second one is worse out."""
 
 from __future__ import annotations
 
@@ -51,11 +51,12 @@ def command(
     kpi_filter: Sequence[str],
     output: AnalysisOutput,
 ) -> None:
-    """Compare two results trees, or two versions: is B worse than A?
+    """Compare two results trees, versions or selections of runs: is B worse than A?
 
     A and B are results directories or directories of LTS payloads; or two versions in --results-dirname or in the
-    history. Settings are paired, and rounds in which both were measured say what is chance; else campaigns do. The exit
-    status is 1 if something is worse, 2 if nothing could be compared, else 0: also where it can't be told.
+    history, or two selections of its newest runs (image=a image=b). Settings are paired, and rounds in which both were
+    measured say what is chance; else campaigns do. The exit status is 1 if something is worse, 2 if nothing could be
+    compared, else 0: also where it can't be told.
     """
     from ..runs.judging import compare
     from . import publishing

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from .. import filters
+from ..analyze.failures import versions_fail
+from ..analyze.select.selection import select
 from ..analyze.study import Study
+from ..analyze.verdict.lifecycle import Known
 from ..analyze.verdict.model import Status
+from ..analyze.verdict.pairs import either, version_pairs
+from ..analyze.verdict.sides import Pair
+from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
@@ -111,6 +118,42 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     if typed(old) == typed(new):
         raise ConfigError(f"Old and new are both {show(old)}: choose two different values of {setting}.")
     return [Candidate(setting, old, new)]
+
+
+def switched(
+    study: Study,
+    entries: Sequence[Entry],
+    of: Candidate,
+    *,
+    kpi_filter: Sequence[str] = (),
+    raised: Mapping[str, Known] | None = None,
+) -> Switch | None:
+    """The answer of the runs *entries*: of versions series by series, else of points that differ in the setting alone.
+
+    None where no run of one side has an equal on the other; *raised* are alarms that the history doesn't know yet.
+    """
+    workload, setting, old, new = study.workload, of.setting, of.old, of.new
+    names = show(old), show(new)
+    is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
+    selected = functools.partial(select, workload=workload, order=study.order, kpi_filter=kpi_filter)
+
+    def pairs(whole: Study) -> Sequence[Pair]:
+        everything = of.runs_of(whole) if of.selections is None else []
+        if is_of_versions:
+            return version_pairs(selected(everything), *names, setting)[0]
+        return pairs_of(everything, workload, setting, old, new, kpi_filter)
+
+    question = study.question(study.data, pairs, raised=raised or {}, ignored=study.given.ignored)
+    if not is_of_versions:
+        found = switch(entries, workload, setting, old, new, question, kpi_filter)
+        if found is None or setting != SIDE:
+            return found
+        told = msgspec.structs.replace(found.analysis, question=f"{new} against {old}")
+        return msgspec.structs.replace(found, analysis=told)
+    fails = versions_fail(names, study.runs.entries, setting, workload)
+    newer = study.order.newer_said(setting, (old, new))
+    both = msgspec.structs.replace(selected(entries, noted=either(setting, *names)), order=newer)
+    return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
 
 
 def as_selection(study: Study, text: str) -> str:

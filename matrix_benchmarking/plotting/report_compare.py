@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
 from ..analyze.check import AnswerKind
-from ..analyze.failures import versions_fail
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
-from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import in_word
-from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
-from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
+from ..analyze.verdict.switch import Switch
 from ..analyze.wording import analyses, ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (
@@ -49,6 +45,7 @@ from .compare_sides import (
     choices,
     is_place,
     put_beside,
+    switched,
     versions_said,
 )
 from .controls import Control
@@ -235,12 +232,14 @@ class CompareReport(Report):
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, trees and versions first, then the clearest, by the KPI that ranks most of the runs."""
         switches = []
+        analysis = self.study.analysis
+        expected = [] if analysis is None else new_events(analysis, known_alarms(self.study.given.events()))
         for one in wanted:
             entries = one.runs_of(self.study)
             places = {
                 kpi.name: place for place, kpi in enumerate(self.workload.headlines(run.settings for run in entries))
             }
-            found = self._switch(entries, one)
+            found = switched(self.study, entries, one, raised=known_alarms(expected))
             if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
                 switches.append(msgspec.structs.replace(found, effects=tuple(effects), also=one.also))
@@ -255,30 +254,6 @@ class CompareReport(Report):
             return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
 
         return sorted(switches, key=place)
-
-    def _switch(self, entries: Sequence[Entry], of: Candidate) -> Switch | None:
-        """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
-        study, setting, old, new = self.study, of.setting, of.old, of.new
-        names = show(old), show(new)
-        is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
-
-        def pairs(whole: Study) -> Sequence[Pair]:
-            everything = of.runs_of(whole) if of.selections is None else []
-            if is_of_versions:
-                return version_pairs(self._selected(everything), *names, setting)[0]
-            return pairs_of(everything, self.workload, setting, old, new)
-
-        expected = [] if study.analysis is None else new_events(study.analysis, known_alarms(study.given.events()))
-        question = study.question(study.data, pairs, raised=known_alarms(expected), ignored=study.given.ignored)
-        if not is_of_versions:
-            return switch(entries, self.workload, setting, old, new, question)
-        fails = versions_fail(names, study.runs.entries, setting, self.workload)
-        newer = study.order.newer_said(setting, (old, new))
-        selected = msgspec.structs.replace(self._selected(entries, either(setting, *names)), order=newer)
-        return switch_versions(selected, setting, old, new, dataclasses.replace(question, fails=fails))
-
-    def _selected(self, entries: Sequence[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
-        return select(entries, self.workload, order=self.study.order, noted=noted)
 
     def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:
         """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""

@@ -111,7 +111,12 @@ def compare(
     ignored: Sequence[str] = (),
     is_tolerant: bool = False,  # a setting to ignore that no run has is a note, and no error
 ) -> Analysis:
-    """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*."""
+    """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*.
+
+    Or runs that a selection names, such as ``engine=onnx,vus=8``, than those of another one.
+    """
+    if "=" in old + new:
+        return _of_selections(study, old, new, kpi_filter=kpi_filter, ignored=ignored)
     own = study.workload
     study = study.of_workload(own.ignoring(ignored))  # compare_builds ignores by itself: it gets the workload's own
     workload, order = study.workload, study.order
@@ -151,6 +156,26 @@ def compare(
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
     selected = msgspec.structs.replace(selected, notes=(*nothing, *selected.notes), order=newer)
     return compare_versions(selected, old, new, question, axis=axis)
+
+
+def _of_selections(study: Study, old: str, new: str, *, kpi_filter: Sequence[str], ignored: Sequence[str]) -> Analysis:
+    """As the page *Compare* has it."""
+    from ..plotting.compare_sides import candidates, switched  # a third of what an application takes to start
+
+    if ("=" in old) != ("=" in new):
+        raise ConfigError(f"'{old if '=' in old else new}' selects runs: give two selections, or two versions")
+    if ignored:
+        raise ConfigError("settings are ignored between versions and directories alone: name them in both selections")
+    (one,) = candidates(study, {"old": old, "new": new})
+    if study.places(one.setting):
+        return compare(study, show(one.old), show(one.new), kpi_filter=kpi_filter)
+    entries = one.runs_of(study)
+    found = switched(study, entries, one, kpi_filter=kpi_filter)
+    if found is None:
+        raise ConfigError(f"no point of {old} has an equal in {new} but for what the selections name")
+    older = 0 if one.selections else len(study.runs) - len(entries)
+    notes = [f"{count_of(older, 'run')} of versions before {study.order.newest} left out"] if older else []
+    return msgspec.structs.replace(found.analysis, notes=(*notes, *found.analysis.notes))
 
 
 def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:

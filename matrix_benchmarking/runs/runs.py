@@ -74,7 +74,7 @@ class Runs(Printable):
         return BestAnswer(study)
 
     def compare(self, old: str, new: str, *, kpis: Sequence[str] = (), ignoring: Sequence[str] = ()) -> AnalysisAnswer:
-        """Whether version *new* is worse than version *old*.
+        """Whether version *new* is worse than version *old*; or the runs of two selections, such as ``image=a,vus=8``.
 
         Args:
             kpis: only those whose names match one of these patterns.

@@ -117,10 +117,12 @@ def _chosen(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefini
             notes.append(f"'{pattern}' is left out of the regression analysis by its workload")
         else:
             notes.append(f"no KPI '{pattern}': {did_you_mean(pattern, offered)}")
-    wanted = [
-        kpi for name, kpi in offered.items() if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
-    ]
-    return wanted, notes
+    return [kpi for name, kpi in offered.items() if is_named(name, patterns)], notes
+
+
+def is_named(kpi: str, patterns: Sequence[str]) -> bool:
+    """Whether one of the *patterns* means the KPI of this name; all do where there is none."""
+    return not patterns or any(fnmatch.fnmatchcase(kpi, one) for one in patterns)
 
 
 def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], workload: Workload) -> list[str]:

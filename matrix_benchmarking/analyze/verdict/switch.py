@@ -12,7 +12,7 @@ from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..points import ranks
-from ..select.selection import Selection
+from ..select.selection import Selection, is_named
 from ..select.series import Series, SeriesPoint
 from ..select.versions import against
 from ..words import EVERYWHERE, tuning_label
@@ -32,10 +32,16 @@ class Switch(msgspec.Struct, frozen=True):
 
 
 def switch(
-    entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, question: Question
+    entries: Iterable[Entry],
+    workload: Workload,
+    setting: str,
+    old: Scalar,
+    new: Scalar,
+    question: Question,
+    kpi_filter: Sequence[str] = (),
 ) -> Switch | None:
     """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone."""
-    pairs = pairs_of(entries, workload, setting, old, new)
+    pairs = pairs_of(entries, workload, setting, old, new, kpi_filter)
     if not pairs:
         return None
     asked = f"{setting} {against(old, new)}"
@@ -44,11 +50,14 @@ def switch(
     return Switch(setting, old, new, *analysis_of(nothing, pairs, (), question, asked))
 
 
-def pairs_of(entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar) -> list[Pair]:
-    """The pairs of points that differ in *setting* alone, KPI by KPI."""
+def pairs_of(
+    entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, kpi_filter: Sequence[str] = ()
+) -> list[Pair]:
+    """The pairs of points that differ in *setting* alone, KPI by KPI, of those that the filter's patterns name."""
     points = pair_up(entries, setting, old, new)
     names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
-    return [found for kpi in workload.kpis.values() for found in _of_kpi(points, kpi, setting, names)]
+    kpis = [kpi for kpi in workload.kpis.values() if is_named(kpi.name, kpi_filter)]
+    return [found for kpi in kpis for found in _of_kpi(points, kpi, setting, names)]
 
 
 def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:

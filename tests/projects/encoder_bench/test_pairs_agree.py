@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import matrix_benchmarking as mb
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
@@ -109,3 +110,71 @@ def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -
 
     assert numbers(by_labels) == numbers(found.analysis)
     assert {one.stands_on for one in by_labels.verdicts} == {"in 3 common rounds"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("image=onnx-fp32", "image=onnx-int8", "image onnx-int8 against onnx-fp32"),
+        ("image=onnx-fp32,vus=1", "image=onnx-int8,vus=1", "image=onnx-int8,vus=1 against image=onnx-fp32,vus=1"),
+    ],
+)
+def test_two_selections_are_compared_by_command_library_and_page_alike(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kpis = ["--kpi-filter=throughput"]
+    given = ["--workload=encoder_bench", f"--results-dirname={sample}", "--filters=hw_type=cpu-1,vus=1:8"]
+    assert main(["compare", old, new, *given, "--report-dest=compared"]) == 1
+    assert main(["compare", new, old, *given, "--report-dest=back"]) == 1
+    assert main(["compare", old, new, *given, *kpis, "--report-dest=throughput"]) == 0
+    compared, back = said_by("compared"), said_by("back")
+    turned = {"worse": "better", "better": "worse"}
+    assert {(one["id"], turned.get(one["verdict"], one["verdict"])) for one in back} == {
+        (one["id"], one["verdict"]) for one in compared
+    }
+    assert {one["kpi"]["name"] for one in said_by("throughput") if one["verdict"] != "not analysed"} == {"throughput"}
+    runs = mb.open(sample, workload="encoder_bench").where(hw_type="cpu-1", vus=[1, 8])
+    analysis = runs.compare(old, new).analysis
+    assert analysis.question == said
+    judged = [one for one in compared if one["verdict"] != "not analysed"]
+    assert {one.id: (one.outcome.value, one.q_value) for one in analysis.verdicts} == {
+        one["id"]: (one["verdict"], one["q_value"]) for one in judged
+    }
+    catalogue = catalogue_of(runs.study)
+    shown = catalogue.page("report: Compare").do_plot(*catalogue.arguments({"old": old, "new": new}))
+    page = html.unescape(StaticHTML().render(shown))
+    assert f"{said}." in page
+    sentences = {one["id"]: one["sentence"] for one in compared}
+    assert all(sentences[one.id] in page for one in analysis.failing[:5])
+
+
+@pytest.mark.parametrize(
+    ("sides", "sentence"),
+    [
+        (("batch_size=8", NEW), "'batch_size=8' selects runs: give two selections, or two versions"),
+        (("batch_size=8", "batch_size=9"), "no test has batch_size=9: known: 1, 8"),
+        (("batch_size=8", "vus=8"), "is on both sides: choose two selections that have no run in common"),
+        (("batch_size=8,version=1.3.4", "batch_size=1,version=1.3.3"), None),
+        (("batch_size=8", "batch_size=1", "--ignored-keys=vus"), "settings are ignored between versions"),
+    ],
+)
+def test_what_selections_cannot_be_compared_is_said_in_a_sentence(
+    recorded: Path, capsys: pytest.CaptureFixture[str], sides: tuple[str, ...], sentence: str | None
+) -> None:
+    capsys.readouterr()
+    status = main(["compare", *sides, "--workload=encoder_bench", f"--history=sqlite:///{recorded}", "--exit-zero"])
+    assert status == (0 if sentence is None else 2)
+    assert (sentence or "") in capsys.readouterr().err
+
+
+def test_selections_are_of_the_newest_version_and_that_is_said(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{recorded}", "--exit-zero"]
+    assert main(["compare", "batch_size=1", "batch_size=8", *given]) == 0
+    assert f"170 runs of versions before {NEW} left out" in capsys.readouterr().out
+    assert main(["compare", f"version={OLD}", f"version={NEW}", *given]) == 0
+    as_selections = capsys.readouterr().out
+    assert main(["compare", OLD, NEW, *given]) == 0
+    assert capsys.readouterr().out == as_selections
