@@ -22,6 +22,7 @@ from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
+from ..rows import Rows
 from .base import of_newest
 from .controls import Choice, Control, Text
 
@@ -145,6 +146,8 @@ def switched(
 
     question = study.question(study.data, pairs, raised=raised or {}, ignored=study.given.ignored)
     if not is_of_versions:
+        fails = versions_fail(names, Rows.of(entries), setting, workload.ignoring([setting]))
+        question = dataclasses.replace(question, fails=fails)
         found = switch(entries, workload, setting, old, new, question, kpi_filter)
         if found is None or setting != SIDE:
             return found
@@ -154,6 +157,15 @@ def switched(
     newer = study.order.newer_said(setting, (old, new))
     both = msgspec.structs.replace(selected(entries, noted=either(setting, *names)), order=newer)
     return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
+
+
+def why_none(entries: Sequence[Entry], of: Candidate) -> str:
+    """Why nothing of two sides can be compared, as a sentence."""
+    for value in (of.old, of.new):
+        side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
+        if side and all(run.failed for run in side):
+            return f"No run of {show(value)} is good: all {len(side)} failed."
+    return "No point of one side has an equal on the other, so there is nothing to compare."
 
 
 def as_selection(study: Study, text: str) -> str:

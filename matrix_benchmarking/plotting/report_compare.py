@@ -47,6 +47,7 @@ from .compare_sides import (
     put_beside,
     switched,
     versions_said,
+    why_none,
 )
 from .controls import Control
 from .environments import environment_difference, known_of, repeat_commands, settings_difference
@@ -109,7 +110,11 @@ class CompareReport(Report):
         if not switches and len(self.study.runs) and not self.study.best.groups:
             return [html.P(str(verdict)) for verdict in ranking.verdict(self.study.best)]
         if not switches:
-            return [html.P("No point of one side has an equal on the other, so there is nothing to compare.")]
+            asked = [(one.runs_of(self.study), one) for one in candidates(self.study, view.cfg)]
+            said = [why_none(runs, one) for runs, one in asked] or [
+                "No setting has two values, so there is nothing to compare."
+            ]
+            return [html.P(sentence) for sentence in dict.fromkeys(said)]
         first, *others = switches
         self._shown = Candidate(first.setting, first.old, first.new)
         parts: list[Node] = [self._verdict(first), *self._section(first), *self._order(switches)]

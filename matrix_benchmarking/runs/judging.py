@@ -160,7 +160,7 @@ def compare(
 
 def _of_selections(study: Study, old: str, new: str, *, kpi_filter: Sequence[str], ignored: Sequence[str]) -> Analysis:
     """As the page *Compare* has it."""
-    from ..plotting.compare_sides import candidates, switched  # a third of what an application takes to start
+    from ..plotting.compare_sides import candidates, switched, why_none  # a third of what an application takes to start
 
     if ("=" in old) != ("=" in new):
         raise ConfigError(f"'{old if '=' in old else new}' selects runs: give two selections, or two versions")
@@ -172,7 +172,7 @@ def _of_selections(study: Study, old: str, new: str, *, kpi_filter: Sequence[str
     entries = one.runs_of(study)
     found = switched(study, entries, one, kpi_filter=kpi_filter)
     if found is None:
-        raise ConfigError(f"no point of {old} has an equal in {new} but for what the selections name")
+        raise ConfigError(why_none(entries, one).rstrip("."))
     older = 0 if one.selections else len(study.runs) - len(entries)
     notes = [f"{count_of(older, 'run')} of versions before {study.order.newest} left out"] if older else []
     return msgspec.structs.replace(found.analysis, notes=(*notes, *found.analysis.notes))

@@ -85,6 +85,27 @@ def test_a_doubt_about_one_side_alone_is_not_folded_away(toy: Workload, having: 
     assert f">{summary}</summary>" in folded
 
 
+def failing(run: Entry) -> Entry:
+    return dataclasses.replace(run, exit_code=1, kpis={})
+
+
+@pytest.mark.parametrize("cfg", [{}, {"old": "image=a,vus=1", "new": "image=b,vus=1"}])
+def test_a_side_of_which_runs_fail_more_often_is_named(toy: Workload, cfg: dict[str, str]) -> None:
+    runs = [
+        entry(image, vus, 100.0 + repeat, repeat=repeat) for image in "ab" for vus in (1, 2) for repeat in range(12)
+    ]
+    bad = [failing(run) if run.settings["image"] == "b" and run.repeat % 2 else run for run in runs]
+    counts = "6 of 12, and 0 of 12" if cfg else "12 of 24, and 0 of 24"
+    side = "image=b,vus=1" if cfg else "b"
+    assert f"Runs of {side} fail more often: {counts}" in page(toy, *bad, **cfg)
+    assert "fail more often" not in page(toy, *runs, **cfg)
+
+
+def test_a_side_of_which_all_runs_failed_is_named(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), *map(failing, sweep("b", 1.0)), setting="image", old="a", new="b")
+    assert "No run of b is good: all 9 failed." in shown
+
+
 def test_a_mean_of_pairs_that_differ_says_how_far(toy: Workload) -> None:
     twice = [one for one in sweep("b", 2.0) if one.settings["vus"] == 4]
     runs = [*(one for one in sweep("b", 1.0) if one.settings["vus"] != 4), *twice]
