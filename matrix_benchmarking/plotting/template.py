@@ -157,11 +157,14 @@ def rows_axis(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def drawn(traces: Sequence[Mapping[str, Any]], height: int, **layout: Any) -> go.Figure:
-    """A figure of *traces*, each as plotly has it, and its *layout*, with the common look."""
+    """A figure of *traces*, each as plotly has it, and its *layout*, with the common look.
+
+    Plotly doesn't check it: that takes six times as long as to make it, at each filter.
+    """
     import plotly.graph_objects as go
 
     legend = {"y": _legend_y(height), **layout.pop("legend", {})}
-    return go.Figure([*traces], {**layout, "template": template(), "height": height, "legend": legend})
+    return go.Figure([*traces], {**layout, "template": template(), "height": height, "legend": legend}, _validate=False)
 
 
 def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
@@ -179,7 +182,7 @@ def _legend_y(height: int, lines: int = 0) -> float:
 class Facets:
     """A figure of panels, in each row up to *columns*; *titles* are theirs, as :func:`text` writes them.
 
-    It is put together as plain data, and plotly, which checks a whole figure at each change of one, sees it once.
+    It is put together as plain data: plotly would check a whole figure at each change of one.
     *shared* says which axes they share, as ``plotly.subplots.make_subplots`` has it.
     """
 

@@ -53,6 +53,7 @@ _PLAIN = {
     *("className", "id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "open"),
     *("hidden", "start", "style", "draggable", "href"),
 }
+_OPEN = ("data-", "aria-")
 
 
 class Deferred:
@@ -322,20 +323,22 @@ def _fold(node: Any) -> Tree | dict[str, Any]:
     """A tree, or the description of an element that stays Dash's."""
     if not hasattr(node, "to_plotly_json"):
         return str(node)
-    found: dict[str, Any] = node.to_plotly_json()
-    properties = {
-        name: value for name, value in found["props"].items() if name != "href" or safe_address(str(value)) == value
-    }
-    tag = found["type"].lower()
+    given: dict[str, Any] = vars(node)  # to_plotly_json looks for all that there might be
+    properties = {name: given[name] for name in node._prop_names if name in given}
+    properties |= {name: value for name, value in given.items() if name.startswith(_OPEN)}
+    if "href" in properties and safe_address(str(properties["href"])) != properties["href"]:
+        del properties["href"]
+    tag = node._type.lower()
     children = [_fold(each) for each in _listed(properties.pop("children", None))]
-    is_plain = found["namespace"] == "dash_html_components" and tag in _TAGS
+    is_plain = node._namespace == "dash_html_components" and tag in _TAGS
     if (
         is_plain
         and all(itertools.starmap(_is_plain, properties.items()))
         and not any(isinstance(one, dict) for one in children)
     ):
         return [tag, properties, children]
-    return {**found, "props": {**properties, "children": _joined(children)} if children else properties}
+    properties = {**properties, "children": _joined(children)} if children else properties
+    return {"props": properties, "type": node._type, "namespace": node._namespace}
 
 
 def _joined(made: Iterable[Tree | dict[str, Any]]) -> list[Any]:
@@ -351,4 +354,4 @@ def _joined(made: Iterable[Tree | dict[str, Any]]) -> list[Any]:
 def _is_plain(name: str, value: object) -> bool:
     if name == "id":
         return isinstance(value, str)
-    return name in _PLAIN or name.startswith(("data-", "aria-"))
+    return name in _PLAIN or name.startswith(_OPEN)
