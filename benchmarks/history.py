@@ -33,7 +33,7 @@ from matrix_benchmarking.history import location, read, records  # noqa: E402
 from matrix_benchmarking.history.opensearch_location import Credentials  # noqa: E402
 from matrix_benchmarking.workload import RegressionKeys  # noqa: E402
 
-KPIS, ROUNDS, MOST = 10, 3, 3.0
+KPIS, ROUNDS, MOST = 10, 5, 3.0
 NOW = dt.datetime(2400, 1, 1, tzinfo=dt.UTC)
 WORKLOAD = dataclasses.replace(speed_workload(), regression=RegressionKeys(comparison_keys=["version"]))
 
@@ -67,15 +67,14 @@ def _measure(name: str, place: Place, runs: int, series: int) -> None:
     kept_bytes = size() / runs
     few = list(_payloads(min(runs, 5000), series))
     written = _timed(lambda: bare_write(few)) * runs / len(few)
-    bare = min(_timed(bare_read) for _ in range(ROUNDS))
 
     def ours() -> None:
         with history.open_history(at, writable=False) as opened:
             for _ in opened.runs():
                 pass
 
-    own = min(_timed(ours) for _ in range(ROUNDS))
-    as_matrix = min(_timed(lambda: read.read_matrix(WORKLOAD, at)) for _ in range(ROUNDS))
+    reads = (bare_read, ours, lambda: read.read_matrix(WORKLOAD, at))  # in turns: so a busy machine slows all of them
+    bare, own, as_matrix = map(min, zip(*([_timed(each) for each in reads] for _ in range(ROUNDS)), strict=True))
     before = _memory()
     matrix = read.read_matrix(WORKLOAD, at)
     as_entries = (_memory() - before) / runs

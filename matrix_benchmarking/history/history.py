@@ -18,7 +18,19 @@ from . import alarms, plan
 from .alarms import Action, AlarmEvent
 from .plan import CHUNK, Pushed, Refused, Upload, Write
 from .port import EVERYTHING, Event, Progress, Query, Storage, batched, silent
-from .records import URLS_LABEL, KeptRun, Record, Recorded, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
+from .records import (
+    URLS_LABEL,
+    KeptRun,
+    Record,
+    Recorded,
+    Row,
+    digest,
+    kpis_in,
+    next_moment,
+    record_of,
+    row_of,
+    runs_of,
+)
 
 BATCH = 1000
 
@@ -252,11 +264,12 @@ class History(contextlib.AbstractContextManager["History"]):
     def _batches(self, reader: Storage, query: Query) -> Iterator[Iterator[KeptRun]]:
         most = None if query.filters else query.limit
         for rows in batched(reader.select(query.workload, query.since_us, most), min(BATCH, most or BATCH)):
-            known = self._known_kpis(rows, reader)
-            yield (run_of(row, known.get(row.shape or "", ())) for row in rows)
+            yield runs_of(rows, self._known_kpis(rows, reader))
 
     def _known_kpis(self, rows: Sequence[Row], reader: Storage) -> Mapping[str, KPIs]:
         """What runs say of their KPIs, by shape: of each shape that is met first, one payload tells it."""
+        if {row.shape for row in rows} <= self._kpis.keys():
+            return self._kpis
         unknown = {row.shape: row.id for row in rows if row.shape is not None and row.shape not in self._kpis}
         for ids in batched(unknown.values(), CHUNK):
             for row in reader.find(ids, payload=True):

@@ -17,7 +17,7 @@ from ..errors import HistoryError
 from ..jsonable import Document
 from ..lts.read import Head, head_of
 from .port import Query, Storage, batched
-from .records import KeptRun, Record, Row, Version, digest, record_of, run_of
+from .records import KeptRun, Record, Row, Version, digest, record_of, runs_of
 from .sameness import (
     Difference,
     agree,
@@ -189,7 +189,7 @@ class Upload:
             known = self._rows[each.workload] = dict[str, list[str]]()
             for row in self._storage.select(each.workload, None):
                 with contextlib.suppress(HistoryError):  # a damaged one
-                    run = run_of(row, ())
+                    (run,) = runs_of([row], {})
                     known.setdefault(_gist(run.time_us, run.head), []).append(run.id)
         return self._rows[each.workload].get(_gist(each.time_us, head_of(each.payload)), ())
 

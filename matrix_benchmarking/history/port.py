@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -123,10 +124,15 @@ class Event(NamedTuple):
 
 
 def batched(
-    items: Iterable[T], size: int, bytes_of: Callable[[T], int] = lambda item: 0, most_bytes: int = 0
+    items: Iterable[T], size: int, bytes_of: Callable[[T], int] | None = None, most_bytes: int = 0
 ) -> Iterator[list[T]]:
     """*items* in lists of at most *size*, and of *most_bytes* save for a single one that is larger."""
-    chunk, taken = list[T](), 0
+    if bytes_of is None:
+        rest = iter(items)
+        while chunk := list(itertools.islice(rest, size)):
+            yield chunk
+        return
+    chunk, taken = [], 0
     for each in items:
         own = bytes_of(each)
         if len(chunk) == size or (chunk and taken + own > most_bytes):

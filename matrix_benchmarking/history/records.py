@@ -8,6 +8,7 @@ import math
 import re
 import time
 import uuid
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -260,17 +261,18 @@ def record_of(row: Row, damaged_as: Document | None = None) -> Record:
     return Record(row.id, row.workload, row.time_us, row.digest, payload, recorded(row))
 
 
-def run_of(row: Row, kpis: KPIs) -> KeptRun:
-    """The run in a row whose payload says *kpis*. Raises HistoryError: it is damaged."""
-    run, workload, time_us, digest, measurement, recorded_us, _, _, text, _, _ = row  # there are many
-    try:
-        if not type(run) is type(workload) is type(digest) is str:  # SQLite keeps any type in any column
-            raise TypeError(_EDITED)
-        head = _decode_head(text or "")
-    except _UNREADABLE as error:
-        raise _damaged(row, error) from error
-    seen = (1, recorded_us) if isinstance(recorded_us, int) else recorded(row)
-    return KeptRun(run, workload, time_us, digest, measurement, seen, head, kpis)
+def runs_of(rows: Iterable[Row], kpis: Mapping[str, KPIs]) -> Iterator[KeptRun]:
+    """The runs in *rows*, whose payloads say *kpis*, by shape. Raises HistoryError: one is damaged."""
+    for row in rows:  # there are many
+        run, workload, time_us, digest, measurement, recorded_us, _, shape, text, _, _ = row
+        try:
+            if not type(run) is type(workload) is type(digest) is str:  # SQLite keeps any type in any column
+                raise TypeError(_EDITED)
+            head = _decode_head(text or "")
+        except _UNREADABLE as error:
+            raise _damaged(row, error) from error
+        seen = (1, recorded_us) if isinstance(recorded_us, int) else recorded(row)
+        yield KeptRun(run, workload, time_us, digest, measurement, seen, head, kpis.get(shape or "", ()))
 
 
 def kpis_in(row: Row) -> KPIs:

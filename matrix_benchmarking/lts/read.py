@@ -251,13 +251,12 @@ def _entry(workload: Workload, name: str, path: Path, load: _Load) -> Entry | st
     return entry
 
 
-def _kpis(names: Sequence[str], values: Sequence[object]) -> dict[str, float]:
-    kpis = {}
-    for name, value in zip(names, values, strict=True):
-        if not plausible.is_number(value):
-            raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
-        kpis[name] = value
-    return kpis
+def _kpis(names: Sequence[str], values: Sequence[Said]) -> dict[str, float]:
+    if {*map(type, values)} != {float}:  # JSON's are finite
+        for value in values:
+            if not plausible.is_number(value):
+                raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
+    return dict(zip(names, values, strict=True))
 
 
 class Doubts(NamedTuple):
