@@ -64,7 +64,7 @@ class RegressionReport(Report):
         if analysis is None:
             return self._nothing()
         untold = analyses.untold_sentences(analysis) if analyses.is_untold(analysis) else []
-        return " ".join(filter(None, [CompareReport(self.catalogue).instead(), analyses.headline(analysis), *untold]))
+        return " ".join(filter(None, [CompareReport(self.catalogue).instead(), *analyses.headlines(analysis), *untold]))
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
