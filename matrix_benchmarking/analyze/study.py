@@ -27,7 +27,7 @@ from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
-from .select.selection import good_and_bad, judged_and_without, of_newest
+from .select.selection import good_and_bad, judged_and_without, newest_not_judged, not_judged, of_newest
 from .verdict.analyse import analyse_runs
 from .verdict.lifecycle import known_alarms
 from .verdict.model import Analysis
@@ -367,8 +367,15 @@ class Study:
                 study._analysis = study.with_own_version(made)
             return study._analysis
 
+    @functools.cached_property
+    def not_judged(self) -> list[str]:
+        """Versions without a good run that fail an analysis; of a tree the newest: old ones may never have worked."""
+        missing = not_judged if any(self.runs.entries.values("kept_in")) else newest_not_judged
+        return missing(self.runs.entries, self.workload)
+
     def with_own_version(self, analysis: Analysis) -> Analysis:
-        """*analysis*, with a note where the runs beside a history aren't of the version that it judges."""
+        """*analysis* with versions that aren't judged, and a note where runs beside a history are of another one."""
+        analysis = msgspec.structs.replace(analysis, without_a_good_run=self.not_judged)
         axis = None if self.past is None or self.past is self.matrix else self.order.axis
         mine = () if axis is None else (run.settings[axis] for run in self.matrix if axis in run.settings)
         own = dict.fromkeys(map(show, mine))

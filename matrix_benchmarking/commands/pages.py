@@ -60,7 +60,7 @@ def write_pages(
     for line in BestAnswer(limited(study, cfg)).verdict():
         say(line)
     if study.has_analysis and study.analysis is not None:  # a page of it was written
-        say(analyses.headline(study.analysis))
+        say(" ".join(analyses.headlines(study.analysis)))
         if analyses.is_untold(study.analysis):
             say(CompareReport(catalogue.catalogue_of(study)).summary())
     first = written.pages[0] if written.pages else report_dest / pictures.FOLDER

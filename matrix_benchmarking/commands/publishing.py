@@ -12,7 +12,6 @@ import msgspec
 from ..analyze import check
 from ..analyze.report.ci import error_lines, summary_yaml, write, write_reports
 from ..analyze.report.markdown import capped, markdown
-from ..analyze.select.selection import newest_not_judged, not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.wording.analyses import broken, headline, lead
@@ -41,9 +40,6 @@ def publish(
     """Print the analysis, to stderr with *err*, write its reports, tell the CI service; a bad verdict is an error."""
     answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [msgspec.structs.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
-    # Old versions of a tree may never have worked.
-    is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
-    missing = not_judged if is_beside_a_history else newest_not_judged
     is_enough = output.fail_on == SUSPECTED
     analysis = msgspec.structs.replace(
         analysis,
@@ -51,7 +47,6 @@ def publish(
         fails_on_suspected=is_enough,
         fails_more=(*analysis.fails_more, *(analysis.may_fail_more if is_enough else ())),
         may_fail_more=() if is_enough else analysis.may_fail_more,
-        without_a_good_run=() if is_pair else missing(study.runs.entries, study.workload),
     )
     shown = AnalysisAnswer.of(analysis, study, answer, elsewhere="--report-dest writes them all")
     analysis = shown.analysis

@@ -64,7 +64,7 @@ class RegressionReport(Report):
         if analysis is None:
             return self._nothing()
         untold = analyses.untold_sentences(analysis) if analyses.is_untold(analysis) else []
-        return " ".join(filter(None, [CompareReport(self.catalogue).instead(), analyses.headline(analysis), *untold]))
+        return " ".join(filter(None, [CompareReport(self.catalogue).instead(), *analyses.headlines(analysis), *untold]))
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -179,10 +179,11 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     What is known *instead*, where that can't be told, comes first.
     """
     counted, *others = analyses.lead(analysis)[len(analysis.fails_more) :]
-    failing, known = analysis.failing, analyses.at_known_levels(analysis)
-    others = [one for one in others if one not in known]
+    failing, broken = analysis.failing, analyses.broken(analysis)
+    known = analyses.at_known_levels(analysis)
+    others = [one for one in others if one not in (*known, *broken)]
     said = analyses.changes(analysis, first_kpi)
-    first = [*analysis.fails_more, *said[:VERSIONS_NAMED]]
+    first = [*broken, *said[:VERSIONS_NAMED]]
     lines: list[Node] = [html.P(short(one, LONGEST_LEAD), className="lead") for one in first]
     if more := len(said[VERSIONS_NAMED:]):
         lines.append(html.P(f"And {more} more versions made series worse."))
@@ -197,7 +198,7 @@ def verdict_box(analysis: Analysis, first_kpi: str = "", instead: str = "") -> N
     behind += [html.P(" ".join(others))] if others else []
     if behind:
         lines.append(html.Details([html.Summary("How much, and what else" if failing else "What else"), *behind]))
-    return html.Div(lines, className=f"verdict{' failing' if failing or analysis.fails_more else ''}")
+    return html.Div(lines, className=f"verdict{' failing' if failing or broken else ''}")
 
 
 def _cut(verdict: SeriesVerdict) -> SeriesVerdict:

@@ -99,7 +99,8 @@ def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), sinc
     axis = study.order.axis
     fails = versions_fail((baseline, selected.newest or ""), study.runs.entries, axis, study.workload)
     question = study.question(f"{count_of(len(study.runs), 'run')} of {study.data}", pairs, fails=fails)
-    return compare_versions(selected, baseline, selected.newest, question, axis=axis)
+    found = compare_versions(selected, baseline, selected.newest, question, axis=axis)
+    return msgspec.structs.replace(found, without_a_good_run=study.not_judged)
 
 
 def compare(

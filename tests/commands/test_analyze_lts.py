@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -256,6 +257,12 @@ def test_in_a_tree_a_newest_version_without_a_value_is_no_pass(version: str, cap
     assert captured.err == (
         f"matbench: version {version} has no good run: it was not judged\n" if version == "1.6.0" else ""
     )
+    runs = mb.open("runs", workload="versions.py")
+    assert runs.study.analysis is not None
+    assert runs.history().analysis.failed is runs.study.analysis.failed is (version == "1.6.0")
+    assert main(["visualize", *arguments, "--generate=report: KPI history"]) == 0
+    said = f"1.5.0 against its history. version {version} has no good run: it was not judged.\n"
+    assert (said in capsys.readouterr().out) is (version == "1.6.0")
     assert main(["parse", *arguments]) == 0
     assert f"No good run of version {version}: nothing is said of it." in capsys.readouterr().out
     assert main(["compare", "1.5.0", version, *arguments]) == 2

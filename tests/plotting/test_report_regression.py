@@ -63,6 +63,14 @@ def test_the_verdict_stands_on_top_in_sentences() -> None:
     assert "from 1 % of the old level" in shown
 
 
+def test_what_no_series_shows_and_fails_it_all_the_same_is_not_folded_away() -> None:
+    entries = series("same", VERSIONS)
+    failed = dataclasses.replace(run("1.20", "same", 1.0), exit_code=1)
+    shown = StaticHTML().render(report_regression.verdict_box(catalogue([*entries, failed]).study.analysis))
+    assert "version 1.20 has no good run: it was not judged." in shown.split("<details")[0]
+    assert 'class="verdict failing"' in shown
+
+
 def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs() -> None:
     of = catalogue(mixed())
     shown = page(of)

@@ -305,17 +305,18 @@ def _placed(what: str, source: Source, found: Sequence[Sequence[Item]], notes: S
 
 
 def _measured_since(in_order: Sequence[Item], others: Sequence[Source], texts: Mapping[Item, str]) -> str:
-    """That another version was measured after all runs of the newest one, as a fix of an old release is."""
-    for other in others:
-        if other.is_of_names or not in_order or not other.extents.keys() >= set(in_order):
-            continue
-        since = [one for one in in_order if other.extents[one][0] > other.extents[in_order[-1]][1]]
-        if since:
-            last = max(since, key=lambda one: other.extents[one])
-            before = [texts[one] for one in in_order[: in_order.index(last)] if one not in since][-1:]
-            way = "".join(f": 'matbench compare {one} {texts[last]}' does it" for one in before)
-            return f"{texts[last]} was measured after {texts[in_order[-1]]}, and is not judged{way}."
-    return ""
+    """That another version was measured after all runs of the newest one, as a fix of an old release is.
+
+    The first of *others* that knows of all says it: old runs that a history saw late were not measured then.
+    """
+    ones = (one.extents for one in others if not one.is_of_names and one.extents.keys() >= set(in_order))
+    extents = next(ones, None)
+    if extents is None or not (since := [one for one in in_order if extents[one][0] > extents[in_order[-1]][1]]):
+        return ""
+    last = max(since, key=extents.__getitem__)
+    before = [texts[one] for one in in_order[: in_order.index(last)] if one not in since][-1:]
+    way = "".join(f": 'matbench compare {one} {texts[last]}' does it" for one in before)
+    return f"{texts[last]} was measured after {texts[in_order[-1]]}, and is not judged{way}."
 
 
 def _against(chosen: Extents, others: Sequence[Source], in_text: Callable[[], Mapping[Item, str]]) -> list[str]:

@@ -247,8 +247,9 @@ def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_
 
 
 def _telling_apart(labels: Collection[Labels], sorting_keys: Sequence[str]) -> list[str]:
-    """The names with several values among *labels*, sorting keys first."""
-    names = dict.fromkeys([*sorting_keys, *(name for one in labels for name in one)])
+    """The names with several values among *labels*, sorting keys first, then as those say them that have most."""
+    fullest = sorted(labels, key=len, reverse=True)  # whichever run comes first
+    names = dict.fromkeys([*sorting_keys, *(name for one in fullest for name in one)])
     return [name for name in names if len({typed(hashable(one.get(name, NOT_SET))) for one in labels}) > 1]
 
 

@@ -44,6 +44,11 @@ def headline(analysis: Analysis) -> str:
     return f"{said}: {analysis.question}."
 
 
+def headlines(analysis: Analysis) -> list[str]:
+    """The headline, with all that makes the analysis fail and is in no series."""
+    return [*analysis.fails_more, headline(analysis), *map(without_a_good_run, analysis.without_a_good_run)]
+
+
 def is_untold(analysis: Analysis) -> bool:
     """Whether of no series it can be told if it is worse at the newest version, which some may not have."""
     ended = (one.outcome is Outcome.NO_CHANGE and _has_ended(one) for one in analysis.verdicts)
@@ -77,8 +82,7 @@ def changes(analysis: Analysis, first: str = "") -> list[str]:
 
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
-    said = [*analysis.fails_more, headline(analysis), *map(without_a_good_run, analysis.without_a_good_run)]
-    said += analysis.may_fail_more
+    said = [*headlines(analysis), *analysis.may_fail_more]
     said += _of_a_unit(analysis)
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from annotated_types import Ge, Le
+from pydantic import Field
 
 from matrix_benchmarking.kpi import (
     Format,
@@ -25,7 +26,7 @@ from matrix_benchmarking.kpi import (
 from matrix_benchmarking.models import ExclusiveModel, SemVer, getKPIsModel
 from matrix_benchmarking.models import Metadata as BaseMetadata
 
-LTS_SCHEMA_VERSION = "1.3"
+LTS_SCHEMA_VERSION = "1.4"
 KPI_SETTINGS_VERSION = "1.0"
 
 Fraction = Annotated[float, Ge(0), Le(1)]
@@ -69,7 +70,12 @@ class Metadata(BaseMetadata):
 
 
 class Results(ExclusiveModel):
-    """What one run measured; loads and rates are fractions, ``*_cpu`` are cores."""
+    """What one run measured; loads and rates are fractions, ``*_cpu`` are cores.
+
+    Attributes:
+        doubts: what else k6 told of its load that makes it doubtful, a sentence each.
+        contradictions: what else it told that can't be, or that the load is another run's.
+    """
 
     requests: Count
     failed_requests: Count | None = None
@@ -104,6 +110,8 @@ class Results(ExclusiveModel):
     vectors_per_input_least: Count | None = None
     vectors_per_input_most: Count | None = None
     other_shapes: Count | None = None
+    doubts: list[str] = Field(default_factory=list)
+    contradictions: list[str] = Field(default_factory=list)
 
 
 BILLION = 10**9

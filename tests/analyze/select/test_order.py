@@ -469,3 +469,10 @@ def test_a_version_that_was_measured_after_the_newest_one_is_said_to_be_not_judg
     assert order(*runs, *again).sentence == "Versions in the order of their numbers."
     later = [{"version": "1.9.0", "day": 12}]
     assert order(*runs, *fixes, *later).sentence == "Versions in the order of their numbers."
+
+
+def test_old_runs_that_a_history_saw_late_were_not_measured_after_the_newest_one() -> None:
+    runs = [{"version": f"1.{number}.0", "day": number, "recorded": (1, (number or 9) * DAY_US)} for number in range(9)]
+    assert order(*runs).sentence == "Versions in the order of their numbers."
+    untimed = [{**run, "day": None} for run in runs]
+    assert order(*untimed).sentence.endswith("1.0.0 was measured after 1.8.0, and is not judged.")

@@ -28,6 +28,14 @@ def test_a_series_is_named_by_what_tells_it_from_others() -> None:
     assert alone.series[0].name == "all runs"
 
 
+def test_a_series_has_one_name_whichever_run_comes_first() -> None:
+    kinds = ({}, {"kind": "x"})
+    runs = [{"version": "1", "image": image, **kind, "zone": zone} for image in "ab" for kind in kinds for zone in "cd"]
+    names = [one.name for one in found(*runs).series]
+    assert names[0] == "a · kind not set · c"
+    assert [one.name for one in found(*reversed(runs)).series] == names
+
+
 def test_a_step_is_a_version_with_what_tells_it_from_others_of_it() -> None:
     pairs = [("1", "x"), ("2", "x"), ("2", "y"), ("3", "y")]
     runs = [{"version": version, "driver": driver} for version, driver in pairs]

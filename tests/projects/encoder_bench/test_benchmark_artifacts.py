@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
+import matrix_benchmarking as mb
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.study import Given, Study
@@ -137,6 +138,28 @@ def test_a_summary_that_another_run_left_is_not_believed(run):
     assert doubts(soon) == "k6's load didn't begin while the run lasted: is its summary that of another run?"
     entry = run(SUMMARY=lambda content: content["setup_data"].update(load_start_ms=1_700_000_000_000))
     assert entry.implausible == ("k6's load didn't begin on a day of the run: its summary is that of another run",)
+
+
+def wrong_median(content):
+    content["metrics"]["http_req_duration{expected_response:true}"]["values"].update(med=1e3)
+
+
+@pytest.mark.parametrize("change", [later, lambda content: content["setup_data"].update(load_start_ms=1), wrong_median])
+def test_a_history_doubts_a_run_as_its_directory_does(run, tmp_path, change):
+    entry, history = run(SUMMARY=change), f"sqlite:///{tmp_path}/history.db"
+    assert (
+        main(
+            [
+                "upload_lts",
+                "--workload=encoder_bench",
+                f"--results-dirname={tmp_path / 'results'}",
+                f"--history={history}",
+            ]
+        )
+        == 0
+    )
+    (kept,) = mb.open(history, workload="encoder_bench").study.matrix
+    assert [*kept.warnings, *kept.implausible] == [*entry.warnings, *entry.implausible] != []
 
 
 def test_checks_that_failed_are_a_doubt_where_the_script_does_not_count_what_they_tell(run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import types
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
@@ -181,21 +182,15 @@ DISTURBING_CORES = 0.25
 def generate_lts_payload(
     results: types.SimpleNamespace, import_settings: Mapping[str, Scalar]
 ) -> types.SimpleNamespace:
-    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
-
-    ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95, and ``of_the_load``
-    what makes the load doubtful, or in ``of_another_run`` that of another run; no payload keeps these.
-    """
+    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
     inputs_per_request = _inputs_per_request(import_settings) or 1
     study = getattr(results, "study", None)
     measured = _from_study(study, inputs_per_request) if study else _from_k6(results, inputs_per_request)
-    return types.SimpleNamespace(
-        metadata=_metadata(results),
-        results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
-        other_latencies=_other_latencies(getattr(results, "k6", None)),
-        of_the_load=_of_the_load(results, import_settings),
-        of_another_run=_of_another_run(results),
-    )
+    kept = types.SimpleNamespace(**_EMPTY | measured | _price(results))
+    kept.doubts = _of_the_load(results, import_settings)
+    others = _other_latencies(getattr(results, "k6", None))
+    kept.contradictions = [*_of_another_run(results), *_wrong_latencies(kept, **others)]
+    return types.SimpleNamespace(metadata=_metadata(results), results=kept)
 
 
 get_kpi_labels = labels_from(models.Settings, kpi_settings_version=models.KPI_SETTINGS_VERSION, inputs_per_request=1)
@@ -212,7 +207,7 @@ def warnings(lts_payload: models.Payload) -> list[str]:
         sentences.append(
             f"{as_percent(results.error_rate, digits=1)} of the inputs were not answered in the right shape"
         )
-    sentences += [*getattr(lts_payload, "of_the_load", ()), *_load_generator_limits(results)]
+    sentences += [*results.doubts, *_load_generator_limits(results)]
     if results.schedule_lag_p95_ms is None:  # at a rate, users wait for their turn
         sentences += [
             f"{each}: users paused, or a unit is wrong" for each in _in_flight(lts_payload, least=plausible.LAZY)
@@ -246,10 +241,7 @@ def implausible(lts_payload: models.Payload) -> list[str]:
         sentences = plausible.shares(error_rate=results.error_rate)
     if results.requests and results.duration_s == 0:
         sentences.append(f"{results.requests:,} requests took no time")
-    sentences += getattr(lts_payload, "of_another_run", ())
-    others = getattr(lts_payload, "other_latencies", {})
-    run = results.duration_s * 1000 if results.duration_s else None
-    sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
+    sentences += results.contradictions or _wrong_latencies(results)
     wrong = "a count, a time or a unit is wrong"
     sentences += [f"{each}: {wrong}" for each in _in_flight(lts_payload, most=MOST_IN_FLIGHT)]
     return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
@@ -268,6 +260,12 @@ def _inputs_per_request(settings: Mapping[str, Scalar]) -> int | None:
     """None where the settings have something that isn't a whole number above 0."""
     given = settings.get("inputs_per_request", 1)
     return given if type(given) is int and given > 0 else None
+
+
+def _wrong_latencies(results: models.Results | types.SimpleNamespace, **others: Any) -> list[str]:
+    """What can't be about the latencies that a payload keeps, and the *others* that k6 told."""
+    run = results.duration_s * 1000 if results.duration_s else None
+    return plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, run=run, **others)
 
 
 def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float | None]:
