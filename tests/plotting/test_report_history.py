@@ -294,7 +294,7 @@ def test_the_page_says_where_the_order_is_from_and_what_it_leaves_out(toy: Workl
 def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(toy: Workload) -> None:
     of = catalogue(toy, runs(["main", "fix"], {"a": 1.0}))
     shown = page(of)
-    assert "The order of version is unknown: nothing says which of main, fix is the newest; name the order by" in shown
+    assert "The order of version is unknown: nothing says which of fix, main is the newest; name the order by" in shown
     assert [each.name for each in of.page("report: KPI history").controls()] == ["kpi"]
 
 

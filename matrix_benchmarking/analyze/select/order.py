@@ -211,7 +211,7 @@ class Order:
             placed = _placed("Versions", source, kept, notes, len(versions))
             since = _measured_since(list(claims), others, texts) if source.is_of_names else ""
             return msgspec.structs.replace(placed, since=since)
-        which = named([texts[item] for item in tied or texts])
+        which = named(sorted(texts[item] for item in tied or texts))
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
 
     def _left_out(self, key: str, texts: Mapping[Item, str], items: Sequence[Item], reason: str) -> list[str]:

@@ -169,7 +169,7 @@ def test_ties_are_broken_by_the_next_source() -> None:
 def test_the_newest_two_that_are_tied_have_no_order() -> None:
     with pytest.raises(OrderUnknown, match="nothing says which of a, c is the newest;"):
         order({"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c", "day": 2}).of("version")
-    with pytest.raises(OrderUnknown, match="nothing says which of b, a is the newest;"):
+    with pytest.raises(OrderUnknown, match="nothing says which of a, b is the newest;"):
         order({"version": "b"}, {"version": "a"}).of("version")
 
 
