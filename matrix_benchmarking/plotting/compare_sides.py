@@ -20,11 +20,11 @@ from ..analyze.verdict.model import Status
 from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
+from ..analyze.words import value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
 from ..rows import Rows
-from ..workload import Workload
 from .base import of_newest
 from .controls import Choice, Control, Text
 
@@ -163,17 +163,22 @@ def switched(
     return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
 
 
-def why_none(entries: Sequence[Entry], of: Candidate, workload: Workload) -> str:
+def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
     """Why nothing of two sides can be compared, as a sentence."""
     for value in (of.old, of.new):
         side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
         if not side:
-            return f"No run of {show(value)} is of the newest version."
+            return f"No run of {show(value)} is {_of_newest_alone(study)}"
         if all(run.failed for run in side):
             return f"No run of {show(value)} is good: all {len(side)} failed."
-    if pair_up(entries, of.setting, of.old, of.new, workload.regression.ignored_keys):
+    if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):
         return "No KPI to compare is known of both sides."
     return "No point of one side has an equal on the other, so there is nothing to compare."
+
+
+def _of_newest_alone(study: Study) -> str:
+    newest = value_label(study.order.axis or "", study.order.newest)
+    return f"of {newest}, the newest: name a version in both selections to compare others."
 
 
 def as_selection(study: Study, text: str) -> str:
@@ -282,9 +287,8 @@ def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, 
     sides = [[run for run in entries if filters.matches(side, run.settings, run.repeat)] for side in selections]
     for side, name in zip(sides, names, strict=True):
         if not side:
-            raise ConfigError(
-                f"No run{' of the newest version' if len(entries) < len(study.runs) else ''} is selected by {name}."
-            )
+            is_older = len(entries) < len(study.runs)
+            raise ConfigError(f"No run of {name} is {_of_newest_alone(study) if is_older else 'there.'}")
     new = {run.name for run in sides[1]}
     for run in sides[0]:
         if run.name in new:

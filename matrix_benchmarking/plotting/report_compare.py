@@ -112,7 +112,7 @@ class CompareReport(Report):
             return [html.P(str(verdict)) for verdict in ranking.verdict(self.study.best)]
         if not switches:
             asked = [(one.runs_of(self.study), one) for one in candidates(self.study, view.cfg)]
-            said = [why_none(runs, one, self.workload) for runs, one in asked] or [
+            said = [why_none(self.study, runs, one) for runs, one in asked] or [
                 "No setting has two values, so there is nothing to compare."
             ]
             return [html.P(sentence) for sentence in dict.fromkeys(said)]

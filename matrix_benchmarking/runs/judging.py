@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import fnmatch
 import functools
-import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from ..analyze import handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
-from ..analyze.select.selection import select
+from ..analyze.select.selection import chosen_kpis, select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
@@ -194,18 +193,27 @@ def _switched(
     nothing = unknown_labels(ignored, study.workload, study.order.runs_of(study.runs.entries)) if ignored else ()
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
-    for each in itertools.chain([one], as_wholes(study, [one])):
-        entries = each.runs_of(study)
-        found = switched(study, entries, each, kpi_filter=kpi_filter, ignored=ignored)
-        if found is not None:
-            also = [f"the sides differ in {named(list(each.also))} besides, from run to run alike"] if each.also else []
-            said = [*nothing, *also, *_left_out(study, entries, each, found.analysis.runs)]
-            return msgspec.structs.replace(found.analysis, notes=(*said, *found.analysis.notes))
-    raise ConfigError(why_none(one.runs_of(study), one, study.workload).rstrip("."))
+    entries = one.runs_of(study)
+    found = switched(study, entries, one, kpi_filter=kpi_filter, ignored=ignored)
+    if found is None and (wholes := as_wholes(study, [one])):
+        (one,) = wholes
+        entries = one.runs_of(study)
+        found = switched(study, entries, one, kpi_filter=kpi_filter, ignored=ignored)
+    kpis, about_kpis = chosen_kpis(study.workload, kpi_filter)
+    if found is None:
+        reason = "" if kpis else "; ".join(about_kpis)
+        raise ConfigError(reason or why_none(study, entries, one).rstrip("."))
+    analysis = found.analysis
+    said = [*about_kpis, *nothing, *_left_out(study, entries, one, analysis.runs)]
+    if lost := [kpi.name for kpi in kpis if kpi.name not in analysis.kpis]:
+        said.append(f"{named(lost)} not compared: unknown on one side or both")
+    return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
 
 
 def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: int) -> Iterator[str]:
-    """Which runs took no part, *compared* of the *entries* did."""
+    """Which runs took no part, *compared* of the *entries* did; and in what else the sides differ."""
+    if one.also:
+        yield f"the sides differ in {named(list(one.also))} besides, from run to run alike"
     chosen = [*study.runs] if one.selections is None else [
         run for run in study.runs if any(matches(side, run.settings, run.repeat) for side in one.selections)
     ]  # fmt: skip

@@ -42,6 +42,9 @@ def asked(entries: list[Entry], old: str, new: str, workload: Workload | None = 
     return compare(Study(Matrix(entries), workload or toy_runs.workload()), old, new, **more)
 
 
+RATE = "rate not compared: unknown on one side or both"
+
+
 def verdicts(analysis: Analysis) -> dict[str, str]:
     return {one.name: one.outcome.value for one in analysis.verdicts}
 
@@ -68,7 +71,7 @@ def test_points_are_paired_on_what_both_selections_say_alike() -> None:
     one_sided = asked(entries, "image=a, vus=1", "image=b")
     assert verdicts(one_sided) == {"everywhere": "worse"}
     assert one_sided.question == "image=b against image=a,vus=1"
-    assert one_sided.notes == ("4 runs left out: without an equal on the other side, or without a KPI",)
+    assert one_sided.notes == ("4 runs left out: without an equal on the other side, or without a KPI", RATE)
     apart = asked(entries, "image=a,vus=1", "image=b,vus=8")
     assert [round(one.new_level / one.old_level) for one in apart.verdicts if one.old_level and one.new_level] == [10]
 
@@ -77,11 +80,11 @@ def test_a_selection_without_a_version_is_of_the_newest_runs() -> None:
     entries = runs(*grid(version=["1.0", "1.1"], image=["a", "b"], vus=[1, 8]), *grid(version=["1.0"], image=["c"]))
     found = asked(entries, "image=a,vus=1", "image=b,vus=1")
     assert (verdicts(found), found.points) == ({"everywhere": "worse"}, 8)
-    assert found.notes == ("8 runs of versions before 1.1 left out",)
+    assert found.notes == ("8 runs of versions before 1.1 left out", RATE)
     named = asked(entries, "image=a,version=1.0", "image=b")
     assert {one.entries[0].settings["version"] for each in named.verdicts for one in each.points} == {"1.0"}
     for selections in (("image=a", "image=c"), ("image=a,vus=null", "image=c,vus=null")):
-        with pytest.raises(ConfigError, match=r"No run of .*the newest version"):
+        with pytest.raises(ConfigError, match=r"No run of .* is of version 1.1, the newest: name a version"):
             asked(entries, *selections)
 
 
@@ -125,7 +128,7 @@ def test_sides_that_differ_from_run_to_run_alike_are_compared_as_the_page_does_a
     entries = runs(*[{**each, "job": each["image"].upper()} for each in grid(image=["a", "b"], vus=[1, 2])])
     found = asked(entries, "image=a", "image=b")
     assert verdicts(found) == {"vus 1": "worse", "vus 2": "worse"}
-    assert found.notes == ("the sides differ in job besides, from run to run alike",)
+    assert found.notes == ("the sides differ in job besides, from run to run alike", RATE)
 
 
 def test_failures_are_held_against_those_of_the_same_points() -> None:
@@ -135,7 +138,7 @@ def test_failures_are_held_against_those_of_the_same_points() -> None:
     ]
     found = asked(failed, "image=b,version=1.0:1.1", "image=a,version=1.0:1.1")
     assert (found.fails_more, found.may_fail_more) == ((), ())
-    assert found.notes == ("8 failed runs left out",)
+    assert found.notes == ("8 failed runs left out", RATE)
     texts = runs(*grid(image=[2, "2", "a"]), rounds=12)
     half = [
         dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["image"] == "2" and run.repeat % 2 else run
@@ -147,3 +150,7 @@ def test_failures_are_held_against_those_of_the_same_points() -> None:
 def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() -> None:
     with pytest.raises(ConfigError, match="No KPI to compare is known of both sides"):
         asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["rate"])
+    with pytest.raises(ConfigError, match="no KPI 'rat': did you mean 'rate'"):
+        asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["rat"])
+    found = asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["c*", "rat"])
+    assert found.notes == ("no KPI 'rat': did you mean 'rate'?",)
