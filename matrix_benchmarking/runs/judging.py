@@ -224,7 +224,7 @@ def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: 
     if failed := sum(run.failed for run in sides):
         yield f"{count_of(failed, 'failed run')} left out"
     if others := len(sides) - failed - compared:
-        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or without a KPI"
+        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
 
 
 def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:

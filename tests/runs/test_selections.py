@@ -71,7 +71,7 @@ def test_points_are_paired_on_what_both_selections_say_alike() -> None:
     one_sided = asked(entries, "image=a, vus=1", "image=b")
     assert verdicts(one_sided) == {"everywhere": "worse"}
     assert one_sided.question == "image=b against image=a,vus=1"
-    assert one_sided.notes == ("4 runs left out: without an equal on the other side, or without a KPI", RATE)
+    assert one_sided.notes == ("4 runs left out: without an equal on the other side, or not to be judged", RATE)
     apart = asked(entries, "image=a,vus=1", "image=b,vus=8")
     assert [round(one.new_level / one.old_level) for one in apart.verdicts if one.old_level and one.new_level] == [10]
 
@@ -122,6 +122,13 @@ def test_what_the_workload_or_somebody_ignores_keeps_no_points_apart() -> None:
     assert verdicts(ignoring) == verdicts(by_workload)
     assert "the sides differ in job" in ignoring.beside.lower()
     assert "nope" in asked(entries, "image=a", "image=b", ignored=["nope", "job"], is_tolerant=True).notes[0]
+
+
+def test_runs_that_the_workload_ignores_take_no_part() -> None:
+    entries = runs(*grid(image=["a", "b"], vus=[0, 1]))
+    found = asked(entries, "image=a", "image=b", toy_runs.workload(ignored_entries={"vus": [0]}))
+    assert [(one.labels, one.outcome.value) for one in found.verdicts] == [({"vus": 1}, "worse")]
+    assert found.notes[0] == "8 runs left out: without an equal on the other side, or not to be judged"
 
 
 def test_sides_that_differ_from_run_to_run_alike_are_compared_as_the_page_does_and_that_is_said() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -12,6 +13,7 @@ from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..points import ranks
+from ..select.labelled import ignored_by
 from ..select.selection import Selection, is_named
 from ..select.series import Series, SeriesPoint
 from ..select.versions import against
@@ -55,7 +57,7 @@ def pairs_of(
 ) -> list[Pair]:
     """The pairs of points that differ in *setting* alone, KPI by KPI, of those that the filter's patterns name."""
     ignored = {setting, *workload.regression.ignored_keys}
-    points = pair_up(entries, setting, old, new, ignored)
+    points = pair_up(itertools.filterfalse(ignored_by(workload), entries), setting, old, new, ignored)
     names = sorted({name for olds, _ in points for name in olds[0].settings} - ignored)
     kpis = [kpi for kpi in workload.kpis.values() if is_named(kpi.name, kpi_filter)]
     return [found for kpi in kpis for found in _of_kpi(points, kpi, setting, names)]
