@@ -213,7 +213,7 @@ def _switched(
 def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: int) -> Iterator[str]:
     """Which runs took no part, *compared* of the *entries* did; and in what else the sides differ."""
     if one.also:
-        yield f"the sides differ in {named(list(one.also))} besides, from run to run alike"
+        yield f"the sides differ in {named(list(one.also))} as well: each has one value of its own"
     chosen = [*study.runs] if one.selections is None else [
         run for run in study.runs if any(matches(side, run.settings, run.repeat) for side in one.selections)
     ]  # fmt: skip

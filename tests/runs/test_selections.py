@@ -135,7 +135,7 @@ def test_sides_that_differ_from_run_to_run_alike_are_compared_as_the_page_does_a
     entries = runs(*[{**each, "job": each["image"].upper()} for each in grid(image=["a", "b"], vus=[1, 2])])
     found = asked(entries, "image=a", "image=b")
     assert verdicts(found) == {"vus 1": "worse", "vus 2": "worse"}
-    assert found.notes == ("the sides differ in job besides, from run to run alike", RATE)
+    assert found.notes == ("the sides differ in job as well: each has one value of its own", RATE)
 
 
 def test_failures_are_held_against_those_of_the_same_points() -> None:
