@@ -262,6 +262,8 @@ def _of_selections(study: Study, old: object, new: object) -> list[Candidate]:
         if not side:
             raise ConfigError("Both sides need a selection, such as version=1.2.")
         study.runs.check_values(side)
+    if sides[0] == sides[1]:
+        raise ConfigError(f"Both sides are {filters.written(sides[0])}: choose two that differ.")
     names = {name for side in sides for name in side}
     if len(names) == 1:
         (name,) = names
@@ -287,8 +289,9 @@ def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, 
     sides = [[run for run in entries if filters.matches(side, run.settings, run.repeat)] for side in selections]
     for side, name in zip(sides, names, strict=True):
         if not side:
-            is_older = len(entries) < len(study.runs)
-            raise ConfigError(f"No run of {name} is {_of_newest_alone(study) if is_older else 'there.'}")
+            if len(entries) < len(study.runs):
+                raise ConfigError(f"No run of {name} is {_of_newest_alone(study)}")
+            raise ConfigError(f"No run is selected by {name}.")
     new = {run.name for run in sides[1]}
     for run in sides[0]:
         if run.name in new:
