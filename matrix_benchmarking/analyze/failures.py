@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -9,11 +10,11 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ..filters import show
+from ..filters import Scalar, show
 from ..grouped import grouped
 from ..matrix import TREE, Entry, typed
 from ..rows import Rows
-from ..workload import Workload
+from ..workload import RegressionKeys, Workload
 from .blocks import Block, blocks_of
 from .intervals import CONFIDENCE
 from .noise import Floats
@@ -340,3 +341,15 @@ def versions_fail(
     values, codes = rows.setting(axis)
     of_code = [names.index(text) if (text := show(value)) in names else None for value in values]
     return sides_fail(names, rows, [of_code[code] for code in codes], workload)
+
+
+def values_fail(
+    of: tuple[Scalar, Scalar], rows: Rows, setting: str, workload: Workload
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same of two values of any *setting*, at points that differ in nothing else, their version neither."""
+    ignored = [*workload.regression.ignored_keys, setting]
+    told = dataclasses.replace(workload, regression=RegressionKeys(ignored_keys=ignored))
+    places = {typed(value): place for place, value in enumerate(of)}
+    values, codes = rows.setting(setting)
+    old, new = map(show, of)
+    return sides_fail((old, new), rows, [places.get(typed(values[code])) for code in codes], told)

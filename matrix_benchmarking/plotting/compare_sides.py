@@ -11,14 +11,16 @@ from typing import Any
 import msgspec
 
 from .. import filters
-from ..analyze.failures import versions_fail
+from ..analyze.failures import values_fail, versions_fail
 from ..analyze.select.selection import select
+from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known
 from ..analyze.verdict.model import Status
 from ..analyze.verdict.pairs import either, version_pairs
 from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch, pairs_of, switch, switch_versions
+from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
+from ..analyze.words import value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
@@ -29,8 +31,8 @@ from .controls import Choice, Control, Text
 MOST_VALUES = 8
 MOST_SUGGESTED = 200
 SETTING, OLD, NEW = "setting", "old", "new"
-SIDE = "side"
-"""The setting that tells two selections apart which differ in more than one value."""
+SIDE = "selected by"
+"""The setting that tells two selections apart which differ in more than one value; no run's own is called so."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ class Candidate(msgspec.Struct, frozen=True):
         if self.setting == TREE:
             return _of_trees(study, entries, self.old, self.new)
         if self.selections is not None:
-            return _sided(entries, self.selections, (show(self.old), show(self.new)))
+            return _sided(study, self.selections, (str(self.old), str(self.new)))
         return entries if study.places(self.setting) else list(study.newest_runs)
 
 
@@ -128,6 +130,7 @@ def switched(
     *,
     kpi_filter: Sequence[str] = (),
     raised: Mapping[str, Known] | None = None,
+    ignored: Sequence[str] | None = None,
 ) -> Switch | None:
     """The answer of the runs *entries*: of versions series by series, else of points that differ in the setting alone.
 
@@ -144,14 +147,15 @@ def switched(
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
-    question = study.question(study.data, pairs, raised=raised or {}, ignored=study.given.ignored)
+    question = study.question(
+        study.data, pairs, raised=raised or {}, ignored=study.given.ignored if ignored is None else ignored
+    )
     if not is_of_versions:
-        fails = versions_fail(names, Rows.of(entries), setting, workload.ignoring([setting]))
-        question = dataclasses.replace(question, fails=fails)
+        question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
         found = switch(entries, workload, setting, old, new, question, kpi_filter)
         if found is None or setting != SIDE:
             return found
-        told = msgspec.structs.replace(found.analysis, question=f"{new} against {old}")
+        told = msgspec.structs.replace(found.analysis, question=against(old, new))
         return msgspec.structs.replace(found, analysis=told)
     fails = versions_fail(names, study.runs.entries, setting, workload)
     newer = study.order.newer_said(setting, (old, new))
@@ -159,13 +163,22 @@ def switched(
     return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
 
 
-def why_none(entries: Sequence[Entry], of: Candidate) -> str:
+def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
     """Why nothing of two sides can be compared, as a sentence."""
     for value in (of.old, of.new):
         side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
-        if side and all(run.failed for run in side):
+        if not side:
+            return f"No run of {show(value)} is {_of_newest_alone(study)}"
+        if all(run.failed for run in side):
             return f"No run of {show(value)} is good: all {len(side)} failed."
+    if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):
+        return "No KPI to compare is known of both sides."
     return "No point of one side has an equal on the other, so there is nothing to compare."
+
+
+def _of_newest_alone(study: Study) -> str:
+    newest = value_label(study.order.axis or "", study.order.newest)
+    return f"of {newest}, the newest: name a version in both selections to compare others."
 
 
 def as_selection(study: Study, text: str) -> str:
@@ -239,40 +252,53 @@ def _of_selections(study: Study, old: object, new: object) -> list[Candidate]:
         study.runs.check_values(only)
         if len(only) == 1 and all(len(values) == 1 for values in only.values()):  # against the usual value, or all
             ((name, (value,)),) = only.items()
-            return candidates(study, {SETTING: name, (OLD if new is None else NEW): show(value)})
+            found = [*_matching(study, name, only), value.text]
+            return candidates(study, {SETTING: name, (OLD if new is None else NEW): found[0]})
         raise ConfigError(
             "Choose both sides, such as version=1.2 and version=1.3; or a setting whose values to compare."
         )
-    texts = str(old), str(new)
-    sides = filters.parse(texts[0]), filters.parse(texts[1])
+    sides = filters.parse(str(old)), filters.parse(str(new))
     for side in sides:
         if not side:
             raise ConfigError("Both sides need a selection, such as version=1.2.")
         study.runs.check_values(side)
+    if sides[0] == sides[1]:
+        raise ConfigError(f"Both sides are {filters.written(sides[0])}: choose two that differ.")
     names = {name for side in sides for name in side}
-    if len(names) == 1 and all(len(values) == 1 for side in sides for values in side.values()):
+    if len(names) == 1:
         (name,) = names
-        return candidates(
-            study, {SETTING: name, **{key: show(side[name][0]) for key, side in zip((OLD, NEW), sides, strict=True)}}
-        )
-    return [Candidate(SIDE, *texts, selections=sides)]
+        olds, news = (_matching(study, name, side) for side in sides)
+        if len(olds) == len(news) == 1 and typed(olds[0]) != typed(news[0]):
+            return [Candidate(name, olds[0], news[0])]
+    return [Candidate(SIDE, filters.written(sides[0]), filters.written(sides[1]), sides)]
 
 
-def _sided(entries: Sequence[Entry], selections: tuple[Filters, Filters], names: tuple[str, str]) -> list[Entry]:
-    """The runs of both *selections* with the name of theirs, and without the settings by which they were chosen."""
+def _matching(study: Study, name: str, side: Filters) -> list[Scalar]:
+    """The values of the setting *name* that a selection means."""
+    return [value for value in comparable(study).get(name, ()) if filters.matches(side, {name: value})]
+
+
+def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, str]) -> list[Entry]:
+    """The runs of both *selections* with the name of theirs, and without those named settings that no value joins.
+
+    Where neither says anything of versions, runs of the newest.
+    """
     chosen = {name for side in selections for name in side}
-    found, counts = [], [0, 0]
-    for entry in entries:
-        sides = [place for place, side in enumerate(selections) if filters.matches(side, entry.settings, entry.repeat)]
-        if len(sides) > 1:
-            raise ConfigError(f"{entry.name} is on both sides: choose two selections that have no run in common.")
-        for place in sides:
-            counts[place] += 1
-            found.append(_without(entry, chosen, {SIDE: names[place]}))
-    for name, count in zip(names, counts, strict=True):
-        if not count:
+    is_of_newest = chosen.isdisjoint((*study.workload.regression.comparison_keys, TREE))
+    entries = study.newest_runs if is_of_newest else study.runs
+    sides = [[run for run in entries if filters.matches(side, run.settings, run.repeat)] for side in selections]
+    for side, name in zip(sides, names, strict=True):
+        if not side:
+            if len(entries) < len(study.runs):
+                raise ConfigError(f"No run of {name} is {_of_newest_alone(study)}")
             raise ConfigError(f"No run is selected by {name}.")
-    return found
+    new = {run.name for run in sides[1]}
+    for run in sides[0]:
+        if run.name in new:
+            raise ConfigError(f"{run.name} is on both sides: choose two selections that have no run in common.")
+    values = [{(name, typed(run.settings.get(name, NOT_SET))) for run in side for name in chosen} for side in sides]
+    apart = chosen - {name for name, _ in values[0] & values[1]}
+    return [_without(run, apart, {SIDE: name}) for side, name in zip(sides, names, strict=True) for run in side]
 
 
 def _of_trees(study: Study, entries: Sequence[Entry], old: Scalar, new: Scalar) -> list[Entry]:

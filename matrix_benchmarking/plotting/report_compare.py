@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from .. import filters
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
@@ -111,7 +112,7 @@ class CompareReport(Report):
             return [html.P(str(verdict)) for verdict in ranking.verdict(self.study.best)]
         if not switches:
             asked = [(one.runs_of(self.study), one) for one in candidates(self.study, view.cfg)]
-            said = [why_none(runs, one) for runs, one in asked] or [
+            said = [why_none(self.study, runs, one) for runs, one in asked] or [
                 "No setting has two values, so there is nothing to compare."
             ]
             return [html.P(sentence) for sentence in dict.fromkeys(said)]
@@ -155,7 +156,9 @@ class CompareReport(Report):
     def _at(self, switch: Switch) -> str:
         """At which version, where there are several and it isn't about these."""
         newest = self.study.best.newest
-        if newest is None or switch.setting in (TREE, SIDE) or self.study.places(switch.setting):
+        if newest is None or switch.setting == TREE or self.study.places(switch.setting):
+            return ""
+        if switch.setting == SIDE and newest.key in filters.parse(f"{switch.old},{switch.new}"):
             return ""
         version = newest.of_runs()
         return f" at the newest {newest.key}s" if version is NOT_SET else f" at {value_label(newest.key, version)}"

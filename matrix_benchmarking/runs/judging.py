@@ -6,8 +6,8 @@ import datetime as dt
 import fnmatch
 import functools
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from ..analyze import handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
-from ..analyze.select.selection import select
+from ..analyze.select.selection import chosen_kpis, select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
@@ -30,13 +30,16 @@ from ..analyze.verdict.pairs import (
     version_pairs,
 )
 from ..analyze.verdict.sides import Pair
-from ..analyze.words import count_of
+from ..analyze.words import count_of, named
 from ..errors import ConfigError, MatbenchError, did_you_mean
-from ..filters import show
+from ..filters import matches, show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET
+from ..matrix import NOT_SET, Entry, typed
 from ..workload import Workload
+
+if TYPE_CHECKING:
+    from ..plotting.compare_sides import Candidate
 
 LONGEST_REASON = 2000
 
@@ -116,8 +119,20 @@ def compare(
 
     Or runs that a selection names, such as ``engine=onnx,vus=8``, than those of another one.
     """
-    if "=" in old + new:
-        return _of_selections(study, old, new, kpi_filter=kpi_filter, ignored=ignored)
+    keys = study.workload.regression.comparison_keys
+    asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
+    versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
+    if any("=" in name and name not in versions for name in (old, new)):
+        one = _candidate(study, old, new)
+        if one.setting not in keys or one.setting != (study.order.axis or keys[0]):
+            return _switched(study, one, **asked)
+        old, new = show(one.old), show(one.new)
+    return _of_versions(study, old, new, **asked)
+
+
+def _of_versions(
+    study: Study, old: str, new: str, *, kpi_filter: Sequence[str], ignored: Sequence[str], is_tolerant: bool
+) -> Analysis:
     own = study.workload
     study = study.of_workload(own.ignoring(ignored))  # compare_builds ignores by itself: it gets the workload's own
     workload, order = study.workload, study.order
@@ -159,24 +174,58 @@ def compare(
     return compare_versions(selected, old, new, question, axis=axis)
 
 
-def _of_selections(study: Study, old: str, new: str, *, kpi_filter: Sequence[str], ignored: Sequence[str]) -> Analysis:
-    """As the page *Compare* has it."""
-    from ..plotting.compare_sides import candidates, switched, why_none  # a third of what an application takes to start
+def _candidate(study: Study, old: str, new: str) -> Candidate:
+    """What two selections compare."""
+    from ..plotting.compare_sides import candidates  # a third of what an application takes to start
 
     if ("=" in old) != ("=" in new):
         raise ConfigError(f"'{old if '=' in old else new}' selects runs: give two selections, or two versions")
-    if ignored:
-        raise ConfigError("settings are ignored between versions and directories alone: name them in both selections")
     (one,) = candidates(study, {"old": old, "new": new})
-    if study.places(one.setting):
-        return compare(study, show(one.old), show(one.new), kpi_filter=kpi_filter)
+    return one
+
+
+def _switched(
+    study: Study, one: Candidate, *, kpi_filter: Sequence[str], ignored: Sequence[str], is_tolerant: bool
+) -> Analysis:
+    """The answer of the page *Compare*."""
+    from ..plotting.compare_sides import as_wholes, switched, why_none
+
+    study = study.of_workload(study.workload.ignoring(ignored))
+    nothing = unknown_labels(ignored, study.workload, study.order.runs_of(study.runs.entries)) if ignored else ()
+    if nothing and not is_tolerant:
+        raise ConfigError("; ".join(nothing))
     entries = one.runs_of(study)
-    found = switched(study, entries, one, kpi_filter=kpi_filter)
+    found = switched(study, entries, one, kpi_filter=kpi_filter, ignored=ignored)
+    if found is None and (wholes := as_wholes(study, [one])):
+        (one,) = wholes
+        entries = one.runs_of(study)
+        found = switched(study, entries, one, kpi_filter=kpi_filter, ignored=ignored)
+    kpis, about_kpis = chosen_kpis(study.workload, kpi_filter)
     if found is None:
-        raise ConfigError(why_none(entries, one).rstrip("."))
-    older = 0 if one.selections else len(study.runs) - len(entries)
-    notes = [f"{count_of(older, 'run')} of versions before {study.order.newest} left out"] if older else []
-    return msgspec.structs.replace(found.analysis, notes=(*notes, *found.analysis.notes))
+        reason = "" if kpis else "; ".join(about_kpis)
+        raise ConfigError(reason or why_none(study, entries, one).rstrip("."))
+    analysis = found.analysis
+    said = [*about_kpis, *nothing, *_left_out(study, entries, one, analysis.runs)]
+    if lost := [kpi.name for kpi in kpis if kpi.name not in analysis.kpis]:
+        said.append(f"{named(lost)} not compared: unknown on one side or both")
+    return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
+
+
+def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: int) -> Iterator[str]:
+    """Which runs took no part, *compared* of the *entries* did; and in what else the sides differ."""
+    if one.also:
+        yield f"the sides differ in {named(list(one.also))} as well: each has one value of its own"
+    chosen = [*study.runs] if one.selections is None else [
+        run for run in study.runs if any(matches(side, run.settings, run.repeat) for side in one.selections)
+    ]  # fmt: skip
+    if older := len(chosen) - len(entries):
+        yield f"{count_of(older, 'run')} of versions before {study.order.newest} left out"
+    wanted = typed(one.old), typed(one.new)
+    sides = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) in wanted]
+    if failed := sum(run.failed for run in sides):
+        yield f"{count_of(failed, 'failed run')} left out"
+    if others := len(sides) - failed - compared:
+        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
 
 
 def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:

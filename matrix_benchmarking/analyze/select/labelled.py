@@ -5,7 +5,7 @@ Nothing here does input or output but loading what a run's payload says, once a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -41,19 +41,17 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         by_settings: no payload is loaded where the settings say the version: they stand for the labels. That is enough
             for an order of the versions.
     """
-    entries = list(entries)
+    entries, is_ignored = list(entries), ignored_by(workload)
     is_beside_history = any(entry.kept_in is not None for entry in entries)
     keys = workload.regression
-    ignored = {name: {typed(value) for value in values} for name, values in keys.ignored_entries.items()}
     apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
     series: dict[LabelsKey, tuple[Labels, LabelsKey]] = {}
     known_names: dict[frozenset[str], frozenset[str]] = {}
     runs = []
     for entry in entries:
         settings = entry.settings
-        is_ignored = any(name in settings and typed(settings[name]) in values for name, values in ignored.items())
         has_kpis = entry.kpis or (entry.facts is not None and entry.facts.other_units)
-        if entry.failed or not has_kpis or is_ignored:
+        if entry.failed or not has_kpis or is_ignored(entry):
             continue
         is_read, labels = _labels(entry, workload, by_settings=by_settings)
         if labels is None:
@@ -68,6 +66,14 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         is_timed = is_read or entry.time_us is not None
         runs.append(LabelledRun(entry, series_labels, key, versions, is_current, names, is_timed))
     return runs
+
+
+def ignored_by(workload: Workload) -> Callable[[Entry], bool]:
+    """Whether a run takes no part in what is judged, says the workload."""
+    ignored = {name: {*map(typed, values)} for name, values in workload.regression.ignored_entries.items()}
+    return lambda run: any(
+        name in run.settings and typed(run.settings[name]) in values for name, values in ignored.items()
+    )
 
 
 def may_have_versions(matrix: Matrix, workload: Workload) -> bool:

@@ -91,7 +91,7 @@ def select_runs(
     kpi_filter: Sequence[str] = (),
 ) -> Selection:
     """As :func:`select`, of runs that have their labels; *notes* come before those that are made here."""
-    kpis, about_kpis = _chosen(workload, kpi_filter)
+    kpis, about_kpis = chosen_kpis(workload, kpi_filter)
     of_kpis = [series_of(runs, workload, kpi, order) for kpi in kpis]
     newest, series = _with_gaps([one for of_kpi in of_kpis for one in of_kpi.series], order)
     return Selection(
@@ -106,7 +106,7 @@ def select_runs(
     )
 
 
-def _chosen(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefinition], list[str]]:
+def chosen_kpis(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefinition], list[str]]:
     """The KPIs to look at, and a sentence on each pattern that names none of them."""
     offered = {name: kpi for name, kpi in workload.kpis.items() if not kpi.ignored_for_regression}
     notes = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -12,6 +13,7 @@ from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..points import ranks
+from ..select.labelled import ignored_by
 from ..select.selection import Selection, is_named
 from ..select.series import Series, SeriesPoint
 from ..select.versions import against
@@ -54,8 +56,9 @@ def pairs_of(
     entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, kpi_filter: Sequence[str] = ()
 ) -> list[Pair]:
     """The pairs of points that differ in *setting* alone, KPI by KPI, of those that the filter's patterns name."""
-    points = pair_up(entries, setting, old, new)
-    names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
+    ignored = {setting, *workload.regression.ignored_keys}
+    points = pair_up(itertools.filterfalse(ignored_by(workload), entries), setting, old, new, ignored)
+    names = sorted({name for olds, _ in points for name in olds[0].settings} - ignored)
     kpis = [kpi for kpi in workload.kpis.values() if is_named(kpi.name, kpi_filter)]
     return [found for kpi in kpis for found in _of_kpi(points, kpi, setting, names)]
 
@@ -71,12 +74,14 @@ def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, q
 BothSides = tuple[list[Entry], list[Entry]]
 
 
-def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[BothSides]:
-    """The good runs with *old* and those with *new*, point by point where both are there."""
+def pair_up(
+    entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar, ignored: Iterable[str] = ()
+) -> list[BothSides]:
+    """The good runs with *old* and those with *new*, point by point where both are there, whatever is *ignored*."""
     wanted = {typed(old): 0, typed(new): 1}
     good = (entry for entry in entries if setting in entry.settings and not (entry.failed or entry.implausible))
     rows = Rows.of([entry for entry in good if typed(entry.settings[setting]) in wanted])
-    points = ranks(rows, sorted(set(rows.names()) - {setting}))
+    points = ranks(rows, sorted(set(rows.names()) - {setting, *ignored}))
     sides: dict[tuple[int, ...], BothSides] = {}
     for place in sorted(range(len(rows)), key=points.__getitem__):
         side = wanted[typed(rows[place].settings[setting])]
@@ -92,7 +97,7 @@ def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names
         if not olds or not news:
             continue
         sides = [(side[0].settings[setting], side) for side in (olds, news)]
-        settings = {name: value for name, value in olds[0].settings.items() if name != setting}
+        settings = {name: value for name, value in olds[0].settings.items() if name in names}
         yield Pair(
             Series(
                 id=f"{kpi.name} {settings!r}",

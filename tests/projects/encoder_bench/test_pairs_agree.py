@@ -154,9 +154,11 @@ def test_two_selections_are_compared_by_command_library_and_page_alike(
     [
         (("batch_size=8", NEW), "'batch_size=8' selects runs: give two selections, or two versions"),
         (("batch_size=8", "batch_size=9"), "no test has batch_size=9: known: 1, 8"),
+        (("batch_size=8", "batch_size = 8"), "Both sides are batch_size=8: choose two that differ"),
         (("batch_size=8", "vus=8"), "is on both sides: choose two selections that have no run in common"),
         (("batch_size=8,version=1.3.4", "batch_size=1,version=1.3.3"), None),
-        (("batch_size=8", "batch_size=1", "--ignored-keys=vus"), "settings are ignored between versions"),
+        (("batch_size=8", "batch_size=1", "--ignored-keys=vus"), None),
+        (("batch_size=8", "batch_size=1", "--ignored-keys=vsu"), "no run has a label or setting to ignore 'vsu'"),
     ],
 )
 def test_what_selections_cannot_be_compared_is_said_in_a_sentence(

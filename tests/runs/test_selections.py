@@ -1,0 +1,163 @@
+"""Two selections of runs against each other: which runs each side means, what is paired, what is said of the others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+import toy_runs
+
+from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.runs.judging import compare
+from matrix_benchmarking.workload import Workload
+
+SLOWER = {"b": 1.3, "5.2": 1.5, "1.1": 0.5}
+"""By what values of settings the cost grows; version 1.1 made all cheaper."""
+
+
+def runs(*settings: dict[str, Any], rounds: int = 4) -> list[Entry]:
+    found = []
+    for each in settings:
+        for at in range(rounds):
+            cost = 100.0 + at
+            for value in each.values():
+                cost *= SLOWER.get(value, 1.0) if isinstance(value, str) else 1.0
+            one = toy_runs.entry({**each, "cost": cost * each.get("vus", 1), "day": None}, len(found))
+            found.append(dataclasses.replace(one, repeat=at, campaign="one night", round=at + 1))
+    return found
+
+
+def grid(**values: list[Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{}]
+    for name, several in values.items():
+        found = [{**one, name: value} for one in found for value in several]
+    return found
+
+
+def asked(entries: list[Entry], old: str, new: str, workload: Workload | None = None, **more: Any) -> Analysis:
+    return compare(Study(Matrix(entries), workload or toy_runs.workload()), old, new, **more)
+
+
+RATE = "rate not compared: unknown on one side or both"
+
+
+def verdicts(analysis: Analysis) -> dict[str, str]:
+    return {one.name: one.outcome.value for one in analysis.verdicts}
+
+
+@pytest.mark.parametrize(
+    ("values", "old", "new"),
+    [
+        (["a,1", "b:2"], r"image=a\,1", r"image=b\:2"),
+        (["a=1", 'b"2'], r'image="a=1"', r"image=b\"2"),
+        ([1, "1", 2], 'image="1"', "image=2"),
+        ([None, "x"], "image=null", "image=x"),
+        (["a", "x"], " image = a ", "image=x"),
+    ],
+)
+def test_a_value_is_found_however_it_has_to_be_written(values: list[Any], old: str, new: str) -> None:
+    found = asked(runs(*grid(image=values, vus=[1, 2])), old, new)
+    assert found.question.startswith("image ")
+    assert set(verdicts(found)) == {"vus 1", "vus 2"}
+
+
+def test_points_are_paired_on_what_both_selections_say_alike() -> None:
+    entries = runs(*grid(image=["a", "b"], vus=[1, 8], disk=["hdd"]))
+    assert verdicts(asked(entries, "image=a,vus=1:8", "image=b,vus=8:1")) == {"vus 1": "worse", "vus 8": "worse"}
+    one_sided = asked(entries, "image=a, vus=1", "image=b")
+    assert verdicts(one_sided) == {"everywhere": "worse"}
+    assert one_sided.question == "image=b against image=a,vus=1"
+    assert one_sided.notes == ("4 runs left out: without an equal on the other side, or not to be judged", RATE)
+    apart = asked(entries, "image=a,vus=1", "image=b,vus=8")
+    assert [round(one.new_level / one.old_level) for one in apart.verdicts if one.old_level and one.new_level] == [10]
+
+
+def test_a_selection_without_a_version_is_of_the_newest_runs() -> None:
+    entries = runs(*grid(version=["1.0", "1.1"], image=["a", "b"], vus=[1, 8]), *grid(version=["1.0"], image=["c"]))
+    found = asked(entries, "image=a,vus=1", "image=b,vus=1")
+    assert (verdicts(found), found.points) == ({"everywhere": "worse"}, 8)
+    assert found.notes == ("8 runs of versions before 1.1 left out", RATE)
+    named = asked(entries, "image=a,version=1.0", "image=b")
+    assert {one.entries[0].settings["version"] for each in named.verdicts for one in each.points} == {"1.0"}
+    for selections in (("image=a", "image=c"), ("image=a,vus=null", "image=c,vus=null")):
+        with pytest.raises(ConfigError, match=r"No run of .* is of version 1.1, the newest: name a version"):
+            asked(entries, *selections)
+
+
+def test_of_several_comparison_keys_the_named_one_is_compared() -> None:
+    entries = runs(*grid(version=["1.0", "1.1"], driver=["1.0", "5.2"]))
+    workload = toy_runs.workload(comparison_keys=["version", "driver"])
+    found = asked(entries, "driver=1.0", "driver=5.2", workload)
+    assert (found.question, verdicts(found)) == (
+        "driver 5.2 against 1.0",
+        {"version 1.0": "worse", "version 1.1": "worse"},
+    )
+    assert asked(entries, "version=1.0", "version=1.1", workload).question == "1.1 against 1.0"
+
+
+def test_a_version_with_an_equals_sign_is_no_selection() -> None:
+    entries = [
+        dataclasses.replace(run, settings={**run.settings, "version": f"v={run.settings['version']}"}, facts=None)
+        for run in runs(*grid(version=["1.0", "1.1"], vus=[1, 2]))
+    ]
+    assert verdicts(asked(entries, "v=1.0", "v=1.1")) == {"vus 1": "better", "vus 2": "better"}
+    assert asked(entries, r"version=v\=1.0", r"version=v\=1.1").question == "v=1.1 against v=1.0"
+
+
+def test_a_setting_that_is_called_side_is_one_like_others() -> None:
+    entries = runs(*grid(side=["left", "right"], image=["a", "b"]))
+    assert asked(entries, "side=left", "side=right").question == "side right against left"
+    assert set(verdicts(asked(entries, "image=a,side=left:right", "image=b"))) == {"side left", "side right"}
+
+
+def test_what_the_workload_or_somebody_ignores_keeps_no_points_apart() -> None:
+    entries = runs(*[{**each, "job": at} for at, each in enumerate(grid(image=["a", "b"], vus=[1, 2]))])
+    by_workload = asked(entries, "image=a", "image=b", toy_runs.workload(ignored_keys=["job"]))
+    assert verdicts(by_workload) == {"vus 1": "worse", "vus 2": "worse"}
+    ignoring = asked(entries, "image=a", "image=b", ignored=["job"])
+    assert verdicts(ignoring) == verdicts(by_workload)
+    assert "the sides differ in job" in ignoring.beside.lower()
+    assert "nope" in asked(entries, "image=a", "image=b", ignored=["nope", "job"], is_tolerant=True).notes[0]
+
+
+def test_runs_that_the_workload_ignores_take_no_part() -> None:
+    entries = runs(*grid(image=["a", "b"], vus=[0, 1]))
+    found = asked(entries, "image=a", "image=b", toy_runs.workload(ignored_entries={"vus": [0]}))
+    assert [(one.labels, one.outcome.value) for one in found.verdicts] == [({"vus": 1}, "worse")]
+    assert found.notes[0] == "8 runs left out: without an equal on the other side, or not to be judged"
+
+
+def test_sides_that_differ_from_run_to_run_alike_are_compared_as_the_page_does_and_that_is_said() -> None:
+    entries = runs(*[{**each, "job": each["image"].upper()} for each in grid(image=["a", "b"], vus=[1, 2])])
+    found = asked(entries, "image=a", "image=b")
+    assert verdicts(found) == {"vus 1": "worse", "vus 2": "worse"}
+    assert found.notes == ("the sides differ in job as well: each has one value of its own", RATE)
+
+
+def test_failures_are_held_against_those_of_the_same_points() -> None:
+    entries = runs(*grid(version=["1.0", "1.1"], image=["a"]), *grid(version=["1.1"], image=["b"]), rounds=8)
+    failed = [
+        dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["version"] == "1.0" else run for run in entries
+    ]
+    found = asked(failed, "image=b,version=1.0:1.1", "image=a,version=1.0:1.1")
+    assert (found.fails_more, found.may_fail_more) == ((), ())
+    assert found.notes == ("8 failed runs left out", RATE)
+    texts = runs(*grid(image=[2, "2", "a"]), rounds=12)
+    half = [
+        dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["image"] == "2" and run.repeat % 2 else run
+        for run in texts
+    ]
+    assert asked(half, "image=a", 'image="2"').fails_more == ("Runs of 2 fail more often: 6 of 12, and 0 of 12 of a.",)
+
+
+def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() -> None:
+    with pytest.raises(ConfigError, match="No KPI to compare is known of both sides"):
+        asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["rate"])
+    with pytest.raises(ConfigError, match="no KPI 'rat': did you mean 'rate'"):
+        asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["rat"])
+    found = asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["c*", "rat"])
+    assert found.notes == ("no KPI 'rat': did you mean 'rate'?",)
