@@ -90,7 +90,8 @@ def choices(study: Study, setting: str | None, shown: Candidate | None = None) -
     hints = ["a value" if setting in values else "version=1.2, or a directory"] * 2
     if shown is not None:
         before = "" if setting in values else f"{filters.escaped(shown.setting)}="
-        hints = [f"{before}{filters.write(side)}" for side in (shown.old, shown.new)]
+        hints = [show(side) if shown.setting == SIDE else f"{before}{filters.write(side)}"
+                 for side in (shown.old, shown.new)]  # fmt: skip
     return [
         Choice(SETTING, "Setting", tuple(values)),
         Text(OLD, "Old side (a value, or a directory)", tuple(offered[:MOST_SUGGESTED]), hints[0]),
