@@ -23,6 +23,7 @@ from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_event
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
     Build,
+    about,
     compare_builds,
     compare_versions,
     either,
@@ -220,11 +221,13 @@ def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: 
     ]  # fmt: skip
     if older := len(chosen) - len(entries):
         yield f"{count_of(older, 'run')} of versions before {study.order.newest} left out"
-    wanted = typed(one.old), typed(one.new)
-    sides = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) in wanted]
-    if failed := sum(run.failed for run in sides):
-        yield f"{count_of(failed, 'failed run')} left out"
-    if others := len(sides) - failed - compared:
+    pooled = {*study.workload.regression.comparison_keys} - {name for run in entries for name in run.settings}
+    taken = 0
+    for value in (one.old, one.new):
+        side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
+        yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
+        taken += sum(not run.failed for run in side)
+    if others := taken - compared:
         yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
 
 

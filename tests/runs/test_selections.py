@@ -145,13 +145,21 @@ def test_failures_are_held_against_those_of_the_same_points() -> None:
     ]
     found = asked(failed, "image=b,version=1.0:1.1", "image=a,version=1.0:1.1")
     assert (found.fails_more, found.may_fail_more) == ((), ())
-    assert found.notes == ("8 failed runs left out", RATE)
+    assert found.notes == ("8 failed runs of image=a,version=1.0:1.1 left out", RATE)
     texts = runs(*grid(image=[2, "2", "a"]), rounds=12)
     half = [
         dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["image"] == "2" and run.repeat % 2 else run
         for run in texts
     ]
     assert asked(half, "image=a", 'image="2"').fails_more == ("Runs of 2 fail more often: 6 of 12, and 0 of 12 of a.",)
+
+
+def test_versions_of_one_side_that_are_taken_together_are_said() -> None:
+    entries = runs(*grid(version=["1.0", "1.1", "1.2"], image=["a", "b"]))
+    pooled = asked(entries, 'version="1.0":"1.1"', 'version="1.2"')
+    assert pooled.notes == ('version="1.0":"1.1" has 2 values of version, taken together', RATE)
+    apart = asked(entries, 'image=a,version="1.0":"1.1"', 'image=b,version="1.0":"1.1"')
+    assert apart.notes == (RATE,)
 
 
 def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() -> None:

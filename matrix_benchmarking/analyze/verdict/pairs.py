@@ -70,7 +70,7 @@ def compare_builds(
             comparison_keys=[BUILD], ignored_keys=keys.ignored_keys, sorting_keys=keys.sorting_keys
         ),
     )
-    said = [note for build in (old, new) for note in _about(build, workload.regression.comparison_keys)]
+    said = [note for build in (old, new) for note in about(build, workload.regression.comparison_keys)]
     order = Order(runs, by_side, axis=BUILD)
     selection = select_runs(runs, by_side, order, said, kpi_filter=kpi_filter)
     pairs, alone = [], []
@@ -98,7 +98,7 @@ def compare_builds(
     return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")[0]
 
 
-def _about(build: Build, keys: Sequence[str]) -> Iterator[str]:
+def about(build: Build, keys: Iterable[str]) -> Iterator[str]:
     """How many of its runs failed, and of which of the *keys* the others have several values."""
     good = [entry for entry in build.entries if not entry.failed]
     if failed := len(build.entries) - len(good):
