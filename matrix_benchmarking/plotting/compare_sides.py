@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from .. import filters
-from ..analyze.failures import values_fail, versions_fail
-from ..analyze.select.selection import select
-from ..analyze.select.versions import against
 from ..analyze.study import Study
-from ..analyze.verdict.lifecycle import Known
 from ..analyze.verdict.model import Status
-from ..analyze.verdict.pairs import either, version_pairs
-from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
 from ..analyze.words import value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
-from ..rows import Rows
 from .base import of_newest
 from .controls import Choice, Control, Text
 
@@ -124,60 +115,7 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     return [Candidate(setting, old, new)]
 
 
-def switched(
-    study: Study,
-    entries: Sequence[Entry],
-    of: Candidate,
-    *,
-    kpi_filter: Sequence[str] = (),
-    raised: Mapping[str, Known] | None = None,
-    ignored: Sequence[str] | None = None,
-) -> Switch | None:
-    """The answer of the runs *entries*: of versions series by series, else of points that differ in the setting alone.
-
-    None where no run of one side has an equal on the other; *raised* are alarms that the history doesn't know yet.
-    """
-    workload, setting, old, new = study.workload, of.setting, of.old, of.new
-    names = show(old), show(new)
-    is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
-    selected = functools.partial(select, workload=workload, order=study.order, kpi_filter=kpi_filter)
-
-    def pairs(whole: Study) -> Sequence[Pair]:
-        everything = of.runs_of(whole) if of.selections is None else []
-        if is_of_versions:
-            return version_pairs(selected(everything), *names, setting)[0]
-        return pairs_of(everything, workload, setting, old, new, kpi_filter)
-
-    question = study.question(
-        study.data, pairs, raised=raised or {}, ignored=study.given.ignored if ignored is None else ignored
-    )
-    if not is_of_versions:
-        question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
-        found = switch(entries, workload, setting, old, new, question, kpi_filter)
-        if found is None or setting != SIDE:
-            return found
-        told = msgspec.structs.replace(found.analysis, question=against(old, new))
-        return msgspec.structs.replace(found, analysis=told)
-    fails = versions_fail(names, study.runs.entries, setting, workload)
-    newer = study.order.newer_said(setting, (old, new))
-    both = msgspec.structs.replace(selected(entries, noted=either(setting, *names)), order=newer)
-    return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
-
-
-def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
-    """Why nothing of two sides can be compared, as a sentence."""
-    for value in (of.old, of.new):
-        side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
-        if not side:
-            return f"No run of {show(value)} is {_of_newest_alone(study)}"
-        if all(run.failed for run in side):
-            return f"No run of {show(value)} is good: all {len(side)} failed."
-    if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):
-        return "No KPI to compare is known of both sides."
-    return "No point of one side has an equal on the other, so there is nothing to compare."
-
-
-def _of_newest_alone(study: Study) -> str:
+def of_newest_alone(study: Study) -> str:
     newest = value_label(study.order.axis or "", study.order.newest)
     return f"of {newest}, the newest: name a version in both selections to compare others."
 
@@ -291,7 +229,7 @@ def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, 
     for side, name in zip(sides, names, strict=True):
         if not side:
             if len(entries) < len(study.runs):
-                raise ConfigError(f"No run of {name} is {_of_newest_alone(study)}")
+                raise ConfigError(f"No run of {name} is {of_newest_alone(study)}")
             raise ConfigError(f"No run is selected by {name}.")
     new = {run.name for run in sides[1]}
     for run in sides[0]:

@@ -28,11 +28,12 @@ from ..analyze.wording.verdicts import (
     outcome_label,
 )
 from ..analyze.words import count_of, is_or_are, named, plural, series_label, value_label
-from ..errors import ConfigError
+from ..errors import ConfigError, sentence
 from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from . import compare_charts
 from .base import Catalogue, Report, View
+from .compare_answer import left_out, switched, why_none
 from .compare_charts import CLEAR
 from .compare_sides import (
     NEW,
@@ -46,9 +47,7 @@ from .compare_sides import (
     choices,
     is_place,
     put_beside,
-    switched,
     versions_said,
-    why_none,
 )
 from .controls import Control
 from .environments import environment_difference, known_of, repeat_commands, settings_difference
@@ -193,7 +192,8 @@ class CompareReport(Report):
         )
         named = [bullets(sentences, len(told) - NAMED)] if told else []
         rest = [self._sentence(switch), " ".join(analyses.lead(switch.analysis))]
-        hidden = html.Details([title, *doubts, *named, *map(html.P, rest)])
+        rest += [" ".join(map(sentence, switch.analysis.notes))]
+        hidden = html.Details([title, *doubts, *named, *map(html.P, filter(None, rest))])
         fails = switch.analysis.fails_more
         failing = " failing" if fails or any(one.outcome is Outcome.REGRESSION for one in verdicts) else ""
         lead = [html.P(each, className="lead") for each in (*fails, self._lead(switch, is_brief=True))]
@@ -239,7 +239,7 @@ class CompareReport(Report):
 
     def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, trees and versions first, then the clearest, by the KPI that ranks most of the runs."""
-        switches = []
+        switches: list[tuple[Switch, Candidate]] = []
         analysis = self.study.analysis
         expected = [] if analysis is None else new_events(analysis, known_alarms(self.study.given.events()))
         for one in wanted:
@@ -250,7 +250,7 @@ class CompareReport(Report):
             found = switched(self.study, entries, one, raised=known_alarms(expected))
             if found is not None and found.effects:
                 effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
-                switches.append(msgspec.structs.replace(found, effects=tuple(effects), also=one.also))
+                switches.append((msgspec.structs.replace(found, effects=tuple(effects), also=one.also), one))
 
         ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
 
@@ -261,7 +261,15 @@ class CompareReport(Report):
             is_clear = any(outcome in CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts)))
             return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
 
-        return sorted(switches, key=place)
+        switches.sort(key=lambda each: place(each[0]))
+        return [self._noted(*each) if not at else each[0] for at, each in enumerate(switches)]
+
+    def _noted(self, switch: Switch, of: Candidate) -> Switch:
+        """With what is left out, which takes long; versions tell it by themselves."""
+        if self.study.places(of.setting):
+            return switch
+        notes = (*left_out(self.study, of, switch.analysis.runs), *switch.analysis.notes)
+        return msgspec.structs.replace(switch, analysis=msgspec.structs.replace(switch.analysis, notes=notes))
 
     def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:
         """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""

@@ -6,7 +6,7 @@ import datetime as dt
 import fnmatch
 import functools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -23,7 +23,6 @@ from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_event
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
     Build,
-    about,
     compare_builds,
     compare_versions,
     either,
@@ -33,10 +32,10 @@ from ..analyze.verdict.pairs import (
 from ..analyze.verdict.sides import Pair
 from ..analyze.words import count_of, named
 from ..errors import ConfigError, MatbenchError, did_you_mean
-from ..filters import matches, show
+from ..filters import show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET, Entry, typed
+from ..matrix import NOT_SET
 from ..workload import Workload
 
 if TYPE_CHECKING:
@@ -189,7 +188,8 @@ def _switched(
     study: Study, one: Candidate, *, kpi_filter: Sequence[str], ignored: Sequence[str], is_tolerant: bool
 ) -> Analysis:
     """The answer of the page *Compare*."""
-    from ..plotting.compare_sides import as_wholes, switched, why_none
+    from ..plotting.compare_answer import left_out, switched, why_none
+    from ..plotting.compare_sides import as_wholes
 
     study = study.of_workload(study.workload.ignoring(ignored))
     nothing = unknown_labels(ignored, study.workload, study.order.runs_of(study.runs.entries)) if ignored else ()
@@ -206,29 +206,10 @@ def _switched(
         reason = "" if kpis else "; ".join(about_kpis)
         raise ConfigError(reason or why_none(study, entries, one).rstrip("."))
     analysis = found.analysis
-    said = [*about_kpis, *nothing, *_left_out(study, entries, one, analysis.runs)]
+    said = [*about_kpis, *nothing, *left_out(study, one, analysis.runs)]
     if lost := [kpi.name for kpi in kpis if kpi.name not in analysis.kpis]:
         said.append(f"{named(lost)} not compared: unknown on one side or both")
     return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
-
-
-def _left_out(study: Study, entries: Sequence[Entry], one: Candidate, compared: int) -> Iterator[str]:
-    """Which runs took no part, *compared* of the *entries* did; and in what else the sides differ."""
-    if one.also:
-        yield f"the sides differ in {named(list(one.also))} as well: each has one value of its own"
-    chosen = [*study.runs] if one.selections is None else [
-        run for run in study.runs if any(matches(side, run.settings, run.repeat) for side in one.selections)
-    ]  # fmt: skip
-    if older := len(chosen) - len(entries):
-        yield f"{count_of(older, 'run')} of versions before {study.order.newest} left out"
-    pooled = {*study.workload.regression.comparison_keys} - {name for run in entries for name in run.settings}
-    taken = 0
-    for value in (one.old, one.new):
-        side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
-        yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
-        taken += sum(not run.failed for run in side)
-    if others := taken - compared:
-        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
 
 
 def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:

@@ -98,6 +98,7 @@ def test_a_side_of_which_runs_fail_more_often_is_named(toy: Workload, cfg: dict[
     counts = "6 of 12, and 0 of 12" if cfg else "12 of 24, and 0 of 24"
     side = "image=b,vus=1" if cfg else "b"
     assert f"Runs of {side} fail more often: {counts}" in page(toy, *bad, **cfg)
+    assert f"{counts.split()[0]} failed runs of {side} left out." in page(toy, *bad, **cfg)
     assert "fail more often" not in page(toy, *runs, **cfg)
 
 

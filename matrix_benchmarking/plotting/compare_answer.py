@@ -1,0 +1,97 @@
+"""What the two sides of a comparison say: the verdict on them, or why there is none, and which runs take no part."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from .. import filters
+from ..analyze.failures import values_fail, versions_fail
+from ..analyze.select.selection import select
+from ..analyze.select.versions import against
+from ..analyze.study import Study
+from ..analyze.verdict.lifecycle import Known
+from ..analyze.verdict.pairs import Build, about, either, version_pairs
+from ..analyze.verdict.sides import Pair
+from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
+from ..analyze.words import count_of, named
+from ..filters import show
+from ..matrix import NOT_SET, TREE, Entry, typed
+from ..rows import Rows
+from .compare_sides import SIDE, Candidate, of_newest_alone
+
+
+def switched(
+    study: Study,
+    entries: Sequence[Entry],
+    of: Candidate,
+    *,
+    kpi_filter: Sequence[str] = (),
+    raised: Mapping[str, Known] | None = None,
+    ignored: Sequence[str] | None = None,
+) -> Switch | None:
+    """The answer of the runs *entries*: of versions series by series, else of points that differ in the setting alone.
+
+    None where no run of one side has an equal on the other; *raised* are alarms that the history doesn't know yet.
+    """
+    workload, setting, old, new = study.workload, of.setting, of.old, of.new
+    names = show(old), show(new)
+    is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
+    selected = functools.partial(select, workload=workload, order=study.order, kpi_filter=kpi_filter)
+
+    def pairs(whole: Study) -> Sequence[Pair]:
+        everything = of.runs_of(whole) if of.selections is None else []
+        if is_of_versions:
+            return version_pairs(selected(everything), *names, setting)[0]
+        return pairs_of(everything, workload, setting, old, new, kpi_filter)
+
+    question = study.question(
+        study.data, pairs, raised=raised or {}, ignored=study.given.ignored if ignored is None else ignored
+    )
+    if not is_of_versions:
+        question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
+        found = switch(entries, workload, setting, old, new, question, kpi_filter)
+        if found is None or setting != SIDE:
+            return found
+        told = msgspec.structs.replace(found.analysis, question=against(old, new))
+        return msgspec.structs.replace(found, analysis=told)
+    fails = versions_fail(names, study.runs.entries, setting, workload)
+    newer = study.order.newer_said(setting, (old, new))
+    both = msgspec.structs.replace(selected(entries, noted=either(setting, *names)), order=newer)
+    return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
+
+
+def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
+    """Why nothing of two sides can be compared, as a sentence."""
+    for value in (of.old, of.new):
+        side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
+        if not side:
+            return f"No run of {show(value)} is {of_newest_alone(study)}"
+        if all(run.failed for run in side):
+            return f"No run of {show(value)} is good: all {len(side)} failed."
+    if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):
+        return "No KPI to compare is known of both sides."
+    return "No point of one side has an equal on the other, so there is nothing to compare."
+
+
+def left_out(study: Study, one: Candidate, compared: int) -> Iterator[str]:
+    """Which runs took no part, *compared* of those of *one* did; and in what else its sides differ."""
+    entries = one.runs_of(study)
+    if one.also:
+        yield f"the sides differ in {named(list(one.also))} as well: each has one value of its own"
+    chosen = [*study.runs] if one.selections is None else [
+        run for run in study.runs if any(filters.matches(side, run.settings, run.repeat) for side in one.selections)
+    ]  # fmt: skip
+    if one.setting != TREE and (older := len(chosen) - len(entries)):
+        yield f"{count_of(older, 'run')} of versions before {study.order.newest} left out"
+    pooled = {*study.workload.regression.comparison_keys} - {name for run in entries for name in run.settings}
+    taken = 0
+    for value in (one.old, one.new):
+        side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
+        yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
+        taken += sum(not run.failed for run in side)
+    if others := taken - compared:
+        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
