@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from .. import filters
 from ..analyze.failures import values_fail, versions_fail
-from ..analyze.select.selection import select
+from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known
@@ -21,7 +20,7 @@ from ..analyze.words import count_of, named
 from ..filters import show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..rows import Rows
-from .compare_sides import SIDE, Candidate, of_newest_alone
+from .compare_sides import SIDE, Candidate, none_of_newest
 
 
 def switched(
@@ -40,7 +39,9 @@ def switched(
     workload, setting, old, new = study.workload, of.setting, of.old, of.new
     names = show(old), show(new)
     is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
-    selected = functools.partial(select, workload=workload, order=study.order, kpi_filter=kpi_filter)
+
+    def selected(runs: Iterable[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
+        return select(runs, workload, order=study.order, kpi_filter=kpi_filter, noted=noted)
 
     def pairs(whole: Study) -> Sequence[Pair]:
         everything = of.runs_of(whole) if of.selections is None else []
@@ -48,9 +49,8 @@ def switched(
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
-    question = study.question(
-        study.data, pairs, raised=raised or {}, ignored=study.given.ignored if ignored is None else ignored
-    )
+    ignored = study.given.ignored if ignored is None else ignored
+    question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)
     if not is_of_versions:
         question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
         found = switch(entries, workload, setting, old, new, question, kpi_filter)
@@ -60,7 +60,7 @@ def switched(
         return msgspec.structs.replace(found, analysis=told)
     fails = versions_fail(names, study.runs.entries, setting, workload)
     newer = study.order.newer_said(setting, (old, new))
-    both = msgspec.structs.replace(selected(entries, noted=either(setting, *names)), order=newer)
+    both = msgspec.structs.replace(selected(entries, either(setting, *names)), order=newer)
     return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
 
 
@@ -69,7 +69,7 @@ def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
     for value in (of.old, of.new):
         side = [run for run in entries if typed(run.settings.get(of.setting, NOT_SET)) == typed(value)]
         if not side:
-            return f"No run of {show(value)} is {of_newest_alone(study)}"
+            return none_of_newest(study, show(value))
         if all(run.failed for run in side):
             return f"No run of {show(value)} is good: all {len(side)} failed."
     if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):

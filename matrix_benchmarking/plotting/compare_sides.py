@@ -115,9 +115,10 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     return [Candidate(setting, old, new)]
 
 
-def of_newest_alone(study: Study) -> str:
+def none_of_newest(study: Study, side: str) -> str:
+    """That no run of a *side* takes part, and what to do."""
     newest = value_label(study.order.axis or "", study.order.newest)
-    return f"of {newest}, the newest: name a version in both selections to compare others."
+    return f"No run of {side} is of {newest}, the newest: name a version in both selections to compare others."
 
 
 def as_selection(study: Study, text: str) -> str:
@@ -229,7 +230,7 @@ def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, 
     for side, name in zip(sides, names, strict=True):
         if not side:
             if len(entries) < len(study.runs):
-                raise ConfigError(f"No run of {name} is {of_newest_alone(study)}")
+                raise ConfigError(none_of_newest(study, name))
             raise ConfigError(f"No run is selected by {name}.")
     new = {run.name for run in sides[1]}
     for run in sides[0]:

@@ -191,8 +191,10 @@ def _switched(
     from ..plotting.compare_answer import left_out, switched, why_none
     from ..plotting.compare_sides import as_wholes
 
-    study = study.of_workload(study.workload.ignoring(ignored))
-    nothing = unknown_labels(ignored, study.workload, study.order.runs_of(study.runs.entries)) if ignored else ()
+    nothing: Sequence[str] = ()
+    if ignored:
+        study = study.of_workload(study.workload.ignoring(ignored))
+        nothing = unknown_labels(ignored, study.workload, study.order.runs_of(study.runs.entries))
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
     entries = one.runs_of(study)

@@ -102,6 +102,13 @@ def test_a_side_of_which_runs_fail_more_often_is_named(toy: Workload, cfg: dict[
     assert "fail more often" not in page(toy, *runs, **cfg)
 
 
+def test_what_is_not_about_versions_asks_for_no_order_which_loads_all_payloads(toy: Workload) -> None:
+    for sides in ({}, {"old": "image=a,vus=1", "new": "image=b,vus=1"}):
+        catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 2.0)]), toy))
+        catalogue.page("report: Compare").do_plot(*catalogue.arguments(sides))
+        assert "_order" not in vars(catalogue.study)  # where it is kept
+
+
 def test_a_side_of_which_all_runs_failed_is_named(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *map(failing, sweep("b", 1.0)), setting="image", old="a", new="b")
     assert "No run of b is good: all 9 failed." in shown
