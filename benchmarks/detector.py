@@ -2,7 +2,7 @@
 
     python benchmarks/detector.py [--quick] [--peers build/peers] [--no-peers]
 
-The peers get a virtual environment of their own, made the first time. `benchmarks/README.md` says what the rows mean.
+The peers get a virtual environment of their own, made the first time. `benchmarks/answers.md` says what the rows mean.
 """
 
 from __future__ import annotations
