@@ -38,6 +38,7 @@ from matrix_benchmarking.plotting import pictures
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("*/README.md")])
+PAGES.append(REPOSITORY / "benchmarks" / "answers.md")
 NAMES = [page.relative_to(REPOSITORY).as_posix() for page in PAGES]
 NEEDED = ("config.yaml", "data", "projects", "examples", "docs")
 NOT_RUN = ("make", "git", "pip")
