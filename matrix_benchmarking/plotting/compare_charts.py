@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import plotly.graph_objects as go
 
@@ -24,6 +24,9 @@ MOST_ROWS, ROW_PX, LINE_PX, ABOVE_PX, BELOW_PX = 36, 40, 15, 110, 20
 LEGEND_PX = 60
 MOST_SHOWN, PANEL_PX = 6, 220
 LABEL_WIDTH, LEAST_REACH = 28, 0.02
+MOST_LINEAR, MOST_TICKS, NEARLY_ALL = 1.0, 6, -0.999
+TICKS = (1, -0.5, 3, -0.75, 9, -0.9, 99, -0.99, 999, 9999, 99_999, 999_999, 0.5, -0.25)
+"""Changes that are marked on a logarithmic axis, the first ones first; it is one from a change of *MOST_LINEAR* on."""
 KINDS = {
     Outcome.REGRESSION: (WORSE, "worse"),
     Outcome.SUSPECTED: (DOUBTFUL, "suspected"),
@@ -89,9 +92,8 @@ def drawable(verdicts: Sequence[SeriesVerdict]) -> list[SeriesVerdict]:
 def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) -> go.Figure:
     """A row for each of *verdicts*, in their order: the change in per cent with its 95 % interval."""
     shown = verdicts[:MOST_ROWS]
-    most = 3.0 * max([LEAST_REACH, *(abs(_value(one)) for one in shown)])
-    known = [end for one in shown for end in (_value(one), *_ends(one)) if math.isfinite(end)]
-    low, high = max(-most, min([-LEAST_REACH, *known])), min(most, max([LEAST_REACH, *known]))
+    at = _log_place if max(_limits(shown, _linear_place)) > _linear_place(MOST_LINEAR) else _linear_place
+    low, high = _limits(shown, at)
     reach, margin = max(-low, high), 0.06 * (high - low)
     figure = go.Figure()
     for outcome, (kind, name) in KINDS.items():
@@ -101,14 +103,14 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) 
         colour, symbol = _LOOKS[kind]
         some = [shown[place] for place in places]
         figure.add_scatter(
-            x=[100 * _value(one) for one in some],
+            x=[at(_value(one)) for one in some],
             y=places,
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 10},
             error_x={
                 "type": "data",
-                "array": [100 * (_within(_ends(one)[1], reach) - _value(one)) for one in some],
-                "arrayminus": [100 * (_value(one) - _within(_ends(one)[0], reach)) for one in some],
+                "array": [_within(at(_ends(one)[1]), reach) - at(_value(one)) for one in some],
+                "arrayminus": [at(_value(one)) - _within(at(_ends(one)[0]), reach) for one in some],
                 "thickness": 2 if outcome is not Outcome.NO_CHANGE else 1.2,
                 "width": 4,
             },
@@ -126,9 +128,10 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) 
     texts = [template.wrapped(f"{one.kpi.name} · {one.name}", LABEL_WIDTH, 4) for one in shown]
     figure.update_yaxes(**template.rows_axis(texts), showgrid=False, tickfont_size=12)
     is_told = any(one.p_value is not None for one in shown)
-    title = {"text": "change, 95 % intervals" if is_told else "change", "font_size": 12}
+    words = "change" if at is _linear_place else "change (logarithmic)"
+    title = {"text": f"{words}, 95 % intervals" if is_told else words, "font_size": 12}
     # The rows may be many: their scale is where people begin to read.
-    figure.update_xaxes(title=title, ticksuffix=" %", range=[100 * (low - margin), 100 * (high + margin)], side="top")
+    figure.update_xaxes(title=title, range=[low - margin, high + margin], side="top", **_ticks(at, low, high))
     row_px = max(ROW_PX, LINE_PX * max(text.count("<br>") + 1 for text in texts) + 8)
     height = row_px * len(shown) + ABOVE_PX + BELOW_PX
     figure.update_layout(margin_t=ABOVE_PX, legend_y=1 + LEGEND_PX / (height - ABOVE_PX - BELOW_PX))
@@ -200,6 +203,34 @@ def _ends(one: SeriesVerdict) -> tuple[float, float]:
     is_told = one.p_value is not None
     low, high = (end if is_told and not math.isnan(end) else effect.value for end in (effect.low, effect.high))
     return low, high
+
+
+def _linear_place(change: float) -> float:
+    return 100 * change
+
+
+def _log_place(change: float) -> float:
+    """That to double and to halve lie as far from no change."""
+    return math.log1p(max(change, NEARLY_ALL))
+
+
+def _limits(shown: Sequence[SeriesVerdict], at: Callable[[float], float]) -> tuple[float, float]:
+    """From where to where the axis goes: an interval that is far wider than all changes is cut."""
+    most = 3.0 * max([at(LEAST_REACH), *(abs(at(_value(one))) for one in shown)])
+    known = [at(end) for one in shown for end in (_value(one), *_ends(one)) if math.isfinite(end)]
+    return max(-most, min([at(-LEAST_REACH), *known])), min(most, max([at(LEAST_REACH), *known]))
+
+
+def _ticks(at: Callable[[float], float], low: float, high: float) -> dict[str, object]:
+    """Marks in per cent; where they are logarithms those of *TICKS* that don't collide."""
+    if at is _linear_place:
+        return {"ticksuffix": " %"}
+    kept = [0.0]
+    for change in TICKS:
+        if low <= at(change) <= high and min(abs(at(change) - at(one)) for one in kept) > (high - low) / MOST_TICKS:
+            kept.append(change)
+    texts = ["0 %", *(percent(change, digits=0) for change in kept[1:])]
+    return {"tickvals": [at(change) for change in kept], "ticktext": texts}
 
 
 def _within(end: float, reach: float) -> float:
