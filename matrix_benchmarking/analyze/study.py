@@ -27,7 +27,7 @@ from .points import varying
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit
-from .select.selection import good_and_bad, judged_and_without, newest_not_judged, not_judged, of_newest
+from .select.selection import good_and_bad, judged_and_without, newest_not_judged, not_judged, runs_of_newest
 from .verdict.analyse import analyse_runs
 from .verdict.lifecycle import known_alarms
 from .verdict.model import Analysis
@@ -159,7 +159,7 @@ class Study:
     @functools.cached_property
     def newest_runs(self) -> Sequence[Entry]:
         """Those of :attr:`runs` that are of the newest version."""
-        return of_newest(self.runs, self.workload, self.order_at_hand)[0].entries
+        return runs_of_newest(self.runs, self.workload, self.order_at_hand)
 
     @functools.cached_property
     def of_all(self) -> Best:

@@ -82,8 +82,7 @@ def command(
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
         opening = run.opened(selection, locate, needs_some=True)
-        study = run.read(opening)
-        analysis = compare(study, old, new, **asked)
+        study, analysis = compare(run.read(opening), old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)
 
 

@@ -20,7 +20,7 @@ from ..analyze.words import count_of, named
 from ..filters import show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..rows import Rows
-from .compare_sides import SIDE, Candidate, none_of_newest
+from .compare_sides import SIDE, Candidate, newest_said, none_of_newest
 
 
 def switched(
@@ -39,6 +39,7 @@ def switched(
     workload, setting, old, new = study.workload, of.setting, of.old, of.new
     names = show(old), show(new)
     is_of_versions = bool(study.places(setting)) and (study.order.axis or setting) == setting
+    is_of_versions = is_of_versions and not of.looks_like_others(study)
 
     def selected(runs: Iterable[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
         return select(runs, workload, order=study.order, kpi_filter=kpi_filter, noted=noted)
@@ -82,12 +83,15 @@ def left_out(study: Study, one: Candidate, compared: int) -> Iterator[str]:
     entries = one.runs_of(study)
     if one.also:
         yield f"the sides differ in {named(list(one.also))} as well: each has one value of its own"
-    chosen = [*study.runs] if one.selections is None else [
-        run for run in study.runs if any(filters.matches(side, run.settings, run.repeat) for side in one.selections)
-    ]  # fmt: skip
-    if one.setting != TREE and (older := len(chosen) - len(entries)):
-        yield f"{count_of(older, 'run')} of versions before {study.order.newest} left out"
-    pooled = {*study.workload.regression.comparison_keys} - {name for run in entries for name in run.settings}
+    sides: Sequence[filters.Filters] = one.selections or ({},)
+    if one.setting == TREE:
+        sides = [{TREE: (filters.value(side),)} for side in (one.old, one.new)]
+    chosen = [run for run in study.runs if any(filters.matches(side, run.settings, run.repeat) for side in sides)]
+    if older := len(chosen) - len(entries):
+        newest = "the newest version of its tree" if one.setting == TREE else newest_said(study)
+        yield f"{count_of(older, 'run')} left out: not of {newest}"
+    asked = {*study.workload.regression.comparison_keys, *(name for side in one.selections or () for name in side)}
+    pooled = asked - {name for run in entries for name in run.settings}
     taken = 0
     for value in (one.old, one.new):
         side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]

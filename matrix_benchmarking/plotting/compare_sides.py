@@ -12,11 +12,10 @@ import msgspec
 from .. import filters
 from ..analyze.study import Study
 from ..analyze.verdict.model import Status
-from ..analyze.words import value_label
+from ..analyze.words import named, value_label
 from ..errors import ConfigError, MatbenchError, did_you_mean, sentence
 from ..filters import Filters, Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, Matrix, joined, typed
-from .base import of_newest
 from .controls import Choice, Control, Text
 
 MOST_VALUES = 8
@@ -52,6 +51,11 @@ class Candidate(msgspec.Struct, frozen=True):
         if self.selections is not None:
             return _sided(study, self.selections, (str(self.old), str(self.new)))
         return entries if study.places(self.setting) else list(study.newest_runs)
+
+    def looks_like_others(self, study: Study) -> bool:
+        """Whether a side is written as another value is, as the text 1.1 is beside the number: words mean both."""
+        written = [*map(show, study.runs.settings.get(self.setting, ()))]
+        return any(written.count(show(side)) > 1 for side in (self.old, self.new))
 
 
 def comparable(study: Study) -> dict[str, list[Scalar]]:
@@ -115,10 +119,45 @@ def candidates(study: Study, cfg: Mapping[str, Any]) -> list[Candidate]:
     return [Candidate(setting, old, new)]
 
 
+def newest_said(study: Study) -> str:
+    """Of which version the runs are that are compared, where others are left out."""
+    order, keys = study.order_at_hand, study.workload.regression
+    runs = [] if order is None else order.runs_of(study.newest_runs)
+    axis = (None if order is None else order.axis) or next(iter(keys.comparison_keys), "")
+    versions = {typed(one): one for one in (run.versions.get(axis, NOT_SET) for run in runs)}
+    if order is None or len(versions) != 1:
+        products = [*study.workload.group_keys, *keys.product_keys]
+        return f"the newest version{f' of its {named(products)}' if products else ''}"
+    ((item, version),) = versions.items()
+    is_all = study.past is None or study.past is study.matrix or order.axis is None or item == typed(order.newest)
+    return f"{value_label(axis, version)}, the newest{'' if is_all else f' of {study.given.place}'}"
+
+
 def none_of_newest(study: Study, side: str) -> str:
     """That no run of a *side* takes part, and what to do."""
-    newest = value_label(study.order.axis or "", study.order.newest)
-    return f"No run of {side} is of {newest}, the newest: name a version in both selections to compare others."
+    return f"No run of {side} is of {newest_said(study)}: name a version in both selections to compare others."
+
+
+def narrowed(study: Study, old: str, new: str) -> tuple[Study, str, str]:
+    """What two selections say alike is a filter of *study*, and the rest of them the sides.
+
+    So ``version=1.2,vus=8`` and ``version=1.3,vus=8`` are two versions, which the history knows.
+
+    Raises:
+        ConfigError: a name or a value that no run has, or one of these selects nothing.
+    """
+    sides = filters.parse(old), filters.parse(new)
+    for side in sides:
+        study.runs.check_values(side)
+    alike = {name: values for name, values in sides[0].items() if {*values} == {*sides[1].get(name, ())}}
+    first, second = (
+        filters.written({name: values for name, values in side.items() if name not in alike}) for side in sides
+    )
+    if not alike or not first or not second:
+        return study, old, new
+    for side in sides:
+        study.runs.filtered(side)  # an error where nothing is left
+    return study.selected(alike), first, second
 
 
 def as_selection(study: Study, text: str) -> str:
@@ -258,7 +297,7 @@ def _without(run: Entry, names: Collection[str], more: Mapping[str, Scalar] | No
 
 
 def _of_newest(study: Study, runs: Sequence[Entry]) -> Sequence[Entry]:
-    return of_newest(Study(Matrix(runs), study.workload, given=study.given).best, runs)
+    return Study(Matrix(runs), study.workload, given=study.given).newest_runs
 
 
 def versions_said(study: Study, candidate: Candidate) -> str:

@@ -46,6 +46,7 @@ from .compare_sides import (
     candidates,
     choices,
     is_place,
+    narrowed,
     put_beside,
     versions_said,
 )
@@ -104,6 +105,11 @@ class CompareReport(Report):
         if self._setting is None and any(map(is_place, texts)):
             return self._beside(view, (texts[0], texts[1]))
         try:
+            if self._setting is None and all(texts):
+                study, old, new = narrowed(self.study, *texts)
+                if study is not self.study:
+                    page = type(self)(dataclasses.replace(self.catalogue, study=study))
+                    return page.draw(view.choosing(**{OLD: old, NEW: new}))
             switches = self._asked_for(view.cfg)
         except ConfigError as error:
             return [html.P(str(error))]

@@ -35,7 +35,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET
+from ..matrix import NOT_SET, typed
 from ..workload import Workload
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ def compare(
     kpi_filter: Sequence[str] = (),
     ignored: Sequence[str] = (),
     is_tolerant: bool = False,  # a setting to ignore that no run has is a note, and no error
-) -> Analysis:
-    """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*.
+) -> tuple[Study, Analysis]:
+    """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*; with the runs of both.
 
     Or runs that a selection names, such as ``engine=onnx,vus=8``, than those of another one.
     """
@@ -123,11 +123,11 @@ def compare(
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
     if any("=" in name and name not in versions for name in (old, new)):
-        one = _candidate(study, old, new)
-        if one.setting not in keys or one.setting != (study.order.axis or keys[0]):
-            return _switched(study, one, **asked)
+        study, one = _candidate(study, old, new)
+        if one.setting not in keys or one.setting != (study.order.axis or keys[0]) or one.looks_like_others(study):
+            return study, _switched(study, one, **asked)
         old, new = show(one.old), show(one.new)
-    return _of_versions(study, old, new, **asked)
+    return study, _of_versions(study, old, new, **asked)
 
 
 def _of_versions(
@@ -161,9 +161,12 @@ def _of_versions(
     nothing = unknown_labels(ignored, workload, order.runs_of(study.runs.entries))
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
+    several = {typed(run.versions[axis]) for name in (old, new) for run in by_version[name]}
     try:
         selected = select(study.runs, workload, order=order, kpi_filter=kpi_filter, noted=either(axis, old, new))
     except OrderUnknown:
+        selected = None
+    if selected is None or len(several) > 2:  # such as the number 1.1 and the text, which have no order
         first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
         question = study.question(data, ignored=ignored)
         return compare_builds(first, second, own, question, is_tolerant=is_tolerant, kpi_filter=kpi_filter)
@@ -174,14 +177,15 @@ def _of_versions(
     return compare_versions(selected, old, new, question, axis=axis)
 
 
-def _candidate(study: Study, old: str, new: str) -> Candidate:
-    """What two selections compare."""
-    from ..plotting.compare_sides import candidates  # a third of what an application takes to start
+def _candidate(study: Study, old: str, new: str) -> tuple[Study, Candidate]:
+    """What two selections compare, and among which runs."""
+    from ..plotting.compare_sides import candidates, narrowed  # a third of what an application takes to start
 
     if ("=" in old) != ("=" in new):
         raise ConfigError(f"'{old if '=' in old else new}' selects runs: give two selections, or two versions")
+    study, old, new = narrowed(study, old, new)
     (one,) = candidates(study, {"old": old, "new": new})
-    return one
+    return study, one
 
 
 def _switched(

@@ -88,8 +88,8 @@ class Runs(Printable):
                 raise ConfigError(f"a version is named by a text, such as '1.4.0', and not by {name!r}")
         names = _several(kpis)
         judging.check_kpi_filter(names, self.study.workload)
-        analysis = judging.compare(self.study, old, new, kpi_filter=names, ignored=_several(ignoring))
-        return AnalysisAnswer.of(analysis, self.study, AnswerKind.PAIR)
+        study, analysis = judging.compare(self.study, old, new, kpi_filter=names, ignored=_several(ignoring))
+        return AnalysisAnswer.of(analysis, study, AnswerKind.PAIR)
 
     def history(self, *kpis: str) -> AnalysisAnswer:
         """What got worse and better in the history of the runs, from version to version.

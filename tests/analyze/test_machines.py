@@ -92,10 +92,10 @@ def test_a_comparison_of_versions_counts_the_series_that_are_of_different_machin
         for version, host in zip(("1.0", "1.1"), hosts, strict=True)
         for number in range(3)
     ]
-    analysis = compare(Study(Matrix(entries(*runs)), toy_runs.workload()), "1.0", "1.1")
+    analysis = compare(Study(Matrix(entries(*runs)), toy_runs.workload()), "1.0", "1.1")[1]
     assert analysis.beside.startswith("Both sides of 1 of 2 series were measured on different machines or kernels")
     same = [{**run, "host": OLD} for run in runs]
-    assert compare(Study(Matrix(entries(*same)), toy_runs.workload()), "1.0", "1.1").beside == ""
+    assert compare(Study(Matrix(entries(*same)), toy_runs.workload()), "1.0", "1.1")[1].beside == ""
 
 
 def test_check_counts_the_versions_on_other_machines_than_the_rest_of_their_series() -> None:
@@ -149,7 +149,7 @@ def test_campaigns_of_one_side_that_follow_each_other_are_said(pause_days: int, 
     runs = [{"version": f"1.{at // 6}", "rate": 100.0 + at % 3, "day": at // 2 * pause_days} for at in range(12)]
     for campaigns in ([f"file {at // 2}" for at in range(12)], [None] * 12):
         files = [dataclasses.replace(one, campaign=each) for one, each in zip(entries(*runs), campaigns, strict=True)]
-        beside = compare(Study(Matrix(files), toy_runs.workload()), "1.0", "1.1").beside
+        beside = compare(Study(Matrix(files), toy_runs.workload()), "1.0", "1.1")[1].beside
         assert beside.startswith(said) if campaigns[0] else "campaigns of one side" not in beside
     rounds = [dataclasses.replace(one, campaign=f"c{at % 3}", round=at % 2) for at, one in enumerate(entries(*runs))]
-    assert "campaigns of one side" not in compare(Study(Matrix(rounds), toy_runs.workload()), "1.0", "1.1").beside
+    assert "campaigns of one side" not in compare(Study(Matrix(rounds), toy_runs.workload()), "1.0", "1.1")[1].beside

@@ -14,7 +14,8 @@ import pytest
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Given, Study
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.filters import parse
+from matrix_benchmarking.matrix import Entry, Matrix, joined
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.environments import repeating
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -58,7 +59,11 @@ def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 
 
 
 def page(workload: Workload, *entries: Entry, **cfg: Any) -> str:
-    catalogue = catalogue_of(Study(Matrix(entries), workload))
+    return page_of(Study(Matrix(entries), workload), **cfg)
+
+
+def page_of(study: Study, **cfg: Any) -> str:
+    catalogue = catalogue_of(study)
     shown = StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\d\d:\d\d UTC", "now", shown)  # two of them may be made in different minutes
 
@@ -96,9 +101,8 @@ def test_a_side_of_which_runs_fail_more_often_is_named(toy: Workload, cfg: dict[
     ]
     bad = [failing(run) if run.settings["image"] == "b" and run.repeat % 2 else run for run in runs]
     counts = "6 of 12, and 0 of 12" if cfg else "12 of 24, and 0 of 24"
-    side = "image=b,vus=1" if cfg else "b"
-    assert f"Runs of {side} fail more often: {counts}" in page(toy, *bad, **cfg)
-    assert f"{counts.split()[0]} failed runs of {side} left out." in page(toy, *bad, **cfg)
+    assert f"Runs of b fail more often: {counts}" in page(toy, *bad, **cfg)
+    assert f"{counts.split()[0]} failed runs of b left out." in page(toy, *bad, **cfg)
     assert "fail more often" not in page(toy, *runs, **cfg)
 
 
@@ -434,6 +438,17 @@ def test_runs_of_other_versions_that_failed_are_not_said_of_two(toy: Workload) -
     assert "3 failed runs left out" in page(versioned(toy), *runs, **asked)
 
 
+def test_failures_of_an_older_version_of_a_tree_are_none_of_its_newest(toy: Workload) -> None:
+    older = [failing(run) for run in sweep("1.1", 1.0)]
+    both = joined({"old": Matrix(sweep("1.0", 1.0)), "new": Matrix([*older, *sweep("1.2", 2.0)])})
+    shown = page(versioned(toy), *both, setting="tree", old="old", new="new")
+    assert "fail more often" not in shown
+    assert "9 runs left out: not of the newest version of its tree." in shown
+    later = [failing(run) for run in sweep("1.3", 1.0)]
+    both = joined({"old": Matrix(sweep("1.0", 1.0)), "new": Matrix([*later, *sweep("1.2", 2.0)])})
+    assert "Runs of new fail more often: 9 of 18" in page(versioned(toy), *both, setting="tree", old="old", new="new")
+
+
 def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:
     shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "The order of image is unknown" in shown
@@ -444,6 +459,14 @@ def test_of_several_versions_the_newest_is_compared_with_the_one_before(toy: Wor
     shown = page(versioned(toy), *sweep("1.0", 1.0), *sweep("1.1", 1.0), *sweep("1.2", 1.0))
     assert "image 1.2 instead of image 1.1" in shown
     assert "instead of image 1.0" not in shown
+
+
+def test_what_both_selections_say_alike_is_a_filter_of_the_page(toy: Workload) -> None:
+    runs = [*sweep("a", 1.0), *sweep("b", 0.5)]
+    filtered = page_of(Study.of(Matrix(runs), toy, filters=parse("vus=4")), old="image=a", new="image=b")
+    assert page(toy, *runs, old="vus=4,image=a", new="image=b,vus=4") == filtered
+    assert "Switch: b instead of a changes cost" in filtered
+    assert "no test has vus=9: known: 1, 2, 4" in page(toy, *runs, old="vus=9:4,image=a", new="image=b,vus=9:4")
 
 
 def test_any_selection_is_compared_with_any_other(toy: Workload) -> None:

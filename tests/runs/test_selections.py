@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.check import AnswerKind
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.filters import parse
+from matrix_benchmarking.history.read import with_past
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.runs.answers import AnalysisAnswer
 from matrix_benchmarking.runs.judging import compare
 from matrix_benchmarking.workload import Workload
 
@@ -39,7 +43,14 @@ def grid(**values: list[Any]) -> list[dict[str, Any]]:
 
 
 def asked(entries: list[Entry], old: str, new: str, workload: Workload | None = None, **more: Any) -> Analysis:
-    return compare(Study(Matrix(entries), workload or toy_runs.workload()), old, new, **more)
+    return compare(Study(Matrix(entries), workload or toy_runs.workload()), old, new, **more)[1]
+
+
+def said(study: Study, old: str, new: str) -> tuple[Any, ...]:
+    """What is answered, in words, and by which numbers."""
+    study, analysis = compare(study, old, new)
+    numbers = [(one.id, one.outcome, one.effect, one.q_value, one.would_show) for one in analysis.verdicts]
+    return str(AnalysisAnswer.of(analysis, study, AnswerKind.PAIR)), analysis.notes, numbers, analysis.failed
 
 
 RATE = "rate not compared: unknown on one side or both"
@@ -65,6 +76,36 @@ def test_a_value_is_found_however_it_has_to_be_written(values: list[Any], old: s
     assert set(verdicts(found)) == {"vus 1", "vus 2"}
 
 
+@pytest.mark.parametrize(
+    ("filters", "old", "new"),
+    [
+        ("vus=1", "version=1.1.0", "version=1.2.0"),
+        ("image=b,vus=8:1", "version=1.2.0", "version=1.0.0"),
+        ("vus=1,version=1.1.0:1.2.0", "image=a", "image=b"),
+        ("vus=8", "image=a,version=1.1.0", "version=1.2.0,image=b"),
+    ],
+)
+def test_what_two_selections_say_alike_is_a_filter(filters: str, old: str, new: str) -> None:
+    entries = [
+        run
+        for seed, each in enumerate(grid(image=["a", "b"], vus=[1, 8]))
+        for run in toy_runs.history(4, repeats=3, seed=seed, **each)
+    ]
+    filtered = Study.of(Matrix(entries), toy_runs.workload(), filters=parse(filters))
+    found = said(Study(Matrix(entries), toy_runs.workload()), f"{filters},{old}", f"{new},{filters}")
+    assert found == said(filtered, old, new)
+    assert found == said(filtered, f"{old},{filters}", f"{filters},{new}")
+    assert found[2]
+
+
+def test_what_selections_say_alike_and_no_run_has_is_said() -> None:
+    entries = runs(*grid(image=["a", "b"], vus=[1]), *grid(image=["a", "b"], disk=["hdd"]))
+    with pytest.raises(ConfigError, match=r"no test matches the filter image=a .*, vus=1 .*, disk=hdd"):
+        asked(entries, "image=a,vus=1,disk=hdd", "image=b,vus=1,disk=hdd")
+    with pytest.raises(ConfigError, match="is on both sides"):
+        asked(entries, "image=a,vus=1", "image=a")
+
+
 def test_points_are_paired_on_what_both_selections_say_alike() -> None:
     entries = runs(*grid(image=["a", "b"], vus=[1, 8], disk=["hdd"]))
     assert verdicts(asked(entries, "image=a,vus=1:8", "image=b,vus=8:1")) == {"vus 1": "worse", "vus 8": "worse"}
@@ -80,12 +121,64 @@ def test_a_selection_without_a_version_is_of_the_newest_runs() -> None:
     entries = runs(*grid(version=["1.0", "1.1"], image=["a", "b"], vus=[1, 8]), *grid(version=["1.0"], image=["c"]))
     found = asked(entries, "image=a,vus=1", "image=b,vus=1")
     assert (verdicts(found), found.points) == ({"everywhere": "worse"}, 8)
-    assert found.notes == ("8 runs of versions before 1.1 left out", RATE)
+    assert found.notes == ("8 runs left out: not of version 1.1, the newest", RATE)
     named = asked(entries, "image=a,version=1.0", "image=b")
     assert {one.entries[0].settings["version"] for each in named.verdicts for one in each.points} == {"1.0"}
-    for selections in (("image=a", "image=c"), ("image=a,vus=null", "image=c,vus=null")):
-        with pytest.raises(ConfigError, match=r"No run of .* is of version 1.1, the newest: name a version"):
-            asked(entries, *selections)
+    with pytest.raises(ConfigError, match=r"No run of c is of version 1.1, the newest: name a version"):
+        asked(entries, "image=a", "image=c")
+    with pytest.raises(ConfigError, match=r"no test matches the filter image=a .*, vus=null"):
+        asked(entries, "image=a,vus=null", "image=c,vus=null")
+
+
+def test_results_of_an_older_version_beside_a_history_are_what_selections_are_of() -> None:
+    everything = runs(*grid(version=["1.0", "1.1", "1.2"], image=["a", "b"], vus=[1, 8]))
+    own = Matrix([dataclasses.replace(run, kept_in=None) for run in everything if run.settings["version"] == "1.1"])
+    past = Matrix([run for run in everything if run.settings["version"] != "1.1" or run.settings["vus"] == 1])
+    study = Study(own, toy_runs.workload(), past=with_past(own, past), given=Given(place="results/"))
+    _, found = compare(study, "image=a", "image=b")
+    assert verdicts(found) == {"vus 1": "worse", "vus 8": "worse"}
+    assert {run.settings["version"] for each in found.verdicts for one in each.points for run in one.entries} == {"1.1"}
+    assert found.notes == ("32 runs left out: not of version 1.1, the newest of results/", RATE)
+
+
+def test_groups_have_newest_versions_of_their_own_and_the_note_names_none() -> None:
+    newer = grid(version=["1.0", "2.0"], engine=["x"], image=["a", "b"])
+    entries = runs(*newer, *grid(version=["0.8", "0.9"], engine=["y"], image=["a", "b"]))
+    found = asked(entries, "image=a", "image=b", toy_runs.workload(product_keys=["engine"]))
+    assert found.notes == ("16 runs left out: not of the newest version of its engine", RATE)
+    assert asked(entries, "image=a,engine=y", "image=b,engine=y").notes == (
+        "8 runs left out: not of version 0.9, the newest",
+        RATE,
+    )
+
+
+def test_an_older_version_of_which_all_runs_failed_is_not_counted_as_the_newest() -> None:
+    entries = runs(*grid(version=["1.0", "1.1"], image=["a", "b"]), rounds=8)
+    lost = [
+        dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["version"] == "1.0" else run for run in entries
+    ]
+    assert asked(lost, "image=a", "image=b").notes == ("16 runs left out: not of version 1.1, the newest", RATE)
+    later = [
+        dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["version"] == "1.1" else run for run in entries
+    ]
+    assert "8 failed runs of a left out" in asked(later, "image=a", "image=b").notes
+
+
+@pytest.mark.parametrize("image", ["image", "version"])
+def test_a_value_that_is_written_as_another_one_means_both_and_that_is_said(image: str) -> None:
+    entries = runs(*grid(**{image: [1, "1", 2]}, vus=[1, 2]))
+    both = asked(entries, f"{image}=1", f"{image}=2")
+    assert both.notes[0] == f"{image}=1 has 2 values of {image}, taken together: 1, '1'"
+    assert [(one.runs_before, one.runs_after) for one in both.verdicts] == [(8, 4), (8, 4)]
+    text = asked(entries, f'{image}="1"', f"{image}=2")
+    assert (text.question, text.notes) == (f"{image} 2 against 1", (RATE,))
+    assert [(one.runs_before, one.runs_after) for one in text.verdicts] == [(4, 4), (4, 4)]
+
+
+def test_versions_that_are_written_alike_are_both_meant() -> None:
+    found = asked(runs(*grid(version=[1, "1", 2], vus=[1, 2])), "1", "2")
+    assert [(one.runs_before, one.runs_after) for one in found.verdicts] == [(8, 4), (8, 4)]
+    assert found.notes == ("1 has 2 values of version, taken together: 1, '1'",)
 
 
 def test_of_several_comparison_keys_the_named_one_is_compared() -> None:
@@ -143,7 +236,7 @@ def test_failures_are_held_against_those_of_the_same_points() -> None:
     failed = [
         dataclasses.replace(run, exit_code=1, kpis={}) if run.settings["version"] == "1.0" else run for run in entries
     ]
-    found = asked(failed, "image=b,version=1.0:1.1", "image=a,version=1.0:1.1")
+    found = asked(failed, "image=b,version=1.1", "image=a,version=1.0:1.1")
     assert (found.fails_more, found.may_fail_more) == ((), ())
     assert found.notes == ("8 failed runs of image=a,version=1.0:1.1 left out", RATE)
     texts = runs(*grid(image=[2, "2", "a"]), rounds=12)
@@ -158,8 +251,8 @@ def test_versions_of_one_side_that_are_taken_together_are_said() -> None:
     entries = runs(*grid(version=["1.0", "1.1", "1.2"], image=["a", "b"]))
     pooled = asked(entries, 'version="1.0":"1.1"', 'version="1.2"')
     assert pooled.notes == ('version="1.0":"1.1" has 2 values of version, taken together', RATE)
-    apart = asked(entries, 'image=a,version="1.0":"1.1"', 'image=b,version="1.0":"1.1"')
-    assert apart.notes == (RATE,)
+    apart = asked(entries, 'image=a,version="1.0":"1.1"', 'image=b,version="1.0":"1.1":"1.2"')
+    assert apart.notes == ("4 runs left out: without an equal on the other side, or not to be judged", RATE)
 
 
 def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() -> None:

@@ -147,12 +147,15 @@ def not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
 
 def newest_not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
     """Those of them that are later, by the numbers or dates in them, than all that have a good run."""
-    found = []
+    return [f"{name} {show(value)}" for name, value, is_later in _beyond(entries, workload) if is_later]
+
+
+def _beyond(entries: Sequence[Entry], workload: Workload) -> Iterator[tuple[str, object, bool]]:
+    """The versions without a good run that are later than all with one, or earlier: key, version, which it is."""
     for name, judged, without in judged_and_without(*good_and_bad(entries), workload):
         if judged and same_kind([*judged, *without]) is not None:
-            last = max(map(key, judged))
-            found += [f"{name} {show(value)}" for value in without if key(value) > last]
-    return found
+            first, *_, last = sorted([*map(key, judged)] * 2)
+            yield from ((name, value, key(value) > last) for value in without if not first <= key(value) <= last)
 
 
 def judged_and_without(
@@ -230,9 +233,9 @@ class Newest(msgspec.Struct, frozen=True):
 def of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> tuple[Matrix, Newest | None]:
     """The runs of the newest version of *matrix* that has a successful one, by *order*, and which version that is.
 
-    Each group of the workload has its newest version, and so has each product that its keys name. Everything and None
-    where that leaves nothing out, or nothing says which version is the newest. Failed runs of a version of which nobody
-    knows when it was stay.
+    Each group of the workload has its newest version, and so has each product that its keys name; where results lie
+    beside a history, theirs. Everything and None where that leaves nothing out, or nothing says which version is the
+    newest. Failed runs of a version of which nobody knows when it was stay.
     """
     axis = None if order is None else order.axis
     if order is None or axis is None:
@@ -253,9 +256,10 @@ def of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> tuple[
 
     newest: dict[object, tuple[int, ...]] = {}
     versions: dict[object, object] = {}
+    own = {product(run.entry) for run, step in zip(runs, steps, strict=True) if run.is_current and step is not None}
     for run, step in zip(runs, steps, strict=True):
         of = product(run.entry)
-        if step is not None and step >= newest.get(of, step):
+        if step is not None and run.is_current == (of in own) and step >= newest.get(of, step):
             newest[of], versions[of] = step, run.versions[key]
     is_newest = {id(run.entry): step == newest.get(product(run.entry)) for run, step in zip(runs, steps, strict=True)}
 
@@ -269,3 +273,16 @@ def of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> tuple[
     kept = Matrix(filter(stays, matrix.entries), unfinished=filter(stays, matrix.unfinished), notes=matrix.notes)
     there = len({typed(run.versions[key]) for run in runs})
     return kept, Newest(key, there, others, {id(run.entry): run.versions[key] for run in runs if stays(run.entry)})
+
+
+def runs_of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> Rows:
+    """Those runs without the failed ones of versions that are earlier than all others, by numbers or dates in them."""
+    kept = of_newest(matrix, workload, order)[0].entries
+    earlier = {(name, typed(value)) for name, value, is_later in _beyond(kept, workload) if not is_later}
+    return (
+        kept
+        if not earlier
+        else kept.where(
+            earlier.isdisjoint((name, typed(value)) for name, value in run.settings.items()) for run in kept
+        )
+    )

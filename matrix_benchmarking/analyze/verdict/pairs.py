@@ -104,9 +104,11 @@ def about(build: Build, keys: Iterable[str]) -> Iterator[str]:
     if failed := len(build.entries) - len(good):
         yield f"{count_of(failed, 'failed run')} of {build.name} left out"
     for name in keys:
-        values = {typed(value) for entry in good if (value := entry.settings.get(name)) is not None}
+        values = {typed(value): value for entry in good if (value := entry.settings.get(name)) is not None}
         if len(values) > 1:
-            yield f"{build.name} has {len(values)} values of {name}, taken together"
+            quoted = [f"'{show(value)}'" if isinstance(value, str) else show(value) for value in values.values()]
+            which = f": {named(quoted)}" if len({*map(show, values.values())}) < len(values) else ""
+            yield f"{build.name} has {len(values)} values of {name}, taken together{which}"
 
 
 def compare_versions(

@@ -116,7 +116,7 @@ def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -
     ("old", "new", "said"),
     [
         ("image=onnx-fp32", "image=onnx-int8", "image onnx-int8 against onnx-fp32"),
-        ("image=onnx-fp32,vus=1", "image=onnx-int8,vus=1", "image=onnx-int8,vus=1 against image=onnx-fp32,vus=1"),
+        ("image=onnx-fp32,vus=1", "image=onnx-int8,vus=1", "image onnx-int8 against onnx-fp32"),
     ],
 )
 def test_two_selections_are_compared_by_command_library_and_page_alike(
@@ -175,8 +175,31 @@ def test_selections_are_of_the_newest_version_and_that_is_said(
 ) -> None:
     given = ["--workload=encoder_bench", f"--history=sqlite:///{recorded}", "--exit-zero"]
     assert main(["compare", "batch_size=1", "batch_size=8", *given]) == 0
-    assert f"170 runs of versions before {NEW} left out" in capsys.readouterr().out
+    assert f"170 runs left out: not of version {NEW}, the newest" in capsys.readouterr().out
     assert main(["compare", f"version={OLD}", f"version={NEW}", *given]) == 0
     as_selections = capsys.readouterr().out
     assert main(["compare", OLD, NEW, *given]) == 0
     assert capsys.readouterr().out == as_selections
+
+
+def test_selections_that_share_a_setting_borrow_noise_and_match_alarms_as_a_filter_does(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{recorded}"]
+    alarms = [
+        one["alarms"][0]["id"] for one in said_by("history") if one["kpi"]["name"] == "throughput" and one["alarms"]
+    ]
+    assert main(["alarms", "ack", *alarms, "--reason=meant", given[1]]) == 0
+    for old, new, options in (
+        (OLD, NEW, ["--kpi-filter=throughput"]),
+        (OLD, NEW, []),
+        (NEW, OLD, []),
+        ("1.3.3", NEW, []),
+    ):
+        capsys.readouterr()
+        status = main(["compare", old, new, *given, *options, "--filters=batch_size=8"])
+        assert status == (new == NEW and not options and old == OLD)
+        filtered = capsys.readouterr()
+        sides = f"version={old},batch_size=8", f"batch_size=8,version={new}"
+        assert main(["compare", *sides, *given, *options]) == status
+        assert capsys.readouterr() == filtered
