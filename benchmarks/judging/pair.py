@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze import pair, weigh
 from matrix_benchmarking.analyze.detect import q_values
 from matrix_benchmarking.analyze.noise import correlation_of
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Ground
+from matrix_benchmarking.analyze.pair import NO_ROUND, OTHER, Ground
 from matrix_benchmarking.analyze.verdict.sides import Judged
+from matrix_benchmarking.analyze.weigh import NEW, OLD
 from matrix_benchmarking.workload import MinimumEffect
 
 from . import peers
@@ -92,11 +93,11 @@ def _lognormal(random: np.random.Generator, shape: tuple[int, ...], noise: Float
 def judged(old: Floats, new: Floats, *, is_round: bool) -> Said:
     """What the engine says."""
     if is_round:
-        weighed, deviations = pair.weigh_shared(new - old), _centred(new - old)
+        weighed, deviations = weigh.weigh_shared(new - old), _centred(new - old)
     else:
-        weighed = pair.weigh_apart(old, new)
+        weighed = weigh.weigh_apart(old, new)
         deviations = np.concatenate([_centred(old), _centred(new)], axis=-1)
-    told = pair.tell(pair.lend_to(weighed, correlation_of(deviations)))
+    told = weigh.tell(weigh.lend_to(weighed, correlation_of(deviations)))
     return _said(np.asarray(weighed.difference), told.p_value)
 
 
@@ -232,7 +233,7 @@ def _one_block(random: np.random.Generator, replications: int) -> Iterator[Row]:
     for _ in range(replications):
         moods = np.repeat(_lognormal(random, (2,), 0.02), 5)
         values = np.exp(moods + _lognormal(random, (10,), 0.03))
-        told += pair.evidence(pair.runs_of(values.tolist(), sides, sides, rounds)).ground is not Ground.NONE
+        told += pair.evidence([pair.runs_of(values.tolist(), sides, sides, rounds)])[0].ground is not Ground.NONE
     case = "any worse, one block a side, moods of 2 %, nothing known; told at all"
     yield Row("pair", case, f"{told / replications:.3f}", ".13–.71", "≤ .05", told / replications <= 0.05)
 
@@ -257,9 +258,9 @@ def _beside_a_history(random: np.random.Generator, replications: int) -> Iterato
             told = 0
             for values in np.exp(draw((replications, len(sides)))):
                 known = pair.runs_of(values.tolist(), sides, campaigns, np.full(len(sides), NO_ROUND))
-                weighed = pair.evidence(known).weighed
+                weighed = pair.evidence([known])[0].weighed
                 is_large = abs(math.expm1(float(weighed.difference))) >= MINIMUM
-                told += is_large and float(pair.tell(weighed).p_value) <= pair.SIGNIFICANT
+                told += is_large and float(weigh.tell(weighed).p_value) <= pair.SIGNIFICANT
             found.append(told / replications)
         case = f"one campaign each, {name}; 13 others, of one and of three runs, and 28 of five: a series is suspected"
         yield Row("pair", case, ", ".join(f"{each:.3f}" for each in found), "", "≤ .10", max(found) <= 0.1)
@@ -275,8 +276,8 @@ def _on_few_steps(random: np.random.Generator, replications: int) -> Iterator[Ro
         values = level * np.where(sides == NEW, 1.0 + change, 1.0) * np.exp(_lognormal(random, (2 * n,), noise))
         bounded = bound ** np.ceil(np.log(values) / math.log(bound))
         runs = pair.runs_of(bounded.tolist(), sides, campaigns, np.full(2 * n, NO_ROUND))
-        found = pair.evidence(runs)
-        return Judged(runs, found, pair.tell(found.weighed))
+        found = pair.evidence([runs])[0]
+        return Judged(runs, found, weigh.tell(found.weighed))
 
     for bound in (1.02, 1.1, 1.25):
         for noise in (0.01, 0.03):

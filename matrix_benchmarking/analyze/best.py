@@ -370,7 +370,7 @@ def _group(
     told = tuple(name for name in variant_names if name in differing)
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1
-    places = ranks([point.settings for point in points], names)
+    places = ranks([point.settings for point in points], sorted(names))  # whatever was read first
     order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
     estimates = None if found is None else found.of(order)
     standings = _compared([points[index] for index in order], kpi, scale, estimates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 import enum
 import math
 from collections import Counter
@@ -89,9 +88,14 @@ def step_of(values: Iterable[float]) -> float:
 
     At most 1; 0 where all are the same, as of a share that is 1 everywhere, since then nobody sees the rounding.
     """
-    known = set(values)
-    exponents = (decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in known)
-    return 0.0 if len(known) == 1 else float(10.0 ** min(0, *map(int, exponents)))
+    known = set(map(float, values))
+    return 0.0 if len(known) == 1 else float(10.0 ** -max(0, *map(_decimals, known)))
+
+
+def _decimals(value: float) -> int:
+    """With how many decimals a number is written: 2 for 27.25, 7 for 1e-07."""
+    digits, _, exponent = repr(value).partition("e")
+    return len(digits.partition(".")[2].rstrip("0")) - int(exponent or 0)
 
 
 def steps_in(values: Sequence[float]) -> list[float] | None:

@@ -57,7 +57,8 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
 
     both = [(machines(old), machines(new)) for old, new in sides]
     whole = _whole({name for pair in both for side in pair for name in side})
-    both = [(_known(old, whole), _known(new, whole)) for old, new in both]
+    known = {id(one): _known(one, whole) for one in of_runs.values()}
+    both = [(known[id(old)], known[id(new)]) for old, new in both]
     least = [UNEQUAL if is_change else 1.0 for is_change in are_changes or [True] * len(both)]
     unequal = [pair for pair, share in zip(both, least, strict=True) if distance(*pair) > share - ROUNDING]
     if not unequal:
@@ -71,7 +72,8 @@ def between_sides(sides: Sequence[Sides], are_changes: Sequence[bool] | None = N
 def campaigns_together(sides: Sequence[Sides]) -> str:
     """That campaigns of one side, which are taken as independent, were measured one after the other; else empty."""
     of_runs = {tuple(map(id, side)): side for pair in sides for side in pair}  # the KPIs of the same runs share them
-    close = [(count, left) for count, left in map(apart, of_runs.values()) if left < count]
+    recorded = (side for side in of_runs.values() if any(run.campaign is not None for run in side))
+    close = [(count, left) for count, left in map(apart, recorded) if left < count]
     if not close:
         return ""
     count, left = max(close)

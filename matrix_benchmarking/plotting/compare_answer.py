@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,7 +14,8 @@ from ..analyze.failures import values_fail, versions_fail
 from ..analyze.select.selection import Selection, select
 from ..analyze.select.versions import against
 from ..analyze.study import Study
-from ..analyze.verdict.lifecycle import Known
+from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
+from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.pairs import Build, about, either, version_pairs
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
@@ -20,7 +23,74 @@ from ..analyze.words import count_of, named
 from ..filters import show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..rows import Rows
-from .compare_sides import SIDE, Candidate, newest_said, none_of_newest
+from .compare_charts import CLEAR
+from .compare_sides import SIDE, Candidate, as_wholes, candidates, newest_said, none_of_newest
+
+MOST_JUDGED = 100_000
+"""So many values of all comparisons together are judged for one page, in about a second."""
+
+
+def asked_for(study: Study, cfg: Mapping[str, Any]) -> tuple[list[Switch], bool]:
+    """The comparisons that *cfg* asks for, trees and versions first, then the clearest; and whether all are whole.
+
+    Where these are of very many values the first one is, and the others have the KPI that ranks alone.
+    """
+    found = candidates(study, cfg)
+    switches, are_whole = _answers(study, found)
+    return (switches, are_whole) if switches else _answers(study, as_wholes(study, found))
+
+
+def _answers(study: Study, wanted: Sequence[Candidate]) -> tuple[list[Switch], bool]:
+    are_whole = len(wanted) == 1 or sum(_values(study, one) for one in wanted) <= MOST_JUDGED
+    analysis = study.analysis
+    raised = known_alarms([] if analysis is None else new_events(analysis, known_alarms(study.given.events())))
+    found = [(one, _answer(study, one, raised, are_whole)) for one in wanted]
+    switches = [(switch, one) for one, switch in found if switch is not None]
+    ranking_kpis = {kpi.name for kpi in study.workload.headlines(run.settings for run in study.runs)}
+
+    def place(one: Switch) -> tuple[float, ...]:
+        first = one.effects[0]
+        is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
+        known = one.setting != TREE, not study.places(one.setting), first.kpi.name not in ranking_kpis
+        is_clear = any(outcome in CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts)))
+        return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
+
+    switches.sort(key=lambda each: place(each[0]))
+    if switches:
+        switch, of = switches[0]
+        whole = switch if are_whole else _answer(study, of, raised, True)
+        switches[0] = _noted(study, whole or switch, of), of
+    return [switch for switch, _ in switches], are_whole
+
+
+def _values(study: Study, one: Candidate) -> int:
+    """How many values of KPIs its runs have."""
+    rows, sides = Rows.of(one.runs_of(study)), (typed(one.old), typed(one.new))
+    (values, codes), (names, of) = rows.setting(one.setting), rows.shared("kpi_names")
+    counts, is_in = [*map(len, names)], [typed(value) in sides for value in values]
+    return sum(counts[own] for code, own in zip(codes, of, strict=True) if is_in[code])
+
+
+def _answer(study: Study, one: Candidate, raised: Mapping[str, Known], is_whole: bool) -> Switch | None:
+    """With the KPI first that ranks most of the runs; unless *is_whole* of that alone, if it can be compared."""
+    entries = one.runs_of(study)
+    places = {kpi.name: at for at, kpi in enumerate(study.workload.headlines(run.settings for run in entries))}
+    kpis = [] if is_whole else [glob.escape(name) for name in places][:1]
+    found = switched(study, entries, one, kpi_filter=kpis, raised=raised)
+    if kpis and (found is None or not found.effects):
+        found = switched(study, entries, one, raised=raised)
+    if found is None or not found.effects:
+        return None
+    effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
+    return msgspec.structs.replace(found, effects=tuple(effects), also=one.also)
+
+
+def _noted(study: Study, switch: Switch, of: Candidate) -> Switch:
+    """With what is left out, which takes long; versions tell it by themselves."""
+    if study.places(of.setting):
+        return switch
+    notes = (*left_out(study, of, switch.analysis.runs), *switch.analysis.notes)
+    return msgspec.structs.replace(switch, analysis=msgspec.structs.replace(switch.analysis, notes=notes))
 
 
 def switched(

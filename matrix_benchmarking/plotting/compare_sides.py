@@ -37,7 +37,7 @@ class Candidate(msgspec.Struct, frozen=True):
     selections: tuple[Filters, Filters] | None = None
     also: Mapping[str, tuple[Any, Any]] = msgspec.field(default_factory=dict)
 
-    def runs_of(self, study: Study) -> list[Entry]:
+    def runs_of(self, study: Study) -> Sequence[Entry]:
         """The runs to compare. Where it isn't about versions, those of the newest alone.
 
         Raises:
@@ -45,12 +45,11 @@ class Candidate(msgspec.Struct, frozen=True):
         """
         if self.also:
             return [_without(run, self.also) for run in msgspec.structs.replace(self, also={}).runs_of(study)]
-        entries = list(study.runs)
         if self.setting == TREE:
-            return _of_trees(study, entries, self.old, self.new)
+            return _of_trees(study, list(study.runs), self.old, self.new)
         if self.selections is not None:
             return _sided(study, self.selections, (str(self.old), str(self.new)))
-        return entries if study.places(self.setting) else list(study.newest_runs)
+        return study.runs.entries if study.places(self.setting) else study.newest_runs
 
     def looks_like_others(self, study: Study) -> bool:
         """Whether a side is written as another value is, as the text 1.1 is beside the number: words mean both."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
-
-import msgspec
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from .. import filters
 from ..analyze.check import AnswerKind
 from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.versions import in_word
-from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Switch
@@ -33,7 +30,7 @@ from ..filters import Scalar, show
 from ..matrix import NOT_SET, TREE, Entry, typed
 from . import compare_charts
 from .base import Catalogue, Report, View
-from .compare_answer import left_out, switched, why_none
+from .compare_answer import asked_for, why_none
 from .compare_charts import CLEAR
 from .compare_sides import (
     NEW,
@@ -42,7 +39,6 @@ from .compare_sides import (
     SIDE,
     Candidate,
     as_selection,
-    as_wholes,
     candidates,
     choices,
     is_place,
@@ -110,7 +106,7 @@ class CompareReport(Report):
                 if study is not self.study:
                     page = type(self)(dataclasses.replace(self.catalogue, study=study))
                     return page.draw(view.choosing(**{OLD: old, NEW: new}))
-            switches = self._asked_for(view.cfg)
+            switches, are_whole = asked_for(self.study, view.cfg)
         except ConfigError as error:
             return [html.P(str(error))]
         if not switches and len(self.study.runs) and not self.study.best.groups:
@@ -126,7 +122,7 @@ class CompareReport(Report):
         parts: list[Node] = [self._verdict(first), *self._section(first), *self._order(switches)]
         if others:
             parts.append(html.H2(f"{len(others)} other {plural(len(others), 'comparison')}"))
-            parts += [self._folded(one) for one in others]
+            parts += [self._folded(one) for one in others] if are_whole else self._in_brief(others)
         return [*parts, how_to_read(compare_charts.HOW_TO_READ)]
 
     def _beside(self, view: View, sides: tuple[str, str]) -> list[Node]:
@@ -177,6 +173,18 @@ class CompareReport(Report):
 
         section = Part(self.name, made, SECTION_PX)
         return html.Details([html.Summary(self._lead(switch)), section], className="apart")
+
+    def _in_brief(self, switches: Sequence[Switch]) -> list[Node]:
+        """Comparisons of so many values that a page would wait for their verdicts: the mean of the KPI that ranks."""
+        said = []
+        for one in switches:
+            chosen = {SETTING: one.setting, OLD: show(one.old), NEW: show(one.new)}
+            old, new = _sides(one)
+            address, what = self.catalogue.address_of(self.name, chosen), f"{new} against {old}"
+            mean = f": on average {_mean(one)}, over {count_of(len(one.effects[0].pairs), 'series')}"
+            said.append([what if address is None else html.A(what, href=address), mean])
+        note = "Judged series by series, and by all KPIs, when it is chosen: here, or with matbench compare OLD NEW."
+        return [bullets(said), html.P(note, className="note")]
 
     def _verdict(self, switch: Switch) -> Node:
         """How many series are worse, what the headline KPI says, and behind a line that opens what else there is."""
@@ -237,45 +245,7 @@ class CompareReport(Report):
         return html.P(self.summary()) if first is None else self._verdict(first)
 
     def _usual(self) -> Switch | None:
-        return next(iter(self._asked_for({})), None)
-
-    def _asked_for(self, cfg: Mapping[str, Any]) -> list[Switch]:
-        found = candidates(self.study, cfg)
-        return self._switches(found) or self._switches(as_wholes(self.study, found))
-
-    def _switches(self, wanted: Iterable[Candidate]) -> list[Switch]:
-        """What can be compared, trees and versions first, then the clearest, by the KPI that ranks most of the runs."""
-        switches: list[tuple[Switch, Candidate]] = []
-        analysis = self.study.analysis
-        expected = [] if analysis is None else new_events(analysis, known_alarms(self.study.given.events()))
-        for one in wanted:
-            entries = one.runs_of(self.study)
-            places = {
-                kpi.name: place for place, kpi in enumerate(self.workload.headlines(run.settings for run in entries))
-            }
-            found = switched(self.study, entries, one, raised=known_alarms(expected))
-            if found is not None and found.effects:
-                effects = sorted(found.effects, key=lambda effect: places.get(effect.kpi.name, len(places)))
-                switches.append((msgspec.structs.replace(found, effects=tuple(effects), also=one.also), one))
-
-        ranking_kpis = {kpi.name for kpi in self.workload.headlines(run.settings for run in self.study.runs)}
-
-        def place(one: Switch) -> tuple[float, ...]:
-            first = one.effects[0]
-            is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
-            known = one.setting != TREE, not self.study.places(one.setting), first.kpi.name not in ranking_kpis
-            is_clear = any(outcome in CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts)))
-            return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
-
-        switches.sort(key=lambda each: place(each[0]))
-        return [self._noted(*each) if not at else each[0] for at, each in enumerate(switches)]
-
-    def _noted(self, switch: Switch, of: Candidate) -> Switch:
-        """With what is left out, which takes long; versions tell it by themselves."""
-        if self.study.places(of.setting):
-            return switch
-        notes = (*left_out(self.study, of, switch.analysis.runs), *switch.analysis.notes)
-        return msgspec.structs.replace(switch, analysis=msgspec.structs.replace(switch.analysis, notes=notes))
+        return next(iter(asked_for(self.study, {})[0]), None)
 
     def _sentence(self, switch: Switch, *, is_brief: bool = False) -> str:
         """Whether to switch, by the headline KPI; unless *is_brief* with what that stands on."""
@@ -285,9 +255,7 @@ class CompareReport(Report):
         what = f"{new} instead of {old}{f' (with its {named([*switch.also])})' if switch.also else ''}"
         apart = wording.apart(effect.verdicts, effect.judged)
         behind = "" if is_brief else f" {mean_label(effect.judged, count)}{apart}, {effect.judged.stands_on}"
-        interval = interval_label(effect.judged, kpi)
-        sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
-        moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure}{behind}"
+        moved = f"{_mean(switch)}{behind}"
         if effect.outcome not in CLEAR:
             told = [one for one in effect.verdicts if one.outcome in (*CLEAR, Outcome.SUSPECTED)] if count > 1 else []
             if told:  # what a mean over others hides
@@ -380,6 +348,14 @@ class CompareReport(Report):
 def _side(switch: Switch, value: Scalar) -> str:
     said = in_word(value)
     return said if said != show(value) or switch.setting == SIDE else value_label(switch.setting, value)
+
+
+def _mean(switch: Switch) -> str:
+    """By how much the KPI that ranks differs over all series."""
+    effect = switch.effects[0]
+    interval = interval_label(effect.judged, effect.kpi)
+    sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
+    return f"{effect.kpi.name} {difference_label(effect.judged, effect.kpi)}{sure}"
 
 
 def _sides(switch: Switch) -> tuple[str, str]:

@@ -69,7 +69,7 @@ def test_the_ranking_is_that_of_a_straightforward_computation(workload: Workload
     for group in found.groups:
         members = [runs for runs in by_settings.values() if runs[0].settings["task"] == group.settings["task"]]
         summaries = [intervals.summarise([run.kpis["cost"] for run in runs]) for runs in members]
-        order = ["hw_type", *group.tuning_names]
+        order = sorted(["hw_type", *group.tuning_names])
         expected = sorted(
             zip(summaries, members, strict=True),
             key=lambda item: (item[0].mean, sorting_key(item[1][0].settings, order)),

@@ -8,12 +8,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from counted import calls_of
 from scipy import stats
 
-from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze import pair, weigh
 from matrix_benchmarking.analyze.detect import q_values
 from matrix_benchmarking.analyze.intervals import Scale
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs
+from matrix_benchmarking.analyze.pair import NO_ROUND, OTHER, Evidence, Ground, Runs
+from matrix_benchmarking.analyze.weigh import NEW, OLD
 
 Run = tuple[float, int, int, int]
 """Value, side, campaign, round."""
@@ -25,11 +27,11 @@ def runs(*of: Run) -> Runs:
 
 
 def said(*of: Run) -> Evidence:
-    return pair.evidence(runs(*of))
+    return pair.evidence([runs(*of)])[0]
 
 
 def p_value(evidence: Evidence) -> float:
-    return float(pair.tell(evidence.weighed).p_value)
+    return float(weigh.tell(evidence.weighed).p_value)
 
 
 IN_ROUNDS = [
@@ -45,7 +47,7 @@ def test_rounds_that_both_sides_share_are_compared_one_by_one() -> None:
     assert (found.ground, found.blocks) == (Ground.ROUNDS, (3, 3))
     assert float(found.weighed.difference) == pytest.approx(steps.mean())
     assert p_value(found) == pytest.approx(expected.pvalue)
-    told, ends = pair.tell(found.weighed), expected.confidence_interval(0.95)
+    told, ends = weigh.tell(found.weighed), expected.confidence_interval(0.95)
     assert float(told.reach) == pytest.approx((ends.high - ends.low) / 2)
     assert math.exp(found.old) == pytest.approx((10.0 * 20.0 * 30.0) ** (1 / 3))
     assert found.deviations == {(NEW, n): pytest.approx(one - steps.mean()) for n, one in enumerate(steps)}
@@ -114,7 +116,7 @@ def test_campaigns_of_each_side_are_compared_as_two_samples() -> None:
     assert found.is_confirmed
     assert p_value(found) == pytest.approx(expected.pvalue)
     ends = expected.confidence_interval(0.95)
-    assert float(pair.tell(found.weighed).reach) == pytest.approx((ends.high - ends.low) / 2)
+    assert float(weigh.tell(found.weighed).reach) == pytest.approx((ends.high - ends.low) / 2)
     assert found.deviations[(OLD, 1)] == pytest.approx(math.log(10.4) - np.log(old).mean())
     assert found.deviations[(NEW, 6)] == pytest.approx(math.log(11.5) - np.log(new).mean())
 
@@ -192,12 +194,12 @@ def test_a_and_b_back_to_back_in_one_campaign_can_not_be_told() -> None:
 def test_values_of_which_one_is_not_positive_are_compared_as_they_are() -> None:
     found = runs((0.0, OLD, 0, 0), (0.5, NEW, 0, 0), (0.25, OLD, 0, 1), (1.0, NEW, 0, 1))
     assert found.scale is Scale.DIFFERENCE
-    evidence = pair.evidence(found)
+    (evidence,) = pair.evidence([found])
     assert float(evidence.weighed.difference) * found.unit == pytest.approx(0.625)
     assert found.back(evidence.old) == pytest.approx(0.125)
     for one in (1e300, 1.5e308):
         both = (-one, OLD, 0, 0), (one, NEW, 0, 0), (-1.1 * one, OLD, 0, 1), (one, NEW, 0, 1)
-        assert math.isfinite(float(pair.evidence(runs(*both)).weighed.variance))
+        assert math.isfinite(float(pair.evidence([runs(*both)])[0].weighed.variance))
 
 
 def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
@@ -237,15 +239,15 @@ def test_no_spread_is_known_to_be_smaller_than_that_of_the_rounding() -> None:
 
 
 def test_one_block_far_from_all_others_of_its_side_is_held_back() -> None:
-    held = pair.hold_spikes(np.array([1.0, 1.1, 0.9, 1.0, 50.0]))
+    held = weigh.hold_spikes(np.array([1.0, 1.1, 0.9, 1.0, 50.0]))
     others = np.array([1.0, 1.1, 0.9, 1.0])
     room = stats.t.ppf(1 - 0.002 / 5, 3) * others.std(ddof=1)
     assert held.tolist() == pytest.approx([*others, 1.0 + room])
-    below = pair.hold_spikes(np.array([-50.0, 1.0, 1.1, 0.9, 1.0]))
+    below = weigh.hold_spikes(np.array([-50.0, 1.0, 1.1, 0.9, 1.0]))
     assert below[0] == pytest.approx(1.0 - room)
-    near_zero = pair.hold_spikes(np.array([-10.0, -10.1, 0.5, -9.9, -10.0]))
+    near_zero = weigh.hold_spikes(np.array([-10.0, -10.1, 0.5, -9.9, -10.0]))
     assert near_zero[2] == pytest.approx(-10.0 + room)
-    of_four = pair.hold_spikes(np.array([1.0, 50.0, 1.1, 0.9]))
+    of_four = weigh.hold_spikes(np.array([1.0, 50.0, 1.1, 0.9]))
     assert of_four[1] == pytest.approx(1.0 + stats.t.ppf(1 - 0.002 / 4, 2) * 0.1)
 
 
@@ -270,45 +272,45 @@ def test_the_levels_are_those_of_the_runs_but_for_a_block_that_is_held_back(side
 def test_a_block_off_by_no_more_than_both_sides_differ_is_no_accident() -> None:
     """Of runs that take one of two paths, all but one of a side may take the same by chance."""
     low, high = np.array([1.0, 1.001, 0.999, 1.0, 1.1]), np.array([1.1, 1.101, 1.099, 1.1, 1.0])
-    assert pair.hold_spikes(low, between=0.1).tolist() == low.tolist()
-    held = pair.hold_spikes(low, between=0.01)
+    assert weigh.hold_spikes(low, between=0.1).tolist() == low.tolist()
+    held = weigh.hold_spikes(low, between=0.01)
     assert held[-1] < 1.1
     assert held[:-1].tolist() == low[:-1].tolist()
-    apart = pair.weigh_apart(low, high)
+    apart = weigh.weigh_apart(low, high)
     assert float(apart.difference) == pytest.approx(high.mean() - low.mean())
-    shared = pair.weigh_shared(high - low)
+    shared = weigh.weigh_shared(high - low)
     assert float(shared.difference) == pytest.approx(high.mean() - low.mean())
     far = low.copy()
     far[-1] = 3.0
-    assert float(pair.weigh_apart(far, high).variance) < float(pair.weigh_apart(low, high).variance) * 10
+    assert float(weigh.weigh_apart(far, high).variance) < float(weigh.weigh_apart(low, high).variance) * 10
 
 
 def test_runs_of_two_paths_are_not_worse_by_chance() -> None:
     random = np.random.default_rng(270)
     slow = math.log(1.1) * (random.uniform(size=(2, 400, 10, 5)) < 0.5)
     old, new = slow + 0.003 * random.normal(size=slow.shape)
-    for weighed in (pair.weigh_apart(old, new), pair.weigh_shared(new - old)):
-        p_values = pair.tell(pair.lend_to(weighed, np.zeros(len(old)))).p_value
+    for weighed in (weigh.weigh_apart(old, new), weigh.weigh_shared(new - old)):
+        p_values = weigh.tell(weigh.lend_to(weighed, np.zeros(len(old)))).p_value
         worse = [max(np.array(q_values(row)) <= 0.05) for row in p_values.tolist()]
         assert np.mean(worse) < 0.12  # both ways; nearly half of them if such blocks were held back
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.1, 50.0], [1.0, 1.1, 0.9, 1.2, 1.6], [1.0, 1.0, 1.0, 1.0, 9.0]])
 def test_a_block_is_not_held_where_three_or_equal_ones_can_not_tell(values: list[float]) -> None:
-    assert pair.hold_spikes(np.array(values)).tolist() == values
+    assert weigh.hold_spikes(np.array(values)).tolist() == values
 
 
 def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
     random = np.random.default_rng(1)
     old, new = random.normal(size=(2, 3, 4, 5))
     old[1, 2, 3] = 99.0
-    together, alone = pair.weigh_apart(old, new), pair.weigh_apart(old[1, 2], new[1, 2])
-    shared, one = pair.weigh_shared(new - old), pair.weigh_shared(new[1, 2] - old[1, 2])
+    together, alone = weigh.weigh_apart(old, new), weigh.weigh_apart(old[1, 2], new[1, 2])
+    shared, one = weigh.weigh_shared(new - old), weigh.weigh_shared(new[1, 2] - old[1, 2])
     for many, single in ((together, alone), (shared, one)):
         for field in many.__struct_fields__:
             each = np.broadcast_to(getattr(many, field), (3, 4))
             assert each[1, 2] == pytest.approx(getattr(single, field))
-    unequal, by_itself = pair.weigh_apart(old, new[..., :3]), pair.weigh_apart(old[0, 1], new[0, 1, :3])
+    unequal, by_itself = weigh.weigh_apart(old, new[..., :3]), weigh.weigh_apart(old[0, 1], new[0, 1, :3])
     assert unequal.size[0, 1] == pytest.approx(by_itself.size)
 
 
@@ -328,7 +330,7 @@ def test_of_unequal_sides_the_one_with_fewer_blocks_is_known_worse_where_they_ar
     few: list[float], many: list[float], wider: float, is_new: bool, unit: float
 ) -> None:
     sides = unit * np.array(many), unit * np.array(few)
-    found = pair.weigh_apart(*(sides if is_new else sides[::-1]))
+    found = weigh.weigh_apart(*(sides if is_new else sides[::-1]))
     assert float(found.size) == pytest.approx(wider / 2.0 + 1.0 / 4.0)
 
 
@@ -337,8 +339,8 @@ def test_a_new_side_that_is_noisier_in_every_series_is_known_for_it_in_each() ->
     old, new = random.normal(size=(2000, 10, 10)), random.normal(size=(2000, 10, 3))
 
     def told(series: int, times: float) -> float:
-        weighed = pair.weigh_apart(old[:, :series], times * new[:, :series])
-        return float((pair.tell(pair.lend_to(weighed, np.zeros(len(old)))).p_value <= 0.05).mean())
+        weighed = weigh.weigh_apart(old[:, :series], times * new[:, :series])
+        return float((weigh.tell(weigh.lend_to(weighed, np.zeros(len(old)))).p_value <= 0.05).mean())
 
     assert 0.03 < told(10, 1.0) < 0.05
     assert told(10, 3.0) < 0.055
@@ -349,11 +351,11 @@ def test_the_difference_that_would_have_been_seen_is_so_in_four_of_five_cases() 
     random = np.random.default_rng(3)
     blocks = 8
     steps = random.normal(size=(4000, blocks))
-    unchanged = pair.tell(pair.weigh_shared(steps))
+    unchanged = weigh.tell(weigh.weigh_shared(steps))
     assert float(np.mean(unchanged.p_value <= 0.05)) == pytest.approx(0.05, abs=0.012)
     shift = float(stats.t.ppf(0.975, blocks - 1) + stats.t.ppf(0.8, blocks - 1)) / math.sqrt(blocks)
     assert float(np.median(unchanged.seen)) == pytest.approx(shift, rel=0.1)
-    assert float(np.mean(pair.tell(pair.weigh_shared(steps + shift)).p_value <= 0.05)) == pytest.approx(0.8, abs=0.06)
+    assert float(np.mean(weigh.tell(weigh.weigh_shared(steps + shift)).p_value <= 0.05)) == pytest.approx(0.8, abs=0.06)
 
 
 def spread(scale: float, seed: int, rounds: int = 5) -> list[Run]:
@@ -409,7 +411,7 @@ def test_two_rounds_of_two_other_sides_are_the_least_and_rounding_is_the_least_o
 
 @pytest.mark.parametrize(("difference", "variance"), [(0.001, 2.5e-5), (-0.3, 0.04), (0.0, 1.0)])
 def test_the_chance_is_that_of_students_ratio(difference: float, variance: float) -> None:
-    told = pair.tell(pair.Weighed(*(np.array(one) for one in (difference, variance, 3.0, 0.5))))
+    told = weigh.tell(weigh.Weighed(*(np.array(one) for one in (difference, variance, 3.0, 0.5))))
     error = math.sqrt(variance / 2)
     assert float(told.p_value) == pytest.approx(2 * stats.t.sf(abs(difference) / error, 3))
     assert float(told.reach) == pytest.approx(stats.t.ppf(0.975, 3) * error)
@@ -417,7 +419,7 @@ def test_the_chance_is_that_of_students_ratio(difference: float, variance: float
 
 @pytest.mark.parametrize("degrees", [1, 2, 4, 9, 30, 300])
 def test_what_is_said_to_be_seen_is_seen_in_four_of_five_new_measurements(degrees: int) -> None:
-    told = pair.tell(pair.Weighed(*(np.array(one) for one in (0.0, 1.0, float(degrees), 1.0))))
+    told = weigh.tell(weigh.Weighed(*(np.array(one) for one in (0.0, 1.0, float(degrees), 1.0))))
     random = np.random.default_rng(20_261_127 + degrees)
     first, second = (np.sqrt(random.chisquare(degrees, 40_000) / degrees) for _ in range(2))
     distance = random.standard_normal(40_000) + float(told.seen) * first
@@ -426,7 +428,7 @@ def test_what_is_said_to_be_seen_is_seen_in_four_of_five_new_measurements(degree
 
 @pytest.mark.parametrize(("difference", "p_value"), [(0.0, 1.0), (0.005, 0.0), (-0.005, 0.0), (7.0, 0.0)])
 def test_without_spread_any_difference_is_certain(difference: float, p_value: float) -> None:
-    told = pair.tell(pair.Weighed(*(np.array(one) for one in (difference, 0.0, 3.0, 0.5))))
+    told = weigh.tell(weigh.Weighed(*(np.array(one) for one in (difference, 0.0, 3.0, 0.5))))
     assert (float(told.p_value), float(told.reach), float(told.seen)) == (p_value, 0.0, 0.0)
 
 
@@ -454,3 +456,31 @@ def test_differences_are_in_the_next_power_of_two(largest: float, unit: float) -
     assert (found.unit, found.back(1.5)) == (unit, 1.5 * unit)
     assert found.values.tolist() == [0.0, largest / unit, largest / 2 / unit]
     assert found.step == pair.step_of(np.array([0.0, largest, largest / 2])) / unit
+
+
+def of_blocks(random: np.random.Generator, *blocks: tuple[int, int, int]) -> pair.Runs:
+    return runs(*((float(random.lognormal(3.0, 0.1)), side, *of) for side, *of in blocks))
+
+
+def test_series_say_the_same_one_by_one_and_at_once() -> None:
+    random = np.random.default_rng(5)
+    in_rounds = [(side, night, 10 * night + number) for night in (3, 7) for side in (OLD, NEW) for number in range(2)]
+    apart = [(side, 2 * night + side, NO_ROUND) for side in (OLD, NEW) for night in range(5 + side)]
+    alone = [(OLD, 0, NO_ROUND), (NEW, 1, NO_ROUND)]
+    others = [(OTHER + number, 2 + number, NO_ROUND) for number in range(8)]
+    later = [(side, night + 20, 200 + number) for side, night, number in in_rounds]
+    kinds = [in_rounds, apart, alone, [*alone, *others], later]
+    series = [of_blocks(random, *blocks) for _ in range(3) for blocks in kinds]
+    found = pair.evidence(series)
+    assert [repr(one) for one in found] == [repr(pair.evidence([one])[0]) for one in series]
+    assert {number + 200 for _, number in found[0].deviations} == {number for _, number in found[4].deviations}
+    known = [one.weighed for one in found if one.ground is not Ground.NONE]
+    assert list(map(repr, weigh.tell_each(known))) == [repr(weigh.tell_each([one])[0]) for one in known]
+
+
+def test_series_of_the_same_blocks_take_few_steps_each() -> None:
+    random = np.random.default_rng(6)
+    blocks = [(side, 0, number) for side in (OLD, NEW) for number in range(3)]
+    few, many = ([of_blocks(random, *blocks) for _ in range(count)] for count in (20, 120))
+    each = (calls_of(lambda: pair.evidence(many)) - calls_of(lambda: pair.evidence(few))) / 100
+    assert each < 40

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plotting_support.analyses import series, toy_workload, versions
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Study
@@ -18,6 +19,7 @@ from matrix_benchmarking.plotting.plot_ranking import LOOKS
 from matrix_benchmarking.plotting.report_best import _kinds, verdict_box
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.plotting.tables import html
+from matrix_benchmarking.runs.answers import BestAnswer
 from matrix_benchmarking.workload import BaseStore, Workload
 
 
@@ -241,3 +243,16 @@ def test_a_single_doubt_is_said_in_the_line_that_opens_and_several_are_counted(t
     assert "1 doubt" in line
     assert "k6 was late" not in line
     assert page.count("k6 was late") == 1
+
+
+def test_of_several_versions_in_one_tree_it_is_said_what_got_worse_as_of_a_history() -> None:
+    order = versions(16)
+    runs = Matrix([*series("worse", order, {13: 1.2}), *series("same", order)])
+    said = "worse is worse since 1.13: latency +19.6 %."
+    for past, whose in ((None, "By all versions"), (runs, "The history says")):
+        study = Study(runs, toy_workload(), past=past)
+        box = StaticHTML().render(verdict_box(study))
+        assert f"{whose}: {said}" in box
+        assert f"{whose}: {said}" in list(BestAnswer(study).verdict())
+    one = Matrix([run for run in runs if run.settings["version"] == order[-1]])
+    assert not any("By all versions" in line for line in BestAnswer(Study(one, toy_workload())).verdict())

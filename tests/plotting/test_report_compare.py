@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from counted import calls_of
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.filters import parse
 from matrix_benchmarking.matrix import Entry, Matrix, joined
+from matrix_benchmarking.plotting import compare_answer
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.environments import repeating
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -532,3 +534,19 @@ def figures(node: Any) -> Iterator[Any]:
         yield node.figure
     elif getattr(node, "children", None) is not None:
         yield from figures(node.children)
+
+
+def test_of_very_many_values_the_first_comparison_is_judged_and_the_others_have_one_mean(
+    toy: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [one for image, factor in (("a", 1.0), ("b", 0.5), ("c", 0.9)) for one in sweep(image, factor)]
+    whole = page(toy, *runs)
+    steps = calls_of(lambda: page(toy, *runs))
+    monkeypatch.setattr(compare_answer, "MOST_JUDGED", 40)
+    brief, heading = page(toy, *runs), "1 other comparison"
+    assert brief.split(heading)[0] == whole.split(heading)[0]
+    assert "c against a: on average cost −10.0 % (95 % interval −10.0 to −10.0 %), over 3 series" in brief
+    assert "Judged series by series, and by all KPIs, when it is chosen" in brief
+    assert calls_of(lambda: page(toy, *runs)) < 0.8 * steps
+    assert page(toy, *runs, setting="image", old="a", new="c") != brief
+    assert "1 other" not in page(toy, *runs, setting="image", old="a", new="c")

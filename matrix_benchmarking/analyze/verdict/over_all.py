@@ -22,11 +22,12 @@ from .. import pair
 from ..detect import q_values
 from ..intervals import Scale
 from ..noise import Integers
-from ..pair import NEW, NO_ROUND, OLD, OTHER, Runs
+from ..pair import NO_ROUND, OTHER, Runs
 from ..select.series import Series
+from ..weigh import NEW, OLD
 from .levels import JudgedSeries, judged_together, middle_of_each, noise_of
 from .model import Outcome, OverAll, SeriesVerdict
-from .sides import Judged, Pair, Question, in_doubt, judge, judged, runs_of
+from .sides import Judged, Pair, Question, in_doubt, judge, judged
 from .told import told_of
 
 FEWEST = 3
@@ -152,11 +153,17 @@ class Effect(msgspec.Struct, frozen=True):
         return sum(one.outcome is outcome for one in self.verdicts)
 
 
-def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], question: Question) -> tuple[Effect, ...]:
-    """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted."""
+def effects_of(
+    pairs: Sequence[Pair], runs: Sequence[Runs], of_series: Sequence[SeriesVerdict], question: Question
+) -> tuple[Effect, ...]:
+    """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted.
+
+    *runs* are those of the pairs.
+    """
     verdicts = {(one.kpi.name, one.id): one for one in of_series}
     by_kpi = grouped((one.series.kpi.name, one) for one in pairs)
-    means = [_mean(of, question) for of in by_kpi.values()]
+    runs_by_kpi = grouped((one.series.kpi.name, found) for one, found in zip(pairs, runs, strict=True))
+    means = [_mean(of, runs_by_kpi[name], question) for name, of in by_kpi.items()]
     judged_pairs = [[verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
                     for name, of in by_kpi.items()]  # fmt: skip
     q = q_values([mean.p_value if found else None for mean, found in zip(means, judged_pairs, strict=True)])
@@ -172,14 +179,13 @@ def effects_of(pairs: Sequence[Pair], of_series: Sequence[SeriesVerdict], questi
     return tuple(effects)
 
 
-def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
-    """The mean over *pairs* of one KPI; of a single pair what is said of it."""
+def _mean(pairs: Sequence[Pair], found: Sequence[Runs], question: Question) -> Judged:
+    """The mean over *pairs* of one KPI, of which these runs were *found*; of a single pair what is said of it."""
     if len(pairs) == 1:
-        return judge(pairs, question.blocks, question.lenders)[0]
-    found = [runs_of(one, question.blocks) for one in pairs]
+        return judge(pairs, found, question)[0]
     scale = Scale.RATIO if all(one.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
     over_all = pooled([one if one.scale is scale else one.as_differences() for one in found])
-    return in_doubt([judged(over_all, pair.lend(pair.evidence_of([over_all]))[0])], pairs)[0]
+    return in_doubt(judged([over_all], pair.lend(pair.evidence_of([over_all]))), pairs)[0]
 
 
 def pooled(series: Sequence[Runs]) -> Runs:
@@ -191,16 +197,17 @@ def pooled(series: Sequence[Runs]) -> Runs:
     """
     unit = max(one.unit for one in series)
     values = [one.values * (one.unit / unit) for one in series]
+    of_sides = {one.sides.tobytes(): one.sides for one in series}
+    places = {key: [(side, np.flatnonzero(sides == side)) for side in np.unique(sides).tolist()]
+              for key, sides in of_sides.items()}  # fmt: skip
     middles = [
-        {side: float(each[one.sides == side].mean()) for side in np.unique(one.sides)}
+        {side: float(each[at].mean()) for side, at in places[one.sides.tobytes()]}
         for each, one in zip(values, series, strict=True)
     ]
-    over_all = {
-        side: float(np.mean([middle[side] for middle in middles if side in middle]))
-        for side in {side for middle in middles for side in middle}
-    }
+    known = grouped(of for each in middles for of in each.items())
+    over_all = {side: float(np.mean(of)) for side, of in known.items()}
     moved = [
-        each + np.array([over_all[side] - middle[side] for side in one.sides])
+        each + np.array([over_all[side] - middle[side] for side in one.sides.tolist()])
         for each, middle, one in zip(values, middles, series, strict=True)
     ]
     sides = np.concatenate([one.sides for one in series])

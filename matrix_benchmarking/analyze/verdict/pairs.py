@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -17,18 +18,18 @@ from ...workload import RegressionKeys, Workload
 from ..blocks import Block
 from ..failures import sides_fail
 from ..machines import between_sides, campaigns_together
-from ..pair import NEW, OLD
 from ..points import joined_warnings, key
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
 from ..select.versions import against, in_words
+from ..weigh import NEW, OLD
 from ..words import ONE_CAMPAIGN, count_of, is_or_are, named, variant_label
 from .lifecycle import Known
 from .model import Analysis, Doubt, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .over_all import Effect, effects_of, hidden_in_series
-from .sides import Pair, Question, are_far_apart, by_series, verdicts_of
+from .sides import Pair, Question, are_far_apart, by_series, runs_of, verdicts_of
 
 BUILD = "build"  # the key by which the runs of two builds are told apart
 
@@ -208,20 +209,23 @@ def analysis_of(
     """
     pairs = [one for one in every if not one.series.kpi.ignored_for_regression]
     shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
-    judged = [one for one in pairs if one.series.kpi.lower_better is not None]
-    verdicts = sorted(verdicts_of(judged, question), key=severity)
-    effects = effects_of(every, verdicts, question)
+    is_judged = [one.series.kpi.lower_better is not None and not one.series.kpi.ignored_for_regression for one in every]
+    judged = [*itertools.compress(every, is_judged)]
+    runs = runs_of(every, question.blocks)
+    verdicts = sorted(verdicts_of(judged, [*itertools.compress(runs, is_judged)], question), key=severity)
+    effects = effects_of(every, runs, verdicts, question)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     sides = [one.sides for one in judged]
+    distinct = distinct_of(judged)
     beside = (
-        same_runs(judged),
+        same_runs(distinct),
         unequal_shares(judged, question.ignored),
         between_sides(sides),
         campaigns_together(sides),
         of_history(judged, verdicts, {**question.raised, **question.known}),
-        one_first(judged, question),
-        in_one_campaign(judged, verdicts, question),
-        one_after_the_other(judged, verdicts, question),
+        one_first(distinct, question),
+        in_one_campaign(distinct, verdicts, question),
+        one_after_the_other(distinct, verdicts, question),
     )
     analysis = Analysis(
         workload=selection.workload,
@@ -236,7 +240,7 @@ def analysis_of(
         points=sum(point.count for point in points),
         kpis=selection.kpis,
         made_at=question.now,
-        doubts=doubts_of(pairs),
+        doubts=doubts_of(distinct_of(pairs)),
         over_all=tuple(hidden_in_series(effects)),
         fails_more=question.fails[0],
         may_fail_more=question.fails[1],
@@ -299,11 +303,19 @@ _VERSIONS_NAMED = 3
 _FEWEST_IN_ORDER = 6  # pairs of runs of one round: fewer are in the same order by chance
 
 
+def distinct_of(pairs: Iterable[Pair]) -> list[Pair]:
+    """One of those of *pairs* whose runs are the same, as of several KPIs."""
+    found: dict[object, Pair] = {}
+    for one in pairs:
+        entries = [tuple(map(id, point.entries)) for point in one.series.points]
+        found.setdefault((one.old, one.new, *entries), one)
+    return list(found.values())
+
+
 def one_first(pairs: Sequence[Pair], question: Question) -> str:
     """That in all common blocks one side was measured before the other, as a sentence; empty where it wasn't so."""
-    distinct = {tuple(id(run) for side in one.sides for run in side): one for one in pairs}
     blocks, orders, count = set[Block](), set[bool](), 0
-    for one in distinct.values():
+    for one in pairs:
         old, new = (_starts(side, question) for side in one.sides)
         for block in old.keys() & new.keys():
             if old[block] == new[block]:

@@ -14,14 +14,16 @@ import numpy as np
 from ...grouped import grouped
 from ...matrix import Entry
 from ...workload import MinimumEffect
-from .. import pair
+from .. import pair, weigh
 from ..blocks import Block, blocks_of
 from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
 from ..intervals import Scale, hidden_between, hidden_in, is_clear_of_zero
-from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
+from ..noise import Integers
+from ..pair import LARGEST_LOGARITHM, OTHER, SIGNIFICANT, Evidence, Ground, Runs
 from ..select.labelled import run_id
 from ..select.series import Series
+from ..weigh import NEW, OLD, Told
 from .lifecycle import Known
 from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
@@ -161,6 +163,7 @@ class Judged(msgspec.Struct, frozen=True):
 
     @property
     def stands_on(self) -> str:
+        is_one_round = self.evidence.ground is Ground.NONE and self.is_one_round
         (old, new), held = self.evidence.blocks, self.evidence.held
         less = f", {'one' if held == 1 else held} of them far off and held back" if held else ""
         where = {
@@ -168,7 +171,7 @@ class Judged(msgspec.Struct, frozen=True):
             Ground.SHARED: f"in {old} common campaigns",
             Ground.CAMPAIGNS: f"in {old} and {new} campaigns",
             Ground.HISTORY: "in one campaign each, beside how campaigns differ anyway",
-            Ground.NONE: "in one campaign each" if not self.is_one_round else "in one common round",
+            Ground.NONE: "in one common round" if is_one_round else "in one campaign each",
         }[self.evidence.ground]
         return f"{where}{less}"
 
@@ -206,13 +209,13 @@ def ratio(logarithm: float) -> float:
     return math.expm1(logarithm) if logarithm < LARGEST_LOGARITHM else math.inf
 
 
-def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict]:
-    """The verdict on each of *pairs*, in their order, of KPIs of which one direction is better.
+def verdicts_of(pairs: Sequence[Pair], runs: Sequence[Runs], question: Question) -> list[SeriesVerdict]:
+    """The verdict on each of *pairs*, in their order, of KPIs of which one direction is better; *runs* are theirs.
 
     A series with a known alarm between both sides is no news, so the others aren't counted among it; it is judged among
     all, so that what somebody kept of it adds nothing to its evidence.
     """
-    judged = in_doubt(judge(pairs, question.blocks, question.lenders), pairs)
+    judged = in_doubt(judge(pairs, runs, question), pairs)
     alarms = by_series(question.known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     p_values = [one.p_value for one in judged]
@@ -224,10 +227,10 @@ def verdicts_of(pairs: Sequence[Pair], question: Question) -> list[SeriesVerdict
 
 def in_doubt(found: Sequence[Judged], pairs: Sequence[Pair]) -> list[Judged]:
     """What was *found* of campaigns, told to be one mood a side where the sides of *pairs* are far apart."""
-    is_apart = are_far_apart(pairs)
-    return [
-        msgspec.structs.replace(one, is_one_mood=is_apart and one.evidence.ground is Ground.CAMPAIGNS) for one in found
-    ]
+    of_campaigns = [one.evidence.ground is Ground.CAMPAIGNS for one in found]
+    if not any(of_campaigns) or not are_far_apart(pairs):
+        return [*found]
+    return [msgspec.structs.replace(one, is_one_mood=is_so) for one, is_so in zip(found, of_campaigns, strict=True)]
 
 
 def are_far_apart(pairs: Sequence[Pair]) -> bool:
@@ -257,28 +260,30 @@ def _pauses(spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         latest = max(latest, end)
 
 
-def judge(pairs: Sequence[Pair], blocks: RunBlocks, lenders: Sequence[Pair] = ()) -> list[Judged]:
-    """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise.
+def judge(pairs: Sequence[Pair], runs: Sequence[Runs], question: Question) -> list[Judged]:
+    """What the *runs* of each pair say, in their order; the series of a KPI lend each other what they know of noise.
 
-    So do *lenders*, of which those that are among *pairs* don't count again.
+    So do the question's lenders, of which those that are among *pairs* don't count again.
     """
-    own = {_identity(one) for one in pairs} if lenders else set[object]()
-    everything = [*pairs, *(one for one in lenders if _identity(one) not in own)]
-    runs = [runs_of(one, blocks) for one in everything]
-    return _lending(runs, [one.series.kpi.name for one in everything])[: len(pairs)]
+    own = {_identity(one) for one in pairs} if question.lenders else set[object]()
+    lenders = [one for one in question.lenders if _identity(one) not in own]
+    everything = [*runs, *runs_of(lenders, question.blocks)]
+    return _lending(everything, [one.series.kpi.name for one in (*pairs, *lenders)])[: len(pairs)]
 
 
-def runs_of(one: Pair, blocks: RunBlocks) -> Runs:
-    """The runs of a series, which of them is of which side, and what each was measured together with."""
-    name, sides = one.series.kpi.name, {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
-    return _runs_of(
-        [
-            (entry, entry.kpis[name], sides.get(place, OTHER + place))
-            for place, point in enumerate(one.series.points)
-            for entry in point.entries
-        ],
-        blocks,
-    )
+def runs_of(pairs: Iterable[Pair], blocks: RunBlocks) -> list[Runs]:
+    """The runs of each series, which of them is of which side, and what each was measured together with."""
+    known: dict[object, _Numbers] = {}  # the KPIs of the same runs share them
+    found = []
+    for one in pairs:
+        name, points = one.series.kpi.name, one.series.points
+        key = one.old, one.new, *(tuple(map(id, point.entries)) for point in points)
+        if key not in known:
+            sides = {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
+            of = [sides.get(place, OTHER + place) for place, point in enumerate(points) for _ in point.entries]
+            known[key] = _numbers([run for point in points for run in point.entries], of, blocks)
+        found.append(pair.runs_of([run.kpis[name] for point in points for run in point.entries], *known[key]))
+    return found
 
 
 def _identity(one: Pair) -> object:
@@ -287,10 +292,11 @@ def _identity(one: Pair) -> object:
 
 def compare_sides(sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool) -> list[Compared]:
     """The verdict on the new one of each two sides, for what is no KPI of a run, such as the points of a curve."""
-    runs = [
-        _runs_of([(entry, value, side) for side, values in ((OLD, old), (NEW, new)) for entry, value in values], blocks)
-        for old, new in sides
-    ]
+    runs = []
+    for old, new in sides:
+        both = [*old, *new]
+        numbers = _numbers([run for run, _ in both], [OLD] * len(old) + [NEW] * len(new), blocks)
+        runs.append(pair.runs_of([value for _, value in both], *numbers))
     found = _lending(runs, [""] * len(runs))
     q = q_values([one.p_value for one in found])
     minimum = MinimumEffect()
@@ -305,22 +311,25 @@ def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
         # A spread in the KPI's unit says nothing of series whose values are larger.
         ratios = [place for place in places if runs[place].scale is Scale.RATIO]
         found |= zip(ratios, pair.lend([found[place] for place in ratios]), strict=True)
-    return [judged(of, found[place]) for place, of in enumerate(runs)]
+    return judged(runs, [found[place] for place in range(len(runs))])
 
 
-def judged(runs: Runs, evidence: Evidence) -> Judged:
-    is_known = evidence.ground is not Ground.NONE
-    return Judged(runs, evidence, pair.tell(evidence.weighed) if is_known else None)
+def judged(runs: Sequence[Runs], found: Sequence[Evidence]) -> list[Judged]:
+    """What the evidence that was *found* says of the *runs* of each series."""
+    told = dict[int, Told]()
+    if known := [place for place, one in enumerate(found) if one.ground is not Ground.NONE]:
+        told = dict(zip(known, weigh.tell_each([found[place].weighed for place in known]), strict=True))
+    return [Judged(*each, told.get(place)) for place, each in enumerate(zip(runs, found, strict=True))]
 
 
-def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: RunBlocks) -> Runs:
-    found = [blocks.of(entry) for entry, _, _ in values]
-    return pair.runs_of(
-        [value for _, value, _ in values],
-        np.array([side for _, _, side in values]),
-        np.array([block.campaign for block in found]),
-        np.array([pair.NO_ROUND if block.round is None else block.round for block in found]),
-    )
+_Numbers = tuple[Integers, Integers, Integers]
+
+
+def _numbers(runs: Sequence[Entry], sides: Sequence[int], blocks: RunBlocks) -> _Numbers:
+    """The *sides* of *runs*, and the campaign and the round of each."""
+    found = [blocks.of(run) for run in runs]
+    rounds = [pair.NO_ROUND if block.round is None else block.round for block in found]
+    return np.array(sides), np.array([block.campaign for block in found]), np.array(rounds)
 
 
 def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -13,7 +14,7 @@ from ...matrix import Entry, typed
 from ...rows import Rows
 from ...workload import Workload
 from ..points import ranks
-from ..select.labelled import ignored_by
+from ..select.labelled import Labels, ignored_by
 from ..select.selection import Selection, is_named
 from ..select.series import Series, SeriesPoint
 from ..select.versions import against
@@ -57,10 +58,20 @@ def pairs_of(
 ) -> list[Pair]:
     """The pairs of points that differ in *setting* alone, KPI by KPI, of those that the filter's patterns name."""
     ignored = {setting, *workload.regression.ignored_keys}
-    points = pair_up(itertools.filterfalse(ignored_by(workload), entries), setting, old, new, ignored)
+    if workload.regression.ignored_entries:
+        entries = itertools.filterfalse(ignored_by(workload), entries)
+    points = pair_up(entries, setting, old, new, ignored)
     names = sorted({name for olds, _ in points for name in olds[0].settings} - ignored)
     kpis = [kpi for kpi in workload.kpis.values() if is_named(kpi.name, kpi_filter)]
-    return [found for kpi in kpis for found in _of_kpi(points, kpi, setting, names)]
+    labels = [{name: value for name, value in olds[0].settings.items() if name in names} for olds, _ in points]
+    differing = [name for name in names if len({typed(one.get(name)) for one in labels}) > 1]
+    series = [(repr(one), one, tuning_label(one, differing) or EVERYWHERE) for one in labels]
+    return [
+        one
+        for kpi in kpis
+        for sides, named in zip(points, series, strict=True)
+        if (one := _pair(kpi, sides, setting, (old, new), named)) is not None
+    ]
 
 
 def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:
@@ -79,35 +90,38 @@ def pair_up(
 ) -> list[BothSides]:
     """The good runs with *old* and those with *new*, point by point where both are there, whatever is *ignored*."""
     wanted = {typed(old): 0, typed(new): 1}
-    good = (entry for entry in entries if setting in entry.settings and not (entry.failed or entry.implausible))
-    rows = Rows.of([entry for entry in good if typed(entry.settings[setting]) in wanted])
+    rows = Rows.of(entries).successful
+    values, codes = rows.setting(setting)
+    is_wanted = [typed(value) in wanted for value in values]
+    rows = rows.where(map(is_wanted.__getitem__, codes))
+    rows = rows.where(map(operator.not_, rows.values("implausible")))
+    values, codes = rows.setting(setting)
     points = ranks(rows, sorted(set(rows.names()) - {setting, *ignored}))
     sides: dict[tuple[int, ...], BothSides] = {}
     for place in sorted(range(len(rows)), key=points.__getitem__):
-        side = wanted[typed(rows[place].settings[setting])]
-        sides.setdefault(points[place], ([], []))[side].append(rows[place])
+        sides.setdefault(points[place], ([], []))[wanted[typed(values[codes[place]])]].append(rows[place])
     return [both for both in sides.values() if all(both)]
 
 
-def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
-    """The pairs of *points* at which both sides have the KPI."""
-    differing = [name for name in names if len({typed(olds[0].settings.get(name, None)) for olds, _ in points}) > 1]
-    for runs in points:
-        olds, news = ([run for run in side if kpi.name in run.kpis] for side in runs)
-        if not olds or not news:
-            continue
-        sides = [(side[0].settings[setting], side) for side in (olds, news)]
-        settings = {name: value for name, value in olds[0].settings.items() if name in names}
-        yield Pair(
-            Series(
-                id=f"{kpi.name} {settings!r}",
-                kpi=kpi,
-                labels=settings,
-                name=tuning_label(settings, differing) or EVERYWHERE,
-                points=tuple(SeriesPoint.of(kpi, {setting: value}, side) for value, side in sides),
-                versions=tuple(show(value) for value, _ in sides),
-                keys=("old", "new"),
-            ),
-            (0,),
-            (1,),
-        )
+def _pair(
+    kpi: KPIDefinition, sides: BothSides, setting: str, values: tuple[Scalar, Scalar], named: tuple[str, Labels, str]
+) -> Pair | None:
+    """That of a KPI at a point, whose series is *named* by an id, labels and words; None where a side has no value."""
+    olds, news = ([run for run in side if kpi.name in run.kpis] for side in sides)
+    if not olds or not news:
+        return None
+    of, labels, name = named
+    points = [SeriesPoint.of(kpi, {setting: value}, side) for value, side in zip(values, (olds, news), strict=True)]
+    return Pair(
+        Series(
+            id=f"{kpi.name} {of}",
+            kpi=kpi,
+            labels=labels,
+            name=name,
+            points=tuple(points),
+            versions=(show(values[0]), show(values[1])),
+            keys=("old", "new"),
+        ),
+        (0,),
+        (1,),
+    )

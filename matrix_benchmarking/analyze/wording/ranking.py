@@ -143,12 +143,14 @@ def of_before(pairs: Iterable[tuple[Group, Group]], newest: Newest | None) -> li
 
 
 def of_history(study: Study) -> list[str]:
-    """What is worse by the history, of which a ranking tells nothing; unsaid where that isn't known and takes long."""
-    analysis = study.analysis if study.past is not None and study.has_analysis else None
+    """What is worse since a version, of which a ranking tells nothing; unsaid where that isn't known and takes long."""
+    has_versions = study.past is not None or study.has_versions
+    analysis = study.analysis if has_versions and study.has_analysis else None
     said = [] if analysis is None else changes(analysis, study.headline_name)
     more = len(said) - 1
     rest = f" {count_of(more, 'other version')} made series worse, too." if more > 0 else ""
-    return [f"The history says: {said[0]}{rest}"] if said else []
+    whose = "The history says" if study.past is not None else "By all versions"
+    return [f"{whose}: {said[0]}{rest}"] if said else []
 
 
 def versions_of(group: Group, earlier: Group, newest: Newest | None) -> tuple[str, ...]:
@@ -266,11 +268,21 @@ def _group(group: Group, condition: str, version: str, lost: Sequence[Excluded])
     # Where points weren't measured in turn, the machine's mood is named anyway.
     one = ONE_CAMPAIGN if best.interval is not None and group.is_one_campaign and group.is_in_turn else ""
     by_name, counted = _rivals(group, condition)
-    rest = " ".join(filter(None, (by_name, one, _unlike(group), optimism(group, kpi))))
-    rivals = " ".join(filter(None, (counted, one)))
+    tied = _tied(group)
+    rest = " ".join(filter(None, (tied, by_name, one, _unlike(group), optimism(group, kpi))))
+    rivals = " ".join(filter(None, (tied, counted, one)))
     lead, edge = f"{start}: {point_label(best.settings, group)}: {kpi.show(best.value)}{ending}", _edge(group, lost)
     beyond = (further.command(group) or "") if edge and not lost else ""
     return Verdict(lead, rest, edge, beyond, rivals, ending)
+
+
+def _tied(group: Group) -> str:
+    """How many points have the best value, too, and why this one is named; empty where none has."""
+    tied = sum(one.point.value == group.best.value for one in group.standings[1:])
+    has = "has" if tied == 1 else "have"
+    return (
+        f"{count_of(tied, 'other point')} {has} the same value: that of the smallest settings is named." if tied else ""
+    )
 
 
 def _edge(group: Group, lost: Sequence[Excluded]) -> str:
@@ -288,7 +300,10 @@ def _edge(group: Group, lost: Sequence[Excluded]) -> str:
     tried = (
         "tried with it" if any(is_more(value, group.best.settings[name]) for name, value in with_others) else "tried"
     )
-    wins = f"that was {tried} {leads}s" if len(highest) == 1 else f"that were {tried} {leads}"
+    which = f"that {'was' if len(highest) == 1 else 'were'} {tried}"
+    if any(run.kept_in for run in group.best.runs):  # which has no failed runs: more may have been tried in vain
+        which = "that the history has"
+    wins = f"{which} {leads}{'s' if len(highest) == 1 else ''}"
     start = f"More may be better: the highest {' and '.join(highest)} {wins}"
     below = [one for name in highest if (one := group.step_below(group.best, name)) is not None]
     if group.scale is not Scale.RATIO or len(below) < len(highest) or any(abs(one.difference) >= FLAT for one in below):

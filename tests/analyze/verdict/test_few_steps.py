@@ -10,11 +10,12 @@ import pytest
 from toy_runs import history, workload
 
 from matrix_benchmarking.analyze import pair
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD
+from matrix_benchmarking.analyze.pair import NO_ROUND
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import judged
 from matrix_benchmarking.analyze.verdict.told import ALIKE, TOO_COARSE
+from matrix_benchmarking.analyze.weigh import NEW, OLD
 from matrix_benchmarking.analyze.wording import verdicts
 
 
@@ -71,6 +72,6 @@ def test_an_interval_has_what_hides_within_few_steps(
 ) -> None:
     placed, none = np.repeat([OLD, NEW], 4), np.full(8, NO_ROUND)
     runs = pair.runs_of([*old, *new], placed, np.arange(8), none)
-    effect = judged(runs, pair.evidence(runs)).effect
+    effect = judged([runs], pair.evidence([runs]))[0].effect
     assert effect is not None
     assert msgspec.structs.astuple(effect) == pytest.approx(size, abs=0.02)

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze import pair
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs
+from matrix_benchmarking.analyze import pair, weigh
+from matrix_benchmarking.analyze.pair import NO_ROUND, OTHER, Evidence, Ground, Runs
 from matrix_benchmarking.analyze.verdict.over_all import pooled
+from matrix_benchmarking.analyze.weigh import NEW, OLD
 
 Run = tuple[float, int, int, int]
 
@@ -20,7 +21,7 @@ def runs(*of: Run) -> Runs:
 
 
 def p_value(evidence: Evidence) -> float:
-    return float(pair.tell(evidence.weighed).p_value)
+    return float(weigh.tell(evidence.weighed).p_value)
 
 
 IN_ROUNDS = [
@@ -31,16 +32,16 @@ IN_ROUNDS = [
 
 def test_the_mean_over_series_is_that_of_their_differences() -> None:
     first, second = runs(*IN_ROUNDS), runs(*((v * 7 if s else v * 5, s, c, n) for v, s, c, n in IN_ROUNDS))
-    over = pair.evidence(pooled([first, second]))
+    over = pair.evidence([pooled([first, second])])[0]
     steps = np.log([1.1, 1.15, 1.2])
     assert float(over.weighed.difference) == pytest.approx(steps.mean() + math.log(7 / 5) / 2)
-    assert p_value(pair.evidence(pooled([first]))) == pytest.approx(p_value(pair.evidence(first)))
+    assert p_value(pair.evidence([pooled([first])])[0]) == pytest.approx(p_value(pair.evidence([first])[0]))
 
 
 def test_a_series_missing_in_a_round_does_not_move_the_mean() -> None:
     first = runs(*IN_ROUNDS)
     second = runs(*((v * 1000, s, c, n) for v, s, c, n in IN_ROUNDS if n > 0))
-    whole, own = pair.evidence(pooled([first, second])), [pair.evidence(one) for one in (first, second)]
+    whole, own = pair.evidence([pooled([first, second])])[0], [pair.evidence([one])[0] for one in (first, second)]
     assert float(whole.weighed.difference) == pytest.approx(
         np.mean([float(one.weighed.difference) for one in own]), abs=0.01
     )
@@ -69,8 +70,8 @@ def in_files_of_their_own(series: int, campaigns: int, random: np.random.Generat
 
 def test_campaigns_of_different_series_are_one_block_of_their_mean() -> None:
     random = np.random.default_rng(41)
-    assert pair.evidence(pooled(in_files_of_their_own(12, 1, random))).ground is Ground.NONE
-    found = [pair.evidence(pooled(in_files_of_their_own(12, 4, random))) for _ in range(300)]
+    assert pair.evidence([pooled(in_files_of_their_own(12, 1, random))])[0].ground is Ground.NONE
+    found = [pair.evidence([pooled(in_files_of_their_own(12, 4, random))])[0] for _ in range(300)]
     assert {one.blocks for one in found} == {(4, 4)}
     assert sum(p_value(one) < 0.05 for one in found) < 27
 
@@ -83,12 +84,12 @@ def test_blocks_that_share_a_series_or_are_of_other_sides_stay_apart() -> None:
     assert set(whole.rounds.tolist()) == {NO_ROUND}
     together = runs((1.0, OLD, 0, NO_ROUND), (1.1, NEW, 0, NO_ROUND))  # one sitting, and two beside it
     beside = runs((1.0, OLD, 1, NO_ROUND), (1.3, NEW, 2, NO_ROUND))
-    assert pair.evidence(pooled([together, beside])).ground is Ground.NONE
+    assert pair.evidence([pooled([together, beside])])[0].ground is Ground.NONE
     others = runs((1.0, OLD, 1, NO_ROUND), (1.3, NEW, 2, NO_ROUND), (1.3, OTHER, 1, NO_ROUND))
     alone = runs((1.0, OLD, 0, NO_ROUND), (1.1, NEW, 3, NO_ROUND))
-    assert pair.evidence(pooled([others, alone])).blocks == (1, 1)
+    assert pair.evidence([pooled([others, alone])])[0].blocks == (1, 1)
     hosts = [runs(*((v, s, 10 * host, n + 10 * host) for v, s, _, n in IN_ROUNDS)) for host in range(2)]
-    assert pair.evidence(pooled(hosts)).blocks == (3, 3)
+    assert pair.evidence([pooled(hosts)])[0].blocks == (3, 3)
 
 
 def test_series_that_are_compared_as_they_are_have_a_mean_in_one_unit() -> None:
@@ -97,6 +98,6 @@ def test_series_that_are_compared_as_they_are_have_a_mean_in_one_unit() -> None:
     over = pooled([small, large])
     assert (small.unit, large.unit, over.unit) == (1.0, 128.0, 128.0)
     assert over.step * over.unit == pytest.approx(0.01)
-    found = pair.evidence(over)
+    found = pair.evidence([over])[0]
     assert over.back(float(found.weighed.difference)) == pytest.approx((0.375 + 48.0) / 2)
     assert over.back(found.old) == pytest.approx((0.25 + 4.0) / 2)

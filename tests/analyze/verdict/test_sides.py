@@ -12,10 +12,10 @@ import pytest
 from report_support.analyses import LATENCY
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze import pair, weigh
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import Scale
-from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
+from matrix_benchmarking.analyze.pair import NO_ROUND, OTHER, Evidence, Ground, Runs
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.select.series import series_id
 from matrix_benchmarking.analyze.verdict import sides
@@ -24,6 +24,7 @@ from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import compare_versions
 from matrix_benchmarking.analyze.verdict.sides import Compared, Judged, Question, RunBlocks, compare_sides
+from matrix_benchmarking.analyze.weigh import NEW, OLD, Told, Weighed
 from matrix_benchmarking.analyze.wording.verdicts import difference_label, interval_label
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect
@@ -96,8 +97,8 @@ def test_on_few_steps_nothing_smaller_than_one_of_them_would_have_shown(
 ) -> None:
     sides = np.array([OLD, NEW] * 5)
     runs = pair.runs_of(values, sides, np.arange(10), np.full(10, pair.NO_ROUND))
-    found = pair.evidence(runs)
-    shown = Judged(runs, found, pair.tell(found.weighed)).would_show(NOTHING)
+    found = pair.evidence([runs])[0]
+    shown = Judged(runs, found, weigh.tell(found.weighed)).would_show(NOTHING)
     assert shown is None if least is None else shown is not None and shown > least - 1e-9
 
 
@@ -106,7 +107,7 @@ def test_a_level_that_may_be_zero_has_no_per_cent(old: tuple[float, ...], is_rel
     values = np.array([*old, *(one + 1.0 for one in old)])
     of = np.repeat([OLD, NEW], len(old))
     runs = pair.runs_of(values.tolist(), of, np.arange(len(of)), np.full(len(of), NO_ROUND))
-    found = sides.judged(runs, pair.lend([pair.evidence(runs)])[0])
+    found = sides.judged([runs], pair.lend(pair.evidence([runs])))[0]
     assert (found.effect is not None) is is_relative
     assert found.difference.value == pytest.approx(1.0)
 
@@ -308,7 +309,7 @@ def test_what_would_show_of_few_counts_does_in_four_of_five_cases(mean: float) -
         rounds = np.repeat(np.arange(10), 2)
         values = np.stack([old, new], axis=1).ravel().tolist()
         runs = pair.runs_of(values, np.array(placed), np.zeros(20, dtype=int), rounds)
-        return sides.judged(runs, pair.lend([pair.evidence(runs)])[0])
+        return sides.judged([runs], pair.lend(pair.evidence([runs])))[0]
 
     seen = list[bool]()
     for seed in range(150):

@@ -303,6 +303,28 @@ def test_a_winner_at_the_edge_is_said_with_what_the_last_step_brought(
     assert expected in verdict.edge
 
 
+def test_a_history_which_has_no_failed_runs_does_not_say_what_was_tried(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    runs = [*entries({"hw_type": "a", "vus": 1}, 2.0), *entries({"hw_type": "a", "vus": 4}, 1.0)]
+    kept = [dataclasses.replace(run, kept_in="kpis.db") for run in runs]
+    (verdict,) = ranking.verdict(rank(Matrix(kept), workload))
+    assert verdict.edge == "More may be better: the highest vus that the history has wins."
+
+
+def test_equal_points_are_said_and_the_smallest_settings_lead_whatever_is_read_first(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    points = [{"vus": 16, "batch": 2}, {"batch": 10, "vus": 4}, {"vus": 8, "batch": 2}, {"batch": 1, "vus": 99}]
+    runs = [entries(settings, 5.0 if settings["batch"] > 1 else 7.0) for settings in points]
+    for order in itertools.permutations(runs):
+        (verdict,) = ranking.verdict(rank(Matrix(itertools.chain.from_iterable(order)), workload))
+        assert "batch 2" in verdict.lead
+        assert "vus 8" in verdict.lead
+        for said in (verdict.rest, verdict.rivals):
+            assert "2 other points have the same value: that of the smallest settings is named." in said
+
+
 def test_that_more_was_tried_and_failed_is_no_invitation_to_try_it(workload: Workload, entries: MakeEntries) -> None:
     of = {"hw_type": "a"}
     runs = [*entries({**of, "vus": 1}, 2.0), *entries({**of, "vus": 4}, 1.0)]
