@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import fnmatch
 import functools
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .. import filters
 from ..analyze import handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
@@ -35,7 +37,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET, typed
+from ..matrix import NOT_SET, TREE, typed
 from ..workload import Workload
 
 if TYPE_CHECKING:
@@ -117,17 +119,28 @@ def compare(
 ) -> tuple[Study, Analysis]:
     """Whether the version *new* is worse than *old*, which may differ in the settings *ignored*; with the runs of both.
 
-    Or runs that a selection names, such as ``engine=onnx,vus=8``, than those of another one.
+    Or runs that a selection names, such as ``engine=onnx,vus=8``, than those of another one; or one directory of
+    several than another one.
     """
     keys = study.workload.regression.comparison_keys
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
+    trees = [_tree(study, name) for name in (old, new) if name not in versions]
+    if len({*trees} - {None}) == len((old, new)):
+        old, new = (filters.written({TREE: (filters.value(str(name)),)}) for name in trees)
     if any("=" in name and name not in versions for name in (old, new)):
         study, one = _candidate(study, old, new)
         if one.setting not in keys or one.setting != (study.order.axis or keys[0]) or one.looks_like_others(study):
             return study, _switched(study, one, **asked)
         old, new = show(one.old), show(one.new)
     return study, _of_versions(study, old, new, **asked)
+
+
+def _tree(study: Study, name: str) -> str | None:
+    """The directory of *study* that has this *name*, or lies there; None unless there are several."""
+    trees = [show(value) for value in study.runs.settings.get(TREE, ())]
+    place = os.path.abspath(name)
+    return next((tree for tree in trees if name == tree or place.endswith(f"{os.sep}{tree}")), None)
 
 
 def _of_versions(

@@ -74,7 +74,8 @@ class Runs(Printable):
         return BestAnswer(study)
 
     def compare(self, old: str, new: str, *, kpis: Sequence[str] = (), ignoring: Sequence[str] = ()) -> AnalysisAnswer:
-        """Whether version *new* is worse than version *old*; or the runs of two selections, such as ``image=a,vus=8``.
+        """Whether version *new* is worse than version *old*; so of two of the directories that were opened, or of the
+        runs of two selections, such as ``image=a,vus=8``.
 
         Args:
             kpis: only those whose names match one of these patterns.
