@@ -17,7 +17,7 @@ from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
 from ..store.column_names import other_unit
-from ..store.decimal_marks import are_grouped
+from ..store.decimal_marks import BLANKS, are_grouped, joined
 from ..store.failed_rows import FailedRows
 from ..store.tables import (
     NO_KPIS,
@@ -140,7 +140,7 @@ def command(
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
     warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
-    warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
+    warn([f"{name}: the marks in its numbers were taken to part thousands" for name in reader.thousands])
     warn(_about_versions(settings, versions, compared))
     if called.lower() in _OFTEN:
         warn([f"its runs are those of the workload '{called}': in a history with another project's, change `name`"])
@@ -265,7 +265,8 @@ OF_ANOTHER_UNIT = 20.0
 
 def _behind(texts: Iterable[str]) -> set[str]:
     """What is behind the numbers of cells, such as a unit."""
-    found = (re.fullmatch(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?\s*([^\s0-9.,]+)", text) for text in texts)
+    number = rf"[-+]?[0-9][0-9.,{BLANKS}]*(?:[eE][-+]?[0-9]+)?"
+    found = (re.fullmatch(rf"{number}\s*([^\s0-9.,{BLANKS}]+)", text) for text in texts)
     return {match[1] for match in found if match}
 
 
@@ -287,6 +288,7 @@ def _unread(
     said = [f"left out, since no option names them: {names}"] if names else []
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
+    marked: dict[str, str] = {}
     nothing = WordsForNothing(settings)
     total = 0
     bad: list[str] = []
@@ -304,6 +306,8 @@ def _unread(
         failed.see({name: value for name, value in row.items() if name in columns})
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
+            if joined(text := show(row.get(name))) != text:
+                marked.setdefault(name, text)
         for name, better, _ in kpis:
             if not is_number(value := reader.number(name, row)):
                 what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
@@ -318,6 +322,7 @@ def _unread(
         for name, count in empty.items()
         if 0 < count < total
     ]
+    said += [f"{name}: '{text}' stays a text: of a setting no marks part thousands" for name, text in marked.items()]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
     said += failed.said()
     for (name, what, why), found in odd.items():

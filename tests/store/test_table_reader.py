@@ -454,3 +454,24 @@ def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path
     rows = 'image,batch,rate\na,1,"1,200"\na,2,"2,300"\nb,1,950\nb,2,"1,800"\nTotal,,"6,250"\n'
     matrix = parse(tmp_path, rows, thousands=["rate"])
     assert [run.kpis["rate"] for run in matrix] == [1200, 2300, 950, 1800]
+
+
+@pytest.mark.parametrize(
+    ("rates", "end", "is_cut"),
+    [
+        ("12345 12346 12347 123", "", True),
+        ("12345 12346 12347 123", "\n", False),
+        ("12345 12346 12347 98765", "", False),
+        ("1.25 12.125 7.75 1.5", "", False),  # shorter ones are usual
+        ("0.9871 0.9882 0.9893 0.", "", True),
+        ("105 987 400 98", "", False),  # not small enough
+        ("12345 123", "", False),  # of one nobody knows
+    ],
+)
+def test_a_last_number_that_was_cut_off_with_its_line_takes_no_part(
+    rates: str, end: str, is_cut: bool, tmp_path: Path
+) -> None:
+    rows = [f"a,{batch},{rate}" for batch, rate in enumerate(rates.split())]
+    matrix = parse(tmp_path, "\n".join(["image,batch,rate", *rows]) + end)
+    assert [entry.kpis["rate"] for entry in matrix] == [*map(float, rates.split())][: -1 if is_cut else None]
+    assert (["was it cut off?" in one.problems[0].reason for one in matrix.unfinished]) == [True] * is_cut

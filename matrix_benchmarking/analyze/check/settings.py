@@ -21,6 +21,7 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, counted_alike, first_of, is_or_are, plural
+from .cut_versions import are_two, may_be_cut
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, runs_have
 from .matched import digits
 
@@ -112,8 +113,7 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
-    or what a few runs have, also those that differ in case or in what joins their parts; 1.1 beside 1.10, where that
-    alone has a version next to it."""
+    or what a few runs have, also those that differ in case or in what joins their parts; 1.1 that was 1.10."""
     alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
@@ -121,18 +121,21 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         is_of_case = len(set(map(_folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
-        has_next = {text for text in looks if not alike.keys().isdisjoint(_next_to(text))}
-        is_cut = any(f"{text}0" in has_next for text in set(looks) - has_next)
-        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case or is_cut:
+        is_plain = len({kind for kind, _ in same}) == 1 and len(set(looks)) == len(looks) and not of_case
+        if not is_plain or _is_cut(name, dict(zip(looks, same, strict=False)), counts, having):
             texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
 
 
-def _next_to(text: str) -> Iterator[float]:
-    """The versions before and after one such as 1.10, as numbers."""
-    if match := re.fullmatch(r"(\d+)\.(\d{1,9})", text):
-        yield from (float(f"{match[1]}.{int(match[2]) + step}") for step in (-1, 1) if int(match[2]) + step >= 0)
+def _is_cut(name: str, of: Mapping[str, Kind], counts: Mapping[Kind, int], having: Having) -> bool:
+    """Whether of versions that look alike, by their texts, one is as a spreadsheet cuts another one."""
+    versions = {_looks(value) for _, value in counts}
+    for short, kind in of.items():
+        if (long := of.get(f"{short}0")) is not None and may_be_cut(short, versions):
+            others = having(one for one in counts if one not in of.values())
+            return not are_two(name, [*having([kind])], [*having([long])], [*others])
+    return False
 
 
 def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:

@@ -280,6 +280,28 @@ def test_a_version_that_a_spreadsheet_cut_is_asked_about_where_versions_are_next
         assert found([{"version": version} for version in honest * 3]) == []
 
 
+@pytest.mark.parametrize(
+    ("runs", "is_asked"),
+    [
+        ([("1.1", 1), ("1.5", 2), ("1.9", 3), ("1.10", 4)], False),
+        ([("1.1", None), ("1.5", None), ("1.9", None), ("1.10", None)], False),  # as often as the others
+        ([("1.1", 1), ("1.1", 2), ("1.5", 3), ("1.9", 4), ("1.10", 5)], False),  # older ones, though twice as often
+        ([("1.5", 2), ("1.9", 3), ("1.10", 4), ("1.1", 5)], True),  # measured when 1.10 was
+        ([("1.5", 2), ("1.9", 3), ("1.9", 3), ("1.10", 4), ("1.1", 4), ("1.11", 5), ("1.11", 5)], True),
+        ([("1.5", None), ("1.5", None), ("1.9", None), ("1.9", None), ("1.10", None), ("1.1", None)], True),  # a half
+    ],
+)
+def test_a_version_is_no_cut_one_where_its_time_or_its_runs_say_otherwise(
+    runs: Sequence[tuple[str, int | None]], is_asked: bool
+) -> None:
+    entries = [
+        Entry({"version": version, "size": size}, 0, Path("/r"), f"run {number} {size}", 0, span_us=(None, time))
+        for number, (version, time) in enumerate(runs)
+        for size in (1, 2)
+    ]
+    assert ["alike-values"] * is_asked == [one.kind for one in findings(Matrix(entries))]
+
+
 def test_true_and_one_look_alike(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([{"cache": value} for value in (True, True, True, 1, 1, 0)])
     assert finding.sentence.startswith("'cache' is 1 in 2, true in 3 runs: these are different settings")
