@@ -203,21 +203,21 @@ def _measured(entry: Entry) -> object:
 
 
 def _identity(entry: Entry) -> object:
-    """The settings, the repeat and the time of a run of a history; None where that is unknown."""
+    """The settings, the repeat, the host and the time of a run of a history; None where that is unknown."""
     if entry.time_us is None:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
-    return settings, entry.repeat, entry.time_us
+    return settings, entry.repeat, entry.host, entry.time_us
 
 
 def _sessions(good: Rows) -> Iterator[Finding]:
-    """Runs of several files at one point and, but for whole seconds, one time: a tool wrote two files of a session."""
+    """Runs of several files at one point, on one host and, but for whole seconds, of one time: one session's."""
     rows = good.having("part")
     times = [start if end is None else end for start, end in rows.values("span_us")]
     rows = rows.where(time is not None and time % 10**6 for time in times)
     times = [time for time in times if time is not None and time % 10**6]
     files = [name.removesuffix(f"#{part}") for name, part in zip(rows.values("name"), rows.values("part"), strict=True)]
-    points = zip(keys(rows, rows.names()), times, strict=True)
+    points = zip(keys(rows, rows.names()), rows.values("host"), times, strict=True)
     together = grouped((point, place) for place, point in enumerate(points)).values()
     twice = [place for same in together if len({files[place] for place in same}) > 1 for place in same]
     if twice:
