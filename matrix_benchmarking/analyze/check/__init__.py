@@ -20,7 +20,7 @@ from ..machines import among_points
 from ..points import joined_warnings, keys, runs_and_files
 from ..select.order import Order
 from ..select.selection import not_judged
-from ..words import count_of, counted_alike, first_of, named, plural
+from ..words import count_of, first_of, named, plural
 from .apart import ended_findings, group_findings, places_of, repeat_findings, version_findings
 from .finding import (
     ANALYSES,
@@ -282,7 +282,7 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     wanted = good.with_settings(headline.applies_to)
     without = _without(wanted, headline.name)
     if 0 < len(without) < len(wanted):
-        why = first_of(counted_alike(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without))
+        why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
 
 
@@ -302,9 +302,7 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
             runs |= {entry.name: entry for entry in without}
             reasons |= dict.fromkeys(entry.missing_kpis.get(name, "no reason is given") for entry in without)
     if said:
-        sentence = (
-            f"Unknown in some runs and known in others: {named(said, len(said))}: {first_of(counted_alike(reasons))}."
-        )
+        sentence = f"Unknown in some runs and known in others: {named(said, len(said))}: {first_of(reasons)}."
         yield Finding.of("unknown-in-some", sentence, runs.values(), NONE)
 
 

@@ -20,7 +20,7 @@ from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
-from ..words import count_of, counted_alike, first_of, is_or_are, plural
+from ..words import count_of, first_of, is_or_are, plural
 from .cut_versions import are_two, may_be_cut
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, runs_have
 from .matched import digits
@@ -374,7 +374,7 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
             reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
-            yield Finding("unknown-kpi", f"{listed} {where}: {first_of(counted_alike(reasons))}.", changes)
+            yield Finding("unknown-kpi", f"{listed} {where}: {first_of(reasons)}.", changes)
 
 
 def _listed(names: Iterable[str]) -> str:
