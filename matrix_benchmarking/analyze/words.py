@@ -106,6 +106,12 @@ def named(texts: Sequence[str], most: int = 5, *, are_long: bool = False) -> str
     return f"{between.join(texts[:most])}{more}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
 _SIGNED = re.compile(rf"(?:(?<!\w)-)?{_NUMBER.pattern}")
 _VARIES = re.compile(rf"""(['"](?:(?<=')(?<!\w')[^']*'(?!\w)|(?<=")[^"]*")|(?<![\w.-]){_NUMBER.pattern})""")

@@ -29,10 +29,12 @@ from .finding import (
     OF_BEST,
     OF_HISTORY,
     SAID,
+    UNEXPLAINED,
     AnswerKind,
     Finding,
     about,
     are_few,
+    by_reason,
     counted,
     line,
     runs_have,
@@ -282,7 +284,7 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     wanted = good.with_settings(headline.applies_to)
     without = _without(wanted, headline.name)
     if 0 < len(without) < len(wanted):
-        why = first_of(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without)
+        why = first_of(entry.missing_kpis.get(headline.name, UNEXPLAINED) for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
 
 
@@ -291,7 +293,7 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
 
     What may be limited is said in any number: a point keeps a limit by the runs that have it.
     """
-    said, reasons, runs = [], dict[str, None](), dict[str, Entry]()
+    said, reasons, runs = [], dict[str, str](), dict[str, Entry]()
     for name, kpi in workload.kpis.items():
         wanted = good.with_settings(kpi.applies_to) if kpi is not workload.headline else good.at(())
         without = _without(wanted, name)
@@ -300,10 +302,10 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
         if is_limit or are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
             said.append(f"{name} (in {len(without)} of {len(wanted)})")
             runs |= {entry.name: entry for entry in without}
-            reasons |= dict.fromkeys(entry.missing_kpis.get(name, "no reason is given") for entry in without)
+            reasons[name] = first_of(entry.missing_kpis.get(name, UNEXPLAINED) for entry in without)
     if said:
-        sentence = f"Unknown in some runs and known in others: {named(said, len(said))}: {first_of(reasons)}."
-        yield Finding.of("unknown-in-some", sentence, runs.values(), NONE)
+        what = f"Unknown in some runs and known in others: {named(said, len(said))}"
+        yield Finding.of("unknown-in-some", f"{what}: {'; '.join(by_reason(reasons))}.", runs.values(), NONE)
 
 
 def _unreadable(matrix: Matrix) -> Iterator[Finding]:

@@ -20,9 +20,9 @@ from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
-from ..words import count_of, first_of, is_or_are, plural
+from ..words import count_of, first_of, is_or_are, listed, plural
 from .cut_versions import are_two, may_be_cut
-from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, runs_have
+from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, UNEXPLAINED, Finding, are_few, by_reason, runs_have
 from .matched import digits
 
 _NAMED = 3
@@ -330,11 +330,11 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         elif kind != APPLIES:  # such a KPI is of other trees
             unused.append(f"{name} ({kind})")
     if unused:
-        yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
+        yield Finding("unused-name", f"The workload uses what no run has: {listed(unused)}.")
     yield from _unknown_kpis(matrix, workload)
     idle = unused_prices((entry.settings for entry in matrix), prices, workload.shorter_hardware) if prices else ()
     if idle:
-        yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {_listed(idle)}.")
+        yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {listed(idle)}.")
 
 
 def _names(workload: Workload) -> dict[str, str]:
@@ -370,13 +370,9 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
         if names:
             runs = "the one run" if len(good) == 1 else f"all {len(good)} runs"
-            where = f"{is_or_are(len(names))} unknown at {runs}"
-            listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
-            reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
-            yield Finding("unknown-kpi", f"{listed} {where}: {first_of(reasons)}.", changes)
-
-
-def _listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+            reasons = {str(name): first_of(each.get(str(name), UNEXPLAINED) for each in missing) for name in names}
+            shown = listed(f"{name} (a limit)" if name in gates else name for name in reasons)
+            what, whys = f"{shown} {is_or_are(len(names))} unknown at {runs}:", by_reason(reasons)
+            is_one = len(whys) == 1
+            yield Finding("unknown-kpi", f"{what} {whys[0]}." if is_one else what, changes, () if is_one else whys)

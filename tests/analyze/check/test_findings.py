@@ -448,6 +448,26 @@ def with_labels(run: Entry, **labels: Any) -> Entry:
     return dataclasses.replace(run, facts=Facts(labels), span_us=(None, 0))
 
 
+def test_kpis_that_are_unknown_for_several_reasons_are_said_with_theirs() -> None:
+    def said(**missing: str) -> tuple[str, list[str]]:
+        runs = [
+            dataclasses.replace(run, kpis={"cost": 1.0}, missing_kpis=missing)
+            for run in entries({"version": "1"}, {"version": "1"})
+        ]
+        (found,) = (one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "unknown-kpi")
+        return found.sentence, list(found.runs)
+
+    what = "rate and memory are unknown at all 2 runs:"
+    assert said(rate="rate was not measured", memory="memory was not measured") == (
+        f"{what} each was not measured.",
+        [],
+    )
+    assert said(rate="rate is 'a', which is no number", memory="no GPU") == (
+        what,
+        ["rate is 'a', which is no number", "memory: no GPU"],
+    )
+
+
 def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
     runs = [
         with_labels(run, batch=run.settings["batch"])
