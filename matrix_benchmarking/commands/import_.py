@@ -11,12 +11,13 @@ from pathlib import Path
 
 import click
 
+from ..analyze.words import named as some_of
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
 from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
-from ..store.column_names import other_unit
+from ..store.column_names import counted_with, may_name_kpi, other_unit
 from ..store.decimal_marks import BLANKS, are_grouped, joined
 from ..store.failed_rows import FailedRows
 from ..store.tables import (
@@ -42,7 +43,9 @@ _OF_KPIS = {
     "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic"
 }  # fmt: skip
 """What the column is called in tables that have a row for each KPI of a run."""
-_NAMED = 3
+_OF_ANY = {"value", "values", "val", "result", "score", "number", "reading"}
+"""What that of its numbers is called there."""
+_NAMED, _MOST_COLUMNS, _MOST_KPIS = 3, 20, 100
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -175,7 +178,8 @@ def _named(
 ) -> list[str]:
     """The columns that options name, each once; ConfigError says which one can't be."""
     if not kpi or not settings:
-        raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
+        has = f"'{table}' has {some_of(columns, _MOST_COLUMNS)}"
+        raise ConfigError(f"say which columns are --settings and which is a --kpi; {has}")
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
     for name in named:
         if name not in columns:
@@ -196,12 +200,17 @@ def _named(
 
 def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
     """Raise MatbenchError where rows hold a value each of several KPIs."""
-    values = next((name for name in kpis if name.lower() in ("value", "values")), None)
-    for name in [name for name in columns if name.lower() in _OF_KPIS] if values else []:
-        cells = (row.get(name) for _, row in rows(file) if not isinstance(row, str))
-        named = [*dict.fromkeys(cell for cell in cells if isinstance(cell, str))]
-        if len(named) > 1:
-            several = f"'{name}' says of which KPI each number in '{values}' is ({', '.join(named[:_NAMED])})"
+    value = next((name for name in kpis if name.lower() in _OF_ANY), None)
+    may_say = [name for name in columns if name not in kpis and (value is not None or name.lower() in _OF_KPIS)]
+    cells: dict[str, dict[str, None]] = {name: {} for name in may_say}
+    for row in (row for _, row in rows(file) if may_say and not isinstance(row, str)):
+        for name, of in cells.items():
+            if isinstance(cell := row.get(name), str) and len(of) < _MOST_KPIS:
+                of[cell] = None
+    for name, of in cells.items():
+        is_said = name.lower() in _OF_KPIS and value is not None and value.lower() in ("value", "values")
+        if len(of) > 1 and (is_said or sum(map(may_name_kpi, of)) > 1):
+            several = f"'{name}' says of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
             raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
 
 
@@ -284,8 +293,7 @@ def _unread(
     """
     settings = reader.settings
     failed = FailedRows(columns)
-    names = ", ".join(name for name in columns if name not in failed.read)
-    said = [f"left out, since no option names them: {names}"] if names else []
+    said = [*_left_out([name for name in columns if name not in failed.read], [name for name, _, _ in kpis])]
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
     marked: dict[str, str] = {}
@@ -328,6 +336,14 @@ def _unread(
     for (name, what, why), found in odd.items():
         said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said
+
+
+def _left_out(columns: Sequence[str], kpis: Sequence[str]) -> Iterator[str]:
+    if columns:
+        yield f"left out, since no option names them: {some_of(columns, _MOST_COLUMNS)}"
+    for name, beside in ((name, counted_with(name, columns)) for name in kpis):
+        if beside:
+            yield f"{name} is read without {some_of(beside, _NAMED)}: if each is a run, give each a row of its own"
 
 
 def _doubts(column: str, better: str, unit: str) -> Iterator[str]:

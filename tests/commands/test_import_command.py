@@ -206,6 +206,38 @@ def test_a_table_with_a_row_for_each_kpi_is_refused(table: Path, capsys: Capture
     assert main(["import", "runs.csv", "--settings=image", options[3], "--output=other.py"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "name", "kpi"),
+    [
+        ("image,name,result\na,p95_ms,900\na,rate,95\n", "name", "result"),
+        ("metric,a,b\nrate,10,11\nlatency,20,21\n", "metric", "a"),  # a column for each image
+    ],
+)
+def test_a_table_whose_cells_name_kpis_is_refused(
+    table: Path, capsys: Capture, content: str, name: str, kpi: str
+) -> None:
+    table.write_text(content)
+    assert main(["import", "runs.csv", f"--settings={content.partition(',')[0]}", f"--kpi={kpi}:lower"]) == 2
+    assert f"'{name}' says of which KPI each number in '{kpi}' is" in capsys.readouterr().err
+    table.write_text("metric,name,recall\ncosine,a,0.5\nl2,b,0.6\n")
+    assert main(["import", "runs.csv", "--settings=metric,name", "--kpi=recall:higher"]) == 0
+
+
+def test_of_many_columns_some_are_named_and_those_that_may_be_runs_are_asked_about(
+    table: Path, capsys: Capture
+) -> None:
+    names = [f"run_{number}" for number in range(200)]
+    table.write_text(f"image,{','.join(names)}\na{',1' * 200}\n")
+    assert main(["import", "runs.csv"]) == 2
+    assert f"has image, {', '.join(names[:19])} and 181 more\n" in capsys.readouterr().err
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=run_0:lower"]) == 0
+    assert f"{', '.join(names[1:21])} and 179 more\n" in (found := capsys.readouterr().err)
+    assert "run_0 is read without run_1, run_2, run_3 and 196 more: if each is a run, give each a row" in found
+    table.write_text("image,p95_ms,p99_ms\na,1,2\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=p95_ms:lower", "--output=other.py"]) == 0
+    assert "is read without" not in capsys.readouterr().err
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
