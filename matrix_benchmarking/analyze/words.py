@@ -114,8 +114,10 @@ def listed(names: Iterable[str]) -> str:
 
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
 _SIGNED = re.compile(rf"(?:(?<!\w)-)?{_NUMBER.pattern}")
-_VARIES = re.compile(rf"""(['"](?:(?<=')(?<!\w')[^']*'(?!\w)|(?<=")[^"]*")|(?<![\w.-]){_NUMBER.pattern})""")
-"""What may differ from one text to another that says the same: a number, and what is quoted in its numbers."""
+_QUOTED = r"""['"](?:(?<=')(?<!\w')[^']*'(?!\w)|(?<=")[^"]*")"""
+_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:[\d:.]+(?:[+-]\d\d:\d\d|Z)?)?"
+_VARIES = re.compile(rf"({_QUOTED}|(?<![\w.-])(?:{_TIME}|{_NUMBER.pattern}))")
+"""What may differ from one text to another that says the same: a number, a time, and what is quoted in its numbers."""
 Texts = tuple[str, ...]
 
 

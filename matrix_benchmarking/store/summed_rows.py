@@ -39,7 +39,7 @@ _FEWEST_SUMMED, _FEWEST_WHOLE = 2, 3
 
 
 def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
+    """The rows that aren't empty with their numbers; of those that sum up, and of remarks, that, as a half sentence.
 
     They are the last ones, each alone by its first cell, those of groups: ``onnx Total`` below rows of onnx, or without
     what another column has above, those called ``mean`` where the rows above number their repeats, and those that are
@@ -53,7 +53,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     is_below = False
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
-    for row in table:
+    for row in filter(_holds_something, table):
         cell = next((name for name in labels if _summary(row.get(name))), first)
         word = _summary(row.get(cell)) or (_below_others(row.get(cell)) if held or is_below else "")
         agrees = word != "" and word not in known and whole.agrees(word, row)
@@ -96,6 +96,10 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         held.clear()
     for number, row in held.values():
         yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
+
+
+def _holds_something(row: Mapping[str, str]) -> bool:
+    return None in row or any(cell is not None and cell.strip() for cell in row.values())
 
 
 def unless_cut(

@@ -127,7 +127,11 @@ class TableReader:
         if not isinstance(value := row.get(name), str):
             return value
         text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
-        return _cell(joined(text) if name in self.thousands else text)
+        found = _cell(joined(text) if name in self.thousands else text)
+        return float(found) if isinstance(found, str) and _DIGITS.fullmatch(found) else found
+
+
+_DIGITS = re.compile(r"[-+]?[0-9]{1,300}")  # more than a setting's number has, or zeros in front
 
 
 def _is_nothing(value: Scalar) -> bool:
@@ -339,7 +343,10 @@ def _object(line: str) -> dict[str, Scalar] | str:
         return f"is no valid JSON: {error}"
     if not isinstance(found, dict):
         return "holds no JSON object"
-    return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in found.items()}
+    return {
+        name: json.dumps(value, sort_keys=True) if isinstance(value, (list, dict)) else value
+        for name, value in found.items()
+    }
 
 
 def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:

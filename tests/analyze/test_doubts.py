@@ -44,6 +44,10 @@ def of_point(entries: Sequence[Entry]) -> tuple[str, ...]:
         (["it isn't '1 200'", "it isn't '1 300'"], ["it isn't '1 200' to '1 300'"]),
         (['"1\'200" is a text', '"1\'300.5" is a text'], ['"1\'200" to "1\'300.5" is a text']),
         (["the clock was wrong", "it was 5 s late", "the clock was wrong"], ["the clock was wrong", "it was 5 s late"]),
+        (
+            ["it began at 1970-01-02 00:00:00+00:00, 5 s late", "it began at 1970-01-01 00:00:07+00:00, 3 s late"],
+            ["it began at 1970-01-01 00:00:07+00:00 to 1970-01-02 00:00:00+00:00, 3 to 5 s late"],
+        ),
         ([], []),
     ],
 )

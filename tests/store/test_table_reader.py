@@ -475,3 +475,25 @@ def test_a_last_number_that_was_cut_off_with_its_line_takes_no_part(
     matrix = parse(tmp_path, "\n".join(["image,batch,rate", *rows]) + end)
     assert [entry.kpis["rate"] for entry in matrix] == [*map(float, rates.split())][: -1 if is_cut else None]
     assert (["was it cut off?" in one.problems[0].reason for one in matrix.unfinished]) == [True] * is_cut
+
+
+def test_rows_without_any_cell_are_no_runs(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image,batch,rate\na,1,2\n,,\nb,1,3\n , ,\n,,\n")
+    assert [entry.name for entry in matrix] == ["runs.csv#row 2", "runs.csv#row 4"]
+    assert not matrix.unfinished
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("12345678901234567890", 12345678901234567890.0), ("007", 7.0), ("+012", 12.0)]
+)
+def test_a_kpi_of_many_digits_or_with_zeros_in_front_is_a_number(cell: str, value: float, tmp_path: Path) -> None:
+    [entry] = parse(tmp_path, f"image,batch,rate\na,{cell},{cell}\n")
+    assert entry.kpis == {"rate": value}
+    assert entry.settings["batch"] == cell
+
+
+def test_an_object_is_one_setting_in_whichever_order_its_fields_are(tmp_path: Path) -> None:
+    lines = ['{"image": {"x": 1, "y": 2}, "batch": 1, "rate": 2}', '{"image": {"y": 2, "x": 1}, "batch": 1, "rate": 3}']
+    one, two = parse(tmp_path, "\n".join([*lines, ""]))
+    assert one.settings == two.settings
+    assert (one.repeat, two.repeat) == (0, 1)

@@ -312,7 +312,8 @@ def _unreadable(matrix: Matrix) -> Iterator[Finding]:
     partly = matrix.damaged_files
     lost = [one for one in matrix.unfinished if one.is_unreadable and one not in partly]
     if partly:
-        what = f"{count_of(len(partly), 'file')} can't be read whole, or isn't clear; what could be read takes part"
+        are = "isn't" if len(partly) == 1 else "aren't"
+        what = f"{count_of(len(partly), 'file')} can't be read whole, or {are} clear; what could be read takes part"
         yield Finding.of("read-in-part", f"{what}: {_first_problem(partly)}.", partly)
     if lost:
         what = f"{runs_and_files(lost)} can't be placed and {_no_part(lost)}"

@@ -23,7 +23,7 @@ from ..points import keys
 from ..words import count_of, first_of, is_or_are, listed, plural
 from .cut_versions import are_two, may_be_cut
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, UNEXPLAINED, Finding, are_few, by_reason, runs_have
-from .matched import digits
+from .matched import MOST_DIGITS, digits
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
@@ -112,8 +112,9 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
-    or what a few runs have, also those that differ in case or in what joins their parts; 1.1 that was 1.10."""
+    """Values that look alike: of several types, numbers but for rounding, texts that differ in blanks or in the
+    spelling of a version; words, or what a few runs have, also those that differ in case or in what joins their parts;
+    1.1 that was 1.10."""
     alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
@@ -121,7 +122,8 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         is_of_case = len(set(map(_folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
-        is_plain = len({kind for kind, _ in same}) == 1 and len(set(looks)) == len(looks) and not of_case
+        is_of_kinds = len({kind for kind, _ in same}) > 1 or len(same) > max(1, len(looks))
+        is_plain = not is_of_kinds and len(set(looks)) == len(looks) and not of_case
         if not is_plain or _is_cut(name, dict(zip(looks, same, strict=False)), counts, having):
             texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
@@ -256,7 +258,8 @@ def _plain(value: object) -> object:
     if value is None:
         return show(value)
     if not isinstance(value, str):
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+        near = float(f"{value:.{MOST_DIGITS}g}") if isinstance(value, float) else value  # 0.1 + 0.2 looks like 0.3
+        return int(near) if isinstance(near, float) and near.is_integer() else near
     text = one_blank(_visible(value))
     for kind in (int, float):
         with contextlib.suppress(ValueError):
@@ -285,17 +288,22 @@ _LOOK_ALIKE = str.maketrans(
     "асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮΑΒΕΖΗΙΚΜΝΟΡΤΥΧον\u2010\u2011\u2013\u2212",
     "acdehijlopqswxyABCEHIJKMOPSTXYABEZHIKMNOPTYXov----",
 )
-"""Letters of other alphabets, and hyphens and a minus, in the letters and the sign that they look like."""
+_LOOK_ALIKE |= {0xFEE0 + code: code for code in range(0x21, 0x7F)}
+"""Letters of other alphabets, wide ones, and hyphens and a minus, in what they look like."""
+_HOW_DRAWN = "\ufe0e\ufe0f"  # behind an emoji
 
 
 def _visible(text: str) -> str:
     """*text* without the characters that nobody sees, such as a blank of no width, and with Latin letters for those of
     other alphabets, and hyphens for those signs, that look the same.
     """
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
+    with contextlib.suppress(UnicodeError):
+        text = text.encode("cp1252").decode()  # of UTF-8 that was read as Windows' own
     plain = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE)
-    return "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    unseen = [char for char in set(plain) if unicodedata.category(char) in ("Cc", "Cf") and not char.isspace()]
+    return "".join(char for char in plain if char not in (*unseen, *_HOW_DRAWN))
 
 
 def written(value: object) -> str:

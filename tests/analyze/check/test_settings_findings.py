@@ -125,6 +125,21 @@ def test_a_name_is_misspelt_if_it_is_near_to_one_that_its_runs_lack(
 
 def test_names_of_which_neither_is_rare_are_two_settings() -> None:
     assert misspelt([frozenset({"tp_size"})] * 5 + [frozenset({"pp_size"})] * 6) == {}
+    assert (
+        misspelt([frozenset({"%"})] * 5 + [frozenset({"#"})] * 6)
+        == misspelt([frozenset("n")] * 5 + [frozenset("N")] * 4)
+        == {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("batch_size", "Batch-size"), ("caf\u00e9", "cafe\u0301"), ("image", "im\u200bage")]
+)
+def test_names_that_differ_in_how_they_are_written_alone_are_one_however_many_runs_have_them(
+    one: str, other: str
+) -> None:
+    assert misspelt([frozenset({one})] * 5 + [frozenset({other})] * 4) == {other: one}
+    assert misspelt([frozenset({one})] * 5 + [frozenset({other})] * 4 + [frozenset({one, other})]) == {}
 
 
 def test_a_setting_of_a_few_runs_is_good_to_know(found: Callable[[Runs], list[Finding]]) -> None:
@@ -165,6 +180,9 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
         ("a\u00a0b", r"'a\xa0b'"),
         ("a b\u200b", r"'a b\u200b'"),
         ("\u0430 b", r"'\u0430 b'"),
+        ("a b\0", r"'a b\x00'"),
+        ("\uff41 b", r"'\uff41 b'"),
+        ("a b\ufe0f", r"'a b\ufe0f'"),
     ],
 )
 def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callable[[Runs], list[Finding]]) -> None:
@@ -173,6 +191,20 @@ def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callabl
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
     assert (finding.runs, finding.changes) == (["run 6"], frozenset(AnswerKind))
     assert found([{"image": image} for image in ("r", "R", "true", "a b", "\u0434\u0430", "\u03bcs")]) == []
+
+
+def test_a_text_that_was_read_in_another_encoding_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*[{"image": "m\u00fcller"}] * 6, *[{"image": "m\u00c3\u00bcller"}] * 6])
+    assert finding.sentence.startswith(
+        r"'image' is 'm\u00fcller' in 6, 'm\xc3\xbcller' in 6 runs:".replace(r"\u00fc", "\u00fc")
+    )
+    assert found([{"image": image} for image in ("m\u00fcller", "m\u00c3ller", "\u20ac")]) == []
+
+
+def test_numbers_that_differ_by_rounding_alone_are_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([{"rate": rate} for rate in (0.1, 0.1 + 0.2, 0.3, 0.3, 0.7)])
+    assert finding.sentence.startswith("'rate' is 0.30000000000000004 in 1, 0.3 in 2 runs: these are different")
+    assert found([{"rate": rate} for rate in (0.1, 0.3, 0.300001, 3.0, 1.0)]) == []
 
 
 def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[Finding]]) -> None:
