@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import statistics
+import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -37,10 +38,12 @@ _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|d
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
 """What tables of many projects are called."""
+_LOST = {*NO_KPIS, *dir(types.SimpleNamespace)}
 _MAY_ORDER = {"build", "build_id", "build_number", "release", "revision", "sha", "tag"}
 """What columns are often called whose values are versions, beside version and commit."""
 _OF_KPIS = {
-    "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic"
+    "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic",
+    "field",
 }  # fmt: skip
 """What the column is called in tables that have a row for each KPI of a run."""
 _OF_ANY = {"value", "values", "val", "result", "score", "number", "reading"}
@@ -187,7 +190,7 @@ def _named(
             raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}{comma}")
         if named.count(name) > 1:
             raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
-        if name in NO_KPIS and name not in settings and name != time:
+        if name in _LOST and name not in settings and name != time:
             raise ConfigError(f"the KPI '{name}' would be lost, since runs have such a field: rename the column")
     for name, field in ((column, field_name(column)) for column, _, _ in kpi):
         same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
@@ -200,15 +203,16 @@ def _named(
 
 def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
     """Raise MatbenchError where rows hold a value each of several KPIs."""
-    value = next((name for name in kpis if name.lower() in _OF_ANY), None)
-    may_say = [name for name in columns if name not in kpis and (value is not None or name.lower() in _OF_KPIS)]
+    called = {name: name.lower().strip("_") for name in columns}  # InfluxDB has _field and _value
+    value = next((name for name in kpis if called[name] in _OF_ANY), None)
+    may_say = [name for name in columns if name not in kpis and (value is not None or called[name] in _OF_KPIS)]
     cells: dict[str, dict[str, None]] = {name: {} for name in may_say}
     for row in (row for _, row in rows(file) if may_say and not isinstance(row, str)):
         for name, of in cells.items():
             if isinstance(cell := row.get(name), str) and len(of) < _MOST_KPIS:
                 of[cell] = None
     for name, of in cells.items():
-        is_said = name.lower() in _OF_KPIS and value is not None and value.lower() in ("value", "values")
+        is_said = called[name] in _OF_KPIS and value is not None and called[value] in ("value", "values")
         if len(of) > 1 and (is_said or sum(map(may_name_kpi, of)) > 1):
             several = f"'{name}' says of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
             raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
@@ -263,7 +267,8 @@ def _check_one_unit(name: str, unit: str, numbers: Mapping[str, Scalar]) -> None
     if not all(sides):
         return
     with_unit, without = (statistics.median(side.values()) for side in sides)
-    if not 1 / OF_ANOTHER_UNIT < with_unit / without < OF_ANOTHER_UNIT:
+    are_shares = unit == "%" and max(sides[1].values()) <= 1.0 < min(sides[0].values())
+    if are_shares or not 1 / OF_ANOTHER_UNIT < with_unit / without < OF_ANOTHER_UNIT:
         examples = " and ".join(f"'{next(iter(side))}'" for side in sides)
         raise MatbenchError(f"the column '{name}' holds {examples}: is that one unit? Write all its numbers in one way")
 

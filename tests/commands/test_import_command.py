@@ -211,6 +211,7 @@ def test_a_table_with_a_row_for_each_kpi_is_refused(table: Path, capsys: Capture
     [
         ("image,name,result\na,p95_ms,900\na,rate,95\n", "name", "result"),
         ("metric,a,b\nrate,10,11\nlatency,20,21\n", "metric", "a"),  # a column for each image
+        ("host,_field,_value\na,used,900\na,free,95\n", "_field", "_value"),  # as InfluxDB writes it
     ],
 )
 def test_a_table_whose_cells_name_kpis_is_refused(
@@ -243,6 +244,17 @@ def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path,
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
     said = "2 of 4 rows can't be read: row 3 has 'yesterday' where an ISO 8601 time is expected"
     assert said in capsys.readouterr().err
+
+
+def test_a_kpi_may_be_called_as_a_method_of_models_and_begin_with_an_underscore(table: Path, capsys: Capture) -> None:
+    table.write_text("image,json,_value,__dict__\na,1,10,1\nb,2,20,1\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=_value:lower", "--kpi=json:lower"]) == 0
+    assert main(["check", *READ]) == 0
+    assert main(["upload_lts", *READ]) == 0
+    assert "2 runs added" in (said := capsys.readouterr()).out
+    assert "shadows" not in said.err
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=__dict__:lower", "--output=other.py"]) == 2
+    assert "the KPI '__dict__' would be lost" in capsys.readouterr().err
 
 
 def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:
@@ -388,7 +400,12 @@ def test_marks_between_thousands_and_units_in_cells_are_no_part_of_numbers(
 
 @pytest.mark.parametrize(
     ("cells", "is_one"),
-    [(["50 %", "51%", "0.60"], False), (["50 %", "51%", "60", "0"], True), (["5", "0.06 %"], False)],
+    [
+        (["50 %", "51%", "0.60"], False),
+        (["12 %", "95 %", "0.9"], False),
+        (["50 %", "51%", "60", "0"], True),
+        (["5", "0.06 %"], False),
+    ],
 )
 def test_numbers_with_a_unit_and_without_are_of_one_where_they_are_near(
     cells: list[str], is_one: bool, directory: Path, capsys: Capture

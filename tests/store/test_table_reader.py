@@ -448,6 +448,10 @@ def test_words_that_are_no_state_are_said_at_reading(tmp_path: Path) -> None:
     states = [f"a,{batch},1.5,ok" for batch in range(3)]
     assert said(*states) == ""
     assert "status: 'abgestürzt' in 1 of 4 rows, taken for a success" in said(*states, "a,4,1.5,abgestürzt")
+    assert "status: '?' in 1 of 4 rows, taken for a success" in said(*states, "a,4,1.5,?")
+    assert said(*states, "a,4,1.5,-", "a,5,1.5,✓") == ""
+    marked = parse(tmp_path, "image,batch,rate,status\na,1,2,✔️\na,2,3,✗\na,3,4,❌ OOM\n")
+    assert [entry.failed for entry in marked] == [False, True, True]
 
 
 def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path) -> None:

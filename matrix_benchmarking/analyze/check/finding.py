@@ -111,9 +111,9 @@ def by_reason(reasons: Mapping[str, str]) -> list[str]:
 
 
 def _of_each(name: str, reason: str) -> str:
-    """*reason* without the *name* of the KPI that it begins with."""
+    """*reason* without the *name* of the KPI that it begins with, or quotes."""
     own = next((each for each in (name, name.replace("_", " ")) if reason.startswith(f"{each} ")), None)
-    return reason if own is None else f"each{reason.removeprefix(own)}"
+    return reason.replace(f"'{name}'", "'…'") if own is None else f"each{reason.removeprefix(own)}"
 
 
 def said_of_twins(count: int) -> str:

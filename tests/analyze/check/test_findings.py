@@ -462,6 +462,7 @@ def test_kpis_that_are_unknown_for_several_reasons_are_said_with_theirs() -> Non
         f"{what} each was not measured.",
         [],
     )
+    assert said(rate="there is no 'rate'", memory="there is no 'memory'") == (f"{what} there is no '…'.", [])
     assert said(rate="rate is 'a', which is no number", memory="no GPU") == (
         what,
         ["rate is 'a', which is no number", "memory: no GPU"],
