@@ -212,6 +212,9 @@ def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str])
             if isinstance(cell := row.get(name), str) and len(of) < _MOST_KPIS:
                 of[cell] = None
     for name, of in cells.items():
+        if called[name] in ("unit", "units") and len(of) > 1:
+            said = f"'{name}' says in which unit each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
+            raise MatbenchError(f"{said}: write all numbers of a column in one unit")
         is_said = called[name] in _OF_KPIS and value is not None and called[value] in ("value", "values")
         if len(of) > 1 and (is_said or sum(map(may_name_kpi, of)) > 1):
             several = f"'{name}' says of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"

@@ -99,7 +99,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
 
 
 def _holds_something(row: Mapping[str, str]) -> bool:
-    return None in row or any(cell is not None and cell.strip() for cell in row.values())
+    return None in row or any(map(str.strip, filter(None, row.values())))
 
 
 def unless_cut(

@@ -239,6 +239,15 @@ def test_of_many_columns_some_are_named_and_those_that_may_be_runs_are_asked_abo
     assert "is read without" not in capsys.readouterr().err
 
 
+def test_a_column_of_several_units_is_refused(table: Path, capsys: Capture) -> None:
+    table.write_text("image,latency,unit\na,12,ms\nb,0.013,s\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=latency:lower:ms"]) == 2
+    said = "'unit' says in which unit each number in 'latency' is (ms, s): write all numbers of a column in one unit"
+    assert said in capsys.readouterr().err
+    table.write_text("image,latency,unit\na,12,ms\nb,13,ms\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=latency:lower:ms"]) == 0
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
@@ -383,6 +392,7 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         (".5 -.5 5.", "0.5 -0.5 5"),
         ("'1 200' '1\u00a0234\u00a0567,5' '-2\u202f000.25' 1500", "1200 1234567.5 -2000.25 1500"),
         ("'1’200' '1\u2009300 ms' '1 400 ms'", "1200 1300 1400"),
+        ("'1.234,5' '2.345.678' 12", "1234.5 2345678 12"),
     ],
 )
 def test_marks_between_thousands_and_units_in_cells_are_no_part_of_numbers(
@@ -393,7 +403,7 @@ def test_marks_between_thousands_and_units_in_cells_are_no_part_of_numbers(
     Path("p.csv").write_text("\n".join(["image,lat", *rows, ""]))
     assert main(["import", "p.csv", "--settings=image", "--kpi=lat:lower:ms"]) == 0
     thousands = "lat: the marks in its numbers were taken to part thousands"
-    assert (thousands in capsys.readouterr().err) is (re.search(r"\d[^\d.]\d{3}", cells) is not None)
+    assert (thousands in capsys.readouterr().err) is (re.search(r"\d[^\d.]\d{3}|\.\d{3}\.", cells) is not None)
     read = parse_tree(workload.load("p_workload.py"), Path())
     assert [entry.kpis["lat"] for entry in read] == [*map(float, values.split())]
 
@@ -430,6 +440,7 @@ def test_a_second_table_says_nothing_of_the_units_of_the_first(directory: Path, 
         (["1,234", "1500"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1,234'"),
         (["1 234", "1,500"], "holds no number, but '1 234'"),  # beside a blank the comma may be one
         (["1 23", "1'2345", "12"], "lat: unknown in 2 of 3 rows, where it is no number: row 2 has '1 23'"),
+        (["1.234,5", "1.234"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1.234,5'"),
         (["0,5", "12"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '0,5'"),
         (["timeout", "n/a"], "holds no number, but 'timeout'"),
         (["", "3"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 is empty"),

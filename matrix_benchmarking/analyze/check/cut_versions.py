@@ -1,4 +1,4 @@
-"""Whether 1.1 is 1.10 as a spreadsheet cuts it, by the versions, the runs and the times beside them."""
+"""Which versions may be cut: 1.1 may be 1.10 as a spreadsheet writes it, and a commit's hash the beginning of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import re
 from collections.abc import Collection, Sequence
 
 from ...matrix import Entry, typed
+
+
+def is_hash(text: str) -> bool:
+    """Whether it is the beginning of a commit's hash; words and numbers are none."""
+    return re.fullmatch(r"(?=.*\d)(?=.*[a-f])[0-9a-f]{7,64}", text) is not None
 
 
 def may_be_cut(text: str, versions: Collection[object]) -> bool:

@@ -21,7 +21,7 @@ from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
 from ..words import count_of, first_of, is_or_are, listed, plural
-from .cut_versions import are_two, may_be_cut
+from .cut_versions import are_two, is_hash, may_be_cut
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, UNEXPLAINED, Finding, are_few, by_reason, runs_have
 from .matched import MOST_DIGITS, digits
 
@@ -39,6 +39,7 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 _EXPONENT = re.compile(r"[+-]?\d{1,3}(\.\d*)?[eE][+-]?\d{1,2}")
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
 _OF_A_SPREADSHEET = re.compile(rf"\d\.\d+E\+\d\d|(?i:\d\d?[-. ]{{1,2}}{_MONTH}|{_MONTH}[-. ]\d\d)")
+_OF_A_UNIT = re.compile(r"([\d.]+) ([A-Za-zµ%]+)")
 _SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
@@ -80,7 +81,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             counts[kinds[code]] = counts.get(kinds[code], 0) + count
 
         having = functools.partial(_having, runs, codes, kinds)
-        for find in (_alike, _odd, _below_zero, _exponents, _measured, _sums):
+        for find in (_alike, _short_hashes, _odd, _below_zero, _exponents, _measured, _sums):
             yield from find(name, counts, having)
         yield from _merged(name, filled)
         for rare, usual in _near(counts):
@@ -138,6 +139,15 @@ def _is_cut(name: str, of: Mapping[str, Kind], counts: Mapping[Kind, int], havin
             others = having(one for one in counts if one not in of.values())
             return not are_two(name, [*having([kind])], [*having([long])], [*others])
     return False
+
+
+def _short_hashes(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """A commit's hash that is the beginning of another one."""
+    hashes = sorted(str(value) for kind, value in counts if kind == "str" and is_hash(str(value)))
+    cut_short = [one for one, other in itertools.pairwise(hashes) if other.startswith(one)]
+    if cut_short:
+        what = f"'{name}' is {_first([('str', one) for one in cut_short])}, with which a longer one begins"
+        yield Finding.of("short-hash", f"{what}: is it one commit?", having(("str", one) for one in cut_short))
 
 
 def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
@@ -279,8 +289,11 @@ def _folded(text: str) -> str:
 
 
 def _version(text: str) -> str:
-    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``."""
-    match = _SPELT.fullmatch(text)
+    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``.
+
+    And of a number whether a blank parts it from its unit.
+    """
+    match = _SPELT.fullmatch(text := "".join(parted.groups()) if (parted := _OF_A_UNIT.fullmatch(text)) else text)
     return f"{match[1]}{match[2]}" if match else text
 
 

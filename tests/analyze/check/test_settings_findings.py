@@ -334,6 +334,22 @@ def test_a_version_is_no_cut_one_where_its_time_or_its_runs_say_otherwise(
     assert ["alike-values"] * is_asked == [one.kind for one in findings(Matrix(entries))]
 
 
+def test_a_commit_that_is_the_beginning_of_another_is_asked_about(found: Callable[[Runs], list[Finding]]) -> None:
+    whole = "4f2c1d9e0a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d"
+    (finding,) = found([{"commit": commit} for commit in (whole, whole[:8], "5a0b1c2", "4f2c1d8")])
+    assert finding.sentence == "'commit' is '4f2c1d9e', with which a longer one begins: is it one commit?"
+    assert (finding.runs, finding.changes) == (["run 1"], frozenset(AnswerKind))
+    honest = (("1234567", "12345678"), ("feedbac", "feedback"), ("4f2c1d", whole), ("v4f2c1d9", whole))
+    assert all("short-hash" not in [one.kind for one in found([{"commit": each} for each in of])] for of in honest)
+
+
+def test_a_number_with_its_unit_is_one_with_a_blank_between_or_without(
+    found: Callable[[Runs], list[Finding]],
+) -> None:
+    (finding,) = found([{"memory": memory} for memory in ("8GB", "8 GB", "16GB", "1.5 GB")])
+    assert finding.sentence.startswith("'memory' is '8GB' in 1, '8 GB' in 1 runs: these are different settings")
+
+
 def test_true_and_one_look_alike(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([{"cache": value} for value in (True, True, True, 1, 1, 0)])
     assert finding.sentence.startswith("'cache' is 1 in 2, true in 3 runs: these are different settings")
