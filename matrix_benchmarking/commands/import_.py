@@ -241,7 +241,7 @@ def _reader(
     for row in (row for _, row in rows(file, settings, ways, settings) if not isinstance(row, str)):
         for name, of in cells.items():
             if (value := row.get(name)) is not None:
-                of[show(value).strip()] = value
+                of[_text(value)] = value
     units = {name: unit for name, _, unit in kpis if unit and _behind(cells[name]) == {unit}}
     thousands = [
         name
@@ -261,6 +261,10 @@ def _reader(
                 way = f", and there are {' and '.join(sorted(behind)[:3])}: write all in one unit"
             raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
     return reader
+
+
+def _text(value: Scalar) -> str:
+    return value.strip() if isinstance(value, str) else show(value)
 
 
 def _check_one_unit(name: str, unit: str, numbers: Mapping[str, Scalar]) -> None:
@@ -322,7 +326,7 @@ def _unread(
         failed.see({name: value for name, value in row.items() if name in columns})
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
-            if joined(text := show(row.get(name))) != text:
+            if joined(text := _text(row.get(name))) != text:
                 marked.setdefault(name, text)
         for name, better, _ in kpis:
             if not is_number(value := reader.number(name, row)):

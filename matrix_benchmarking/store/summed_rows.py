@@ -6,6 +6,7 @@ import csv
 import functools
 import math
 import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .decimal_marks import joined
@@ -36,6 +37,7 @@ _REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", 
 _OF_REPEATS = ("std", "p50", "p90", "p95", "p99")
 _REMARK = "# "
 _FEWEST_SUMMED, _FEWEST_WHOLE = 2, 3
+_LEADING = re.compile(r"[-+]?[0-9.,]*[0-9]\.?")
 
 
 def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
@@ -106,7 +108,7 @@ def unless_cut(
     found: Iterable[tuple[int, dict[str, str] | str]], column: str
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows *found* in a file without a line break at its end, of which the number in the last *column* may be cut
-    off there: it is less than half of each other, and shorter by more than these differ.
+    off there: it is less than a quarter of each other, and shorter by more than these differ.
     """
     shortest, longest, least, count = math.inf, 0, math.inf, 0
     last, text, value = None, "", None
@@ -117,8 +119,8 @@ def unless_cut(
             shortest, longest, least = min(shortest, len(text)), max(longest, len(text)), min(least, abs(value))
             count += 1
         last, text = (number, row), "" if isinstance(row, str) else (row.get(column) or "").strip()
-        value = _number(text)
-    if value is not None and len(text) < 2 * shortest - longest and 2 * abs(value) < least and count >= _FEWEST_WHOLE:
+        value = _number(leading[0]) if (leading := _LEADING.match(text)) else None  # a unit may be behind it
+    if value is not None and len(text) < 2 * shortest - longest and 4 * abs(value) < least and count >= _FEWEST_WHOLE:
         said = f"has '{text}' in {column}, where others are longer, and the file ends there without a line break"
         last = number, f"{said}: was it cut off? Add the line break if it wasn't"
     if last is not None:

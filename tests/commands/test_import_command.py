@@ -393,6 +393,7 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         ("'1 200' '1\u00a0234\u00a0567,5' '-2\u202f000.25' 1500", "1200 1234567.5 -2000.25 1500"),
         ("'1’200' '1\u2009300 ms' '1 400 ms'", "1200 1300 1400"),
         ("'1.234,5' '2.345.678' 12", "1234.5 2345678 12"),
+        ("'1\u202f234.5' 12", "1234.5 12"),
     ],
 )
 def test_marks_between_thousands_and_units_in_cells_are_no_part_of_numbers(

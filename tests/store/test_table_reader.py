@@ -469,6 +469,7 @@ def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path
         ("1.25 12.125 7.75 1.5", "", False),  # shorter ones are usual
         ("0.9871 0.9882 0.9893 0.", "", True),
         ("105 987 400 98", "", False),  # not small enough
+        ("80 40 20 7", "", False),
         ("12345 123", "", False),  # of one nobody knows
     ],
 )
@@ -479,6 +480,13 @@ def test_a_last_number_that_was_cut_off_with_its_line_takes_no_part(
     matrix = parse(tmp_path, "\n".join(["image,batch,rate", *rows]) + end)
     assert [entry.kpis["rate"] for entry in matrix] == [*map(float, rates.split())][: -1 if is_cut else None]
     assert (["was it cut off?" in one.problems[0].reason for one in matrix.unfinished]) == [True] * is_cut
+
+
+def test_a_last_number_that_was_cut_off_before_its_unit_takes_no_part(tmp_path: Path) -> None:
+    rows = "".join(f"a,{batch},12{batch} ms\n" for batch in range(3))
+    matrix = parse(tmp_path, f"image,batch,rate\n{rows}a,3,12", units={"rate": "ms"})
+    assert [entry.kpis["rate"] for entry in matrix] == [120, 121, 122]
+    assert "row 5 has '12' in rate" in matrix.unfinished[0].problems[0].reason
 
 
 def test_rows_without_any_cell_are_no_runs(tmp_path: Path) -> None:
