@@ -144,13 +144,18 @@ def getKPIsModel(
     labels: Any = settings_model or dict[str, Scalar]
     kpi_model = pydantic.create_model("KPI", __base__=KPI, __module__=module_name, labels=(labels, ...))
     fields: dict[str, Any] = {
-        kpi_name: (
+        _field_name(kpi_name): (
             kpi_model | None,
-            Field(default=None, description=f"{definition.help} ({definition.unit})"),
+            Field(default=None, alias=kpi_name, description=f"{definition.help} ({definition.unit})"),
         )
         for kpi_name, definition in kpis.items()
     }
     return pydantic.create_model(name, __base__=ExclusiveModel, __module__=module_name, **fields)
+
+
+def _field_name(kpi: str) -> str:
+    """What the model's field is called: Pydantic keeps names that begin with ``_``, and those of its own methods."""
+    return f"kpi_{kpi}" if kpi.startswith("_") or hasattr(ExclusiveModel, kpi) else kpi
 
 
 def labels_from(settings_model: type[pydantic.BaseModel], **defaults: Scalar) -> Callable[[Any], dict[str, Any]]:

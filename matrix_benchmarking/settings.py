@@ -13,6 +13,7 @@ import json
 import math
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, NoReturn
@@ -186,7 +187,8 @@ _SHORTEST = 3
 def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
     """Names that look like another one misspelt: each with the name that is meant.
 
-    The rarer name is nearly a commoner one that none of its runs has.
+    The rarer name is nearly a commoner one that none of its runs has; one that differs in case, separators and how an
+    accent is written alone needn't be rare.
 
     Args:
         names_of: the names of the settings of each run.
@@ -196,11 +198,13 @@ def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
     for names, count in together.items():
         for name in names:
             counts[name] += count
-    meant = {}
+    meant, letters = {}, {name: _letters(name) for name in counts}
     for name, count in counts.items():
         beside = frozenset[str]().union(*(names for names in together if name in names))
-        commoner = [other for other in counts if counts[other] > count and count <= max(1, _RARE * counts[other])]
-        near = next((other for other in commoner if other not in beside and is_nearly(name, other)), None)
+        commoner = [other for other in counts if (counts[other], other) > (count, name) and other not in beside]
+        rarely = [other for other in commoner if count < counts[other] and count <= max(1, _RARE * counts[other])]
+        alike = (other for other in commoner if letters[name] == letters[other] and len(letters[name]) >= _SHORTEST)
+        near = next(itertools.chain(alike, (other for other in rarely if is_nearly(name, other))), None)
         if near is not None:
             meant[name] = near
     return meant
@@ -212,7 +216,7 @@ def is_nearly(one: str, other: str) -> bool:
     Names of the same length that differ otherwise (``tp_size`` and ``pp_size``) are two names, and so are those that
     differ in digits.
     """
-    one, other = (re.sub(r"[\W_]", "", name.lower()) for name in (one, other))
+    one, other = map(_letters, (one, other))
     if one == other:
         return True
     short, long = sorted((one, other), key=len)
@@ -222,6 +226,10 @@ def is_nearly(one: str, other: str) -> bool:
         return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
     swapped = (one[:place] + one[place + 1] + one[place] + one[place + 2 :] for place in range(len(one) - 1))
     return len(long) == len(short) and other in swapped
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", unicodedata.normalize("NFC", name).lower())
 
 
 _PLAIN = re.compile(r"[\w./+-]*")

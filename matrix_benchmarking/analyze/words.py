@@ -106,25 +106,41 @@ def named(texts: Sequence[str], most: int = 5, *, are_long: bool = False) -> str
     return f"{between.join(texts[:most])}{more}"
 
 
-_NUMBER = re.compile(r"((?<![\w.-])(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)")
+def listed(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+_NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
+_SIGNED = re.compile(rf"(?:(?<!\w)-)?{_NUMBER.pattern}")
+_QUOTED = r"""['"](?:(?<=')(?<!\w')[^']*'(?!\w)|(?<=")[^"]*")"""
+_TIME = r"\d{4}-\d\d-\d\d(?:[ T]\d\d:[\d:.]+(?:[+-]\d\d:\d\d|Z)?)?"
+_VARIES = re.compile(rf"({_QUOTED}|(?<![\w.-])(?:{_TIME}|{_NUMBER.pattern}))")
+"""What may differ from one text to another that says the same: a number, a time, and what is quoted in its numbers."""
 Texts = tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=100_000)  # of many runs at each selection
 def number_free(text: str) -> tuple[Texts, Texts]:
-    """The text about its numbers, and these."""
-    parts = _NUMBER.split(text)
-    return tuple(parts[::2]), tuple(parts[1::2])
+    """The text without its numbers, what is quoted in turn with what is about it; and these numbers and quotes."""
+    parts = _VARIES.split(text)
+    parts[1::2], found = [_SIGNED.sub("0", part) for part in parts[1::2]], parts[1::2]
+    return tuple(parts), tuple(found)
 
 
 def with_ranges(rest: Texts, numbers: Sequence[Texts]) -> str:
     ranges = [_range(texts) for texts in zip(*numbers, strict=True)]
-    return "".join(part + number for part, number in zip(rest, [*ranges, ""], strict=True))
+    return "".join(part + number for part, number in zip(rest[::2], [*ranges, ""], strict=True))
 
 
 def _range(texts: Sequence[str]) -> str:
-    ordered = sorted(dict.fromkeys(texts), key=lambda text: float(text.replace(",", "")))
+    ordered = sorted(dict.fromkeys(texts), key=_numbers)
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(number.replace(",", "")) for number in _SIGNED.findall(text)]
 
 
 def counted_alike(texts: Iterable[str]) -> collections.Counter[str]:
@@ -134,6 +150,6 @@ def counted_alike(texts: Iterable[str]) -> collections.Counter[str]:
 
 
 def first_of(reasons: Iterable[str]) -> str:
-    """The first of *reasons*, and how many others there are."""
-    first, *others = dict.fromkeys(reasons)
+    """The first of *reasons*, and how many others there are; those that differ in their numbers alone are one."""
+    first, *others = counted_alike(reasons)
     return f"{first}; and {len(others)} other {plural(len(others), 'reason')}" if others else first

@@ -6,18 +6,20 @@ import json
 import re
 import shlex
 import statistics
+import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
+from ..analyze.words import named as some_of
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
 from ..filters import Scalar, show
 from ..plausible import is_number
 from ..store import ArtifactPath, TableReader, TestDirectory
-from ..store.column_names import other_unit
-from ..store.decimal_marks import are_grouped
+from ..store.column_names import counted_with, may_name_kpi, other_unit
+from ..store.decimal_marks import BLANKS, are_grouped, joined
 from ..store.failed_rows import FailedRows
 from ..store.tables import (
     NO_KPIS,
@@ -36,13 +38,17 @@ _RARE = {"higher": r"(n|µ|μ|u|m)?s|min|h", "lower": r"(?!err|fail|fault|miss|d
 """Units of KPIs that are seldom better so: times that are higher, rates that are lower."""
 _OFTEN = {"benchmark", "benchmarks", "data", "out", "output", "report", "result", "results", "runs", "stats", "table"}
 """What tables of many projects are called."""
+_LOST = {*NO_KPIS, *dir(types.SimpleNamespace)}
 _MAY_ORDER = {"build", "build_id", "build_number", "release", "revision", "sha", "tag"}
 """What columns are often called whose values are versions, beside version and commit."""
 _OF_KPIS = {
-    "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic"
+    "metric", "metrics", "metric_name", "kpi", "measure", "measurement", "indicator", "unit", "stat", "statistic",
+    "field",
 }  # fmt: skip
 """What the column is called in tables that have a row for each KPI of a run."""
-_NAMED = 3
+_OF_ANY = {"value", "values", "val", "result", "score", "number", "reading"}
+"""What that of its numbers is called there."""
+_NAMED, _MOST_COLUMNS, _MOST_KPIS = 3, 20, 100
 _TEMPLATE = '''\
 """Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
 
@@ -140,7 +146,7 @@ def command(
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
     warn([doubt for each in kpi for doubt in _doubts(*each)])
     warn(said)
-    warn([f"{name}: the commas in its numbers were taken to part thousands" for name in reader.thousands])
+    warn([f"{name}: the marks in its numbers were taken to part thousands" for name in reader.thousands])
     warn(_about_versions(settings, versions, compared))
     if called.lower() in _OFTEN:
         warn([f"its runs are those of the workload '{called}': in a history with another project's, change `name`"])
@@ -175,7 +181,8 @@ def _named(
 ) -> list[str]:
     """The columns that options name, each once; ConfigError says which one can't be."""
     if not kpi or not settings:
-        raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
+        has = f"'{table}' has {some_of(columns, _MOST_COLUMNS)}"
+        raise ConfigError(f"say which columns are --settings and which is a --kpi; {has}")
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
     for name in named:
         if name not in columns:
@@ -183,7 +190,7 @@ def _named(
             raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}{comma}")
         if named.count(name) > 1:
             raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
-        if name in NO_KPIS and name not in settings and name != time:
+        if name in _LOST and name not in settings and name != time:
             raise ConfigError(f"the KPI '{name}' would be lost, since runs have such a field: rename the column")
     for name, field in ((column, field_name(column)) for column, _, _ in kpi):
         same = [column for column, _, _ in kpi if field_name(column) == field and column != name]
@@ -196,12 +203,21 @@ def _named(
 
 def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
     """Raise MatbenchError where rows hold a value each of several KPIs."""
-    values = next((name for name in kpis if name.lower() in ("value", "values")), None)
-    for name in [name for name in columns if name.lower() in _OF_KPIS] if values else []:
-        cells = (row.get(name) for _, row in rows(file) if not isinstance(row, str))
-        named = [*dict.fromkeys(cell for cell in cells if isinstance(cell, str))]
-        if len(named) > 1:
-            several = f"'{name}' says of which KPI each number in '{values}' is ({', '.join(named[:_NAMED])})"
+    called = {name: name.lower().strip("_") for name in columns}  # InfluxDB has _field and _value
+    value = next((name for name in kpis if called[name] in _OF_ANY), None)
+    may_say = [name for name in columns if name not in kpis and (value is not None or called[name] in _OF_KPIS)]
+    cells: dict[str, dict[str, None]] = {name: {} for name in may_say}
+    for row in (row for _, row in rows(file) if may_say and not isinstance(row, str)):
+        for name, of in cells.items():
+            if isinstance(cell := row.get(name), str) and len(of) < _MOST_KPIS:
+                of[cell] = None
+    for name, of in cells.items():
+        if called[name] in ("unit", "units") and len(of) > 1:
+            said = f"'{name}' says in which unit each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
+            raise MatbenchError(f"{said}: write all numbers of a column in one unit")
+        is_said = called[name] in _OF_KPIS and value is not None and called[value] in ("value", "values")
+        if len(of) > 1 and (is_said or sum(map(may_name_kpi, of)) > 1):
+            several = f"'{name}' says of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
             raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
 
 
@@ -225,7 +241,7 @@ def _reader(
     for row in (row for _, row in rows(file, settings, ways, settings) if not isinstance(row, str)):
         for name, of in cells.items():
             if (value := row.get(name)) is not None:
-                of[show(value).strip()] = value
+                of[_text(value)] = value
     units = {name: unit for name, _, unit in kpis if unit and _behind(cells[name]) == {unit}}
     thousands = [
         name
@@ -247,6 +263,10 @@ def _reader(
     return reader
 
 
+def _text(value: Scalar) -> str:
+    return value.strip() if isinstance(value, str) else show(value)
+
+
 def _check_one_unit(name: str, unit: str, numbers: Mapping[str, Scalar]) -> None:
     """Raise MatbenchError where numbers without the *unit* are far from those with it, as those in another one are."""
     known = {text: abs(value) for text, value in numbers.items() if is_number(value) and value}
@@ -254,7 +274,8 @@ def _check_one_unit(name: str, unit: str, numbers: Mapping[str, Scalar]) -> None
     if not all(sides):
         return
     with_unit, without = (statistics.median(side.values()) for side in sides)
-    if not 1 / OF_ANOTHER_UNIT < with_unit / without < OF_ANOTHER_UNIT:
+    are_shares = unit == "%" and max(sides[1].values()) <= 1.0 < min(sides[0].values())
+    if are_shares or not 1 / OF_ANOTHER_UNIT < with_unit / without < OF_ANOTHER_UNIT:
         examples = " and ".join(f"'{next(iter(side))}'" for side in sides)
         raise MatbenchError(f"the column '{name}' holds {examples}: is that one unit? Write all its numbers in one way")
 
@@ -265,7 +286,8 @@ OF_ANOTHER_UNIT = 20.0
 
 def _behind(texts: Iterable[str]) -> set[str]:
     """What is behind the numbers of cells, such as a unit."""
-    found = (re.fullmatch(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?\s*([^\s0-9.,]+)", text) for text in texts)
+    number = rf"[-+]?[0-9][0-9.,{BLANKS}]*(?:[eE][-+]?[0-9]+)?"
+    found = (re.fullmatch(rf"{number}\s*([^\s0-9.,{BLANKS}]+)", text) for text in texts)
     return {match[1] for match in found if match}
 
 
@@ -283,10 +305,10 @@ def _unread(
     """
     settings = reader.settings
     failed = FailedRows(columns)
-    names = ", ".join(name for name in columns if name not in failed.read)
-    said = [f"left out, since no option names them: {names}"] if names else []
+    said = [*_left_out([name for name in columns if name not in failed.read], [name for name, _, _ in kpis])]
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
+    marked: dict[str, str] = {}
     nothing = WordsForNothing(settings)
     total = 0
     bad: list[str] = []
@@ -304,6 +326,8 @@ def _unread(
         failed.see({name: value for name, value in row.items() if name in columns})
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
+            if joined(text := _text(row.get(name))) != text:
+                marked.setdefault(name, text)
         for name, better, _ in kpis:
             if not is_number(value := reader.number(name, row)):
                 what = f"row {number} {'is empty' if value is None else f'has {value!r}'}"
@@ -318,11 +342,20 @@ def _unread(
         for name, count in empty.items()
         if 0 < count < total
     ]
+    said += [f"{name}: '{text}' stays a text: of a setting no marks part thousands" for name, text in marked.items()]
     said += [nothing.said(name) for name, words in nothing.found.items() if words]
     said += failed.said()
     for (name, what, why), found in odd.items():
         said.append(f"{name}: {what} in {len(found)} of {total} rows, where {why}: {found[0]}")
     return said
+
+
+def _left_out(columns: Sequence[str], kpis: Sequence[str]) -> Iterator[str]:
+    if columns:
+        yield f"left out, since no option names them: {some_of(columns, _MOST_COLUMNS)}"
+    for name, beside in ((name, counted_with(name, columns)) for name in kpis):
+        if beside:
+            yield f"{name} is read without {some_of(beside, _NAMED)}: if each is a run, give each a row of its own"
 
 
 def _doubts(column: str, better: str, unit: str) -> Iterator[str]:

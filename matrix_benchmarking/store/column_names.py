@@ -1,9 +1,9 @@
-"""What the names of a table's columns say: units."""
+"""What the names of a table's columns say: units, KPIs, and that each of several is a run."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 _UNITS = {
     **dict.fromkeys(("us", "µs", "μs"), "µs"),
@@ -32,3 +32,23 @@ def _parts(match: re.Match[str] | None, plain: Mapping[str, str]) -> tuple[str, 
         return "", ""
     what, unit = (text and text.lower() for text in match.group("what", "unit"))
     return (plain.get(unit, ""), "") if what is None else (_UNITS.get(what, ""), _PERIODS.get(unit, ""))
+
+
+_KPI = re.compile(
+    r"(?:.*[\W_])?(?:p\d\d+|latency|throughput|bandwidth|rate|time|duration|rps|qps|tps|iops|ttft|tpot|itl|memory|rss|"
+    r"accuracy|mean|median|min|max|stddev)(?:[\W_].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+_PERCENTILE = re.compile(r"(?<![a-z])p\d\d", re.IGNORECASE)
+
+
+def may_name_kpi(text: str) -> bool:
+    """Whether *text* is as KPIs are called: ``p95_ms``, ``throughput``."""
+    return _KPI.fullmatch(text.strip()) is not None
+
+
+def counted_with(column: str, others: Iterable[str]) -> list[str]:
+    """Those of *others* that differ from *column* in numbers alone, as ``run 2`` from ``run 1``; no percentiles."""
+    is_counted = re.search(r"\d", column) is not None and not _PERCENTILE.search(column)
+    plain = re.sub(r"\d+", "0", column)
+    return [name for name in others if is_counted and name != column and re.sub(r"\d+", "0", name) == plain]

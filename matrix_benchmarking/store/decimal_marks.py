@@ -1,4 +1,4 @@
-"""Commas in the numbers of a table: decimal marks where ``;`` parts its cells, else between thousands."""
+"""Marks in the numbers of a table: decimal ones, where ``;`` parts its cells commas; and those between thousands."""
 
 from __future__ import annotations
 
@@ -16,21 +16,43 @@ def pointed(text: str) -> str:
     return found if text.count(",") == 1 and DECIMAL.fullmatch(found.strip()) else text
 
 
-GROUPED = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")
+BLANKS = " \u00a0\u2009\u202f'’"
+"""What parts thousands besides commas: blanks, and the marks of Swiss spreadsheets."""
+_BY_COMMAS = re.compile(r"[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?")
+_BY_BLANKS = re.compile(rf"[-+]?[1-9][0-9]{{0,2}}([{BLANKS}])[0-9]{{3}}(\1[0-9]{{3}})*([.,][0-9]+)?")
+_BY_POINTS = re.compile(r"[-+]?[1-9][0-9]{0,2}((\.[0-9]{3})+,[0-9]+|(\.[0-9]{3}){2,})")
+_MARK = re.compile(rf"[,{BLANKS}]|\..*\.")
+_NO_BLANKS = str.maketrans(",", ".", BLANKS)
+
+
+def joined(text: str) -> str:
+    """*text* without the marks between the thousands of a number; the same where there are none."""
+    if not _MARK.search(text):  # nearly always
+        return text
+    if _BY_BLANKS.fullmatch(text):
+        return text.translate(_NO_BLANKS)
+    if _BY_POINTS.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    return text.replace(",", "") if _BY_COMMAS.fullmatch(text) else text
 
 
 def are_grouped(texts: Collection[str]) -> bool:
-    """Whether commas part thousands in *texts*, the cells of a column of a table whose cells commas part.
+    """Whether marks part thousands in *texts*, the cells of a column.
 
     A comma before three digits may be a decimal mark, unless one has another beside it, or numbers without one have a
-    point or are all below 1000.
+    point or are all below 1000. Blanks, ``'`` and points before a comma or another point are none, but others beside
+    them may be.
     """
     texts = [text.strip() for text in texts]
+    if any(map(_BY_BLANKS.fullmatch, texts)):
+        return not any(map(_BY_COMMAS.fullmatch, texts))
+    if any(map(_BY_POINTS.fullmatch, texts)):
+        return not any(_BY_COMMAS.fullmatch(text) or _THOUSANDS.fullmatch(text) for text in texts)
     with_commas = [text for text in texts if "," in text]
     others = [text for text in texts if "," not in text and DECIMAL.fullmatch(text) and float(text)]
     says_more = any(text.count(",") > 1 or "." in text for text in with_commas) or bool(others)
     is_known = bool(with_commas) and says_more and all(abs(float(text)) < 1000.0 for text in others)
-    return is_known and all(map(GROUPED.fullmatch, with_commas))
+    return is_known and all(map(_BY_COMMAS.fullmatch, with_commas))
 
 
 class RowsAbove:

@@ -11,12 +11,14 @@ from ..filters import Scalar, show
 from ..plausible import is_number
 
 STATES = ("state", "status")
-_GOOD = frozenset(("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false"))
+_GOOD = frozenset(
+    ("", "0", "ok", "success", "succeeded", "pass", "passed", "none", "true", "false", "-", "–", "✓", "✔", "✅")
+)
 _FINISHED = _GOOD - {"false"} | {"finished", "completed", "complete", "done", "successful", "good", "erfolgreich"}
 _NOT_FINISHED = frozenset(
     ("failed", "failure", "fail", "crashed", "crash", "killed", "error", "errored", "running", "pending", "scheduled",
      "aborted", "timeout", "timed", "cancelled", "canceled", "oom", "preempting", "preempted", "unfinished",
-     "fehlgeschlagen", "fehler", "abgebrochen")
+     "fehlgeschlagen", "fehler", "abgebrochen", "✗", "✘", "✖", "❌")
 )  # fmt: skip
 _MAY_SAY = frozenset(
     ("success", "succeeded", "successful", "ok", "pass", "passed", "failed", "failure", "error", "rc", "retcode",
@@ -105,4 +107,5 @@ def _has_failed(text: str) -> bool:
 
 
 def _first_word(text: str) -> str:
-    return next(iter(re.findall(r"\w+", text.lower())), "")
+    """In small letters; of a text without any, such as a tick, its first sign."""
+    return next(iter(re.findall(r"\w+", text.lower())), text.strip()[:1])

@@ -1,4 +1,4 @@
-"""Rows of a table that sum up those above them, and remarks: what spreadsheets add to runs, which are no runs."""
+"""Rows of a table that are no runs: those that sum up others, remarks, and a last one that was cut off."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import csv
 import functools
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from .decimal_marks import GROUPED
+from .decimal_marks import joined
 
 _OF_A_GROUP = ("total", "sum", "average", "avg", "mean", "minimum", "min", "maximum", "max", "count")
 _OF_REPETITIONS = ("mean", "median", "stddev", "cv")
@@ -35,11 +36,12 @@ _BELOW_OTHERS = frozenset((*_SPREADS, "n", "count", "runs", "samples", "p50", "p
 _REPEATS = ("run", "repeat", "rep", "repetition", "iteration", "iter", "trial", "sample", "attempt", "round")
 _OF_REPEATS = ("std", "p50", "p90", "p95", "p99")
 _REMARK = "# "
-_FEWEST_SUMMED = 2
+_FEWEST_SUMMED, _FEWEST_WHOLE = 2, 3
+_LEADING = re.compile(r"[-+]?[0-9.,]*[0-9]\.?")
 
 
 def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows with their numbers; of those that sum up, and of remarks, that, as a half sentence.
+    """The rows that aren't empty with their numbers; of those that sum up, and of remarks, that, as a half sentence.
 
     They are the last ones, each alone by its first cell, those of groups: ``onnx Total`` below rows of onnx, or without
     what another column has above, those called ``mean`` where the rows above number their repeats, and those that are
@@ -53,7 +55,7 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
     is_below = False
     count, known, held, above = 0, set[str](), dict[str, tuple[int, dict[str, str]]](), dict[str, str]()
     said = "says '{}' and is taken for no run; call it otherwise if it is one"
-    for row in table:
+    for row in filter(_holds_something, table):
         cell = next((name for name in labels if _summary(row.get(name))), first)
         word = _summary(row.get(cell)) or (_below_others(row.get(cell)) if held or is_below else "")
         agrees = word != "" and word not in known and whole.agrees(word, row)
@@ -96,6 +98,33 @@ def numbered(table: csv.DictReader[str], settings: Sequence[str]) -> Iterator[tu
         held.clear()
     for number, row in held.values():
         yield number, row if count - len(held) < _FEWEST_SUMMED else said.format(row[first].strip())
+
+
+def _holds_something(row: Mapping[str, str]) -> bool:
+    return None in row or any(map(str.strip, filter(None, row.values())))
+
+
+def unless_cut(
+    found: Iterable[tuple[int, dict[str, str] | str]], column: str
+) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """The rows *found* in a file without a line break at its end, of which the number in the last *column* may be cut
+    off there: it is less than a quarter of each other, and shorter by more than these differ.
+    """
+    shortest, longest, least, count = math.inf, 0, math.inf, 0
+    last, text, value = None, "", None
+    for number, row in found:
+        if last is not None:
+            yield last
+        if value is not None:
+            shortest, longest, least = min(shortest, len(text)), max(longest, len(text)), min(least, abs(value))
+            count += 1
+        last, text = (number, row), "" if isinstance(row, str) else (row.get(column) or "").strip()
+        value = _number(leading[0]) if (leading := _LEADING.match(text)) else None  # a unit may be behind it
+    if value is not None and len(text) < 2 * shortest - longest and 4 * abs(value) < least and count >= _FEWEST_WHOLE:
+        said = f"has '{text}' in {column}, where others are longer, and the file ends there without a line break"
+        last = number, f"{said}: was it cut off? Add the line break if it wasn't"
+    if last is not None:
+        yield last
 
 
 @functools.lru_cache(maxsize=1 << 12)  # settings repeat
@@ -178,13 +207,13 @@ class _Above:
 
 def _rounds(text: str, value: float) -> bool:
     """Whether *text* is the number *value*, as far as its digits tell it."""
-    decimals = len(_pointed(text.strip()).partition(".")[2])
+    decimals = len(_pointed(text).partition(".")[2])
     return math.isclose(_number(text) or 0.0, value, rel_tol=1e-3, abs_tol=0.5 * 10.0**-decimals if decimals else 0.0)
 
 
 def _pointed(text: str) -> str:
-    """*text* without commas: they are decimal marks, unless there are digits enough behind them for thousands."""
-    return text.replace(",", "" if "," in text and GROUPED.fullmatch(text.strip()) else ".")
+    """*text* with a decimal point: commas are such marks, unless there are digits enough behind them for thousands."""
+    return joined(text.strip()).replace(",", ".")
 
 
 def _number(text: str | None) -> float | None:

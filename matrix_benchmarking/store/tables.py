@@ -7,22 +7,23 @@ import csv
 import dataclasses
 import datetime as dt
 import functools
+import io
 import itertools
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import ClassVar
+from typing import IO, ClassVar
 
 from ..errors import ArtifactError
 from ..filters import Scalar, show
 from ..jsonable import Document
 from ..plausible import is_number
 from .artifacts import ArtifactPath
-from .decimal_marks import DECIMAL, GROUPED, WHOLE, RowsAbove, pointed
+from .decimal_marks import DECIMAL, WHOLE, RowsAbove, joined, pointed
 from .failed_rows import FailedRows, failed_with
 from .readers import Part
-from .summed_rows import numbered
+from .summed_rows import numbered, unless_cut
 
 # As spreadsheets write that a cell holds nothing.
 _NOTHING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "-", "–"))
@@ -41,7 +42,7 @@ class TableReader:
         time: the column that says when a run was, in ISO 8601; UTC where it names no zone.
         texts: the columns of a CSV file whose cells stay as they are written: of versions 1.1 and 1.10 are two.
         units: what cells of a KPI's column have behind their numbers, as in ``12 ms``.
-        thousands: the KPIs' columns in whose numbers commas part thousands.
+        thousands: the KPIs' columns in whose numbers commas, blanks or ``'`` part thousands.
     """
 
     parts_move: ClassVar[bool] = True
@@ -122,11 +123,15 @@ class TableReader:
         return f"row {number}", settings, {**results, "row": rest}
 
     def number(self, name: str, row: Mapping[str, Scalar]) -> Scalar:
-        """The cell of a KPI's column, without its unit and the commas between thousands."""
+        """The cell of a KPI's column, without its unit and the marks between thousands."""
         if not isinstance(value := row.get(name), str):
             return value
         text = value.strip().removesuffix(self.units.get(name, "")).rstrip()
-        return _cell(text.replace(",", "") if name in self.thousands and GROUPED.fullmatch(text) else text)
+        found = _cell(joined(text) if name in self.thousands else text)
+        return float(found) if isinstance(found, str) and _DIGITS.fullmatch(found) else found
+
+
+_DIGITS = re.compile(r"[-+]?[0-9]{1,300}")  # more than a setting's number has, or zeros in front
 
 
 def _is_nothing(value: Scalar) -> bool:
@@ -231,7 +236,9 @@ def rows(
     those of *settings*.
     """
     try:
-        with file.open(encoding="utf-8-sig", newline="") as stream:
+        with file.open("rb") as raw:
+            is_ended = _is_ended(raw)
+            stream = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
             head = list(itertools.islice(stream, _MOST_ABOVE))
             skipped = next((at for at, line in enumerate(head) if _begins(line, head[at + 1 : at + 2])), 0)
             lines, first = itertools.chain(head[skipped:], stream), "".join(head[skipped : skipped + 1])
@@ -247,7 +254,8 @@ def rows(
             table = csv.DictReader(lines, delimiter=separator, strict=True)
             above = RowsAbove() if separator == ";" else None
             table.fieldnames = _names(table.fieldnames or (), file)
-            for line_number, row in numbered(table, settings):
+            found = numbered(table, settings)
+            for line_number, row in found if is_ended else unless_cut(found, next(reversed(table.fieldnames), "")):
                 number = line_number + skipped
                 if isinstance(row, str):
                     yield number, row
@@ -262,6 +270,14 @@ def rows(
         raise ArtifactError(file, f"is no text in UTF-8: {_ADVICE}") from error
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def _is_ended(stream: IO[bytes]) -> bool:
+    """Whether a file ends with a line break."""
+    stream.seek(max(0, stream.seek(0, io.SEEK_END) - 1))
+    last = stream.read()
+    stream.seek(0)
+    return last in (b"\n", b"\r")
 
 
 def _read(
@@ -327,7 +343,10 @@ def _object(line: str) -> dict[str, Scalar] | str:
         return f"is no valid JSON: {error}"
     if not isinstance(found, dict):
         return "holds no JSON object"
-    return {name: json.dumps(value) if isinstance(value, (list, dict)) else value for name, value in found.items()}
+    return {
+        name: json.dumps(value, sort_keys=True) if isinstance(value, (list, dict)) else value
+        for name, value in found.items()
+    }
 
 
 def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:

@@ -31,7 +31,23 @@ def of_point(entries: Sequence[Entry]) -> tuple[str, ...]:
         (["took 80 % of a core", "took 80 % of a core"], ["took 80 % of a core"]),
         (["1,200 of 9 requests", "900 of 10 requests"], ["900 to 1,200 of 9 to 10 requests"]),
         (["1.5 s", "1.25 s"], ["1.25 to 1.5 s"]),
+        (
+            ["status '9' after '7 s'", "status '-15' after '12.5 s'"],
+            ["status '-15' to '9' after '7 s' to '12.5 s'"],
+        ),
+        (["status '139' after '7 s'", "status '9' after '12.5 s'"], ["status '9' to '139' after '7 s' to '12.5 s'"]),
+        (
+            ["no '/r-2/x.log'", "no '/r-10/x.log'", "no '/r/x.log'"],
+            ["no '/r-2/x.log' to '/r-10/x.log'", "no '/r/x.log'"],
+        ),
+        (["\"a 1\" can't 'b 2'", "\"a 3\" can't 'b 4'"], ["\"a 1\" to \"a 3\" can't 'b 2' to 'b 4'"]),
+        (["it isn't '1 200'", "it isn't '1 300'"], ["it isn't '1 200' to '1 300'"]),
+        (['"1\'200" is a text', '"1\'300.5" is a text'], ['"1\'200" to "1\'300.5" is a text']),
         (["the clock was wrong", "it was 5 s late", "the clock was wrong"], ["the clock was wrong", "it was 5 s late"]),
+        (
+            ["it began at 1970-01-02 00:00:00+00:00, 5 s late", "it began at 1970-01-01 00:00:07+00:00, 3 s late"],
+            ["it began at 1970-01-01 00:00:07+00:00 to 1970-01-02 00:00:00+00:00, 3 to 5 s late"],
+        ),
         ([], []),
     ],
 )

@@ -206,11 +206,64 @@ def test_a_table_with_a_row_for_each_kpi_is_refused(table: Path, capsys: Capture
     assert main(["import", "runs.csv", "--settings=image", options[3], "--output=other.py"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "name", "kpi"),
+    [
+        ("image,name,result\na,p95_ms,900\na,rate,95\n", "name", "result"),
+        ("metric,a,b\nrate,10,11\nlatency,20,21\n", "metric", "a"),  # a column for each image
+        ("host,_field,_value\na,used,900\na,free,95\n", "_field", "_value"),  # as InfluxDB writes it
+    ],
+)
+def test_a_table_whose_cells_name_kpis_is_refused(
+    table: Path, capsys: Capture, content: str, name: str, kpi: str
+) -> None:
+    table.write_text(content)
+    assert main(["import", "runs.csv", f"--settings={content.partition(',')[0]}", f"--kpi={kpi}:lower"]) == 2
+    assert f"'{name}' says of which KPI each number in '{kpi}' is" in capsys.readouterr().err
+    table.write_text("metric,name,recall\ncosine,a,0.5\nl2,b,0.6\n")
+    assert main(["import", "runs.csv", "--settings=metric,name", "--kpi=recall:higher"]) == 0
+
+
+def test_of_many_columns_some_are_named_and_those_that_may_be_runs_are_asked_about(
+    table: Path, capsys: Capture
+) -> None:
+    names = [f"run_{number}" for number in range(200)]
+    table.write_text(f"image,{','.join(names)}\na{',1' * 200}\n")
+    assert main(["import", "runs.csv"]) == 2
+    assert f"has image, {', '.join(names[:19])} and 181 more\n" in capsys.readouterr().err
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=run_0:lower"]) == 0
+    assert f"{', '.join(names[1:21])} and 179 more\n" in (found := capsys.readouterr().err)
+    assert "run_0 is read without run_1, run_2, run_3 and 196 more: if each is a run, give each a row" in found
+    table.write_text("image,p95_ms,p99_ms\na,1,2\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=p95_ms:lower", "--output=other.py"]) == 0
+    assert "is read without" not in capsys.readouterr().err
+
+
+def test_a_column_of_several_units_is_refused(table: Path, capsys: Capture) -> None:
+    table.write_text("image,latency,unit\na,12,ms\nb,0.013,s\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=latency:lower:ms"]) == 2
+    said = "'unit' says in which unit each number in 'latency' is (ms, s): write all numbers of a column in one unit"
+    assert said in capsys.readouterr().err
+    table.write_text("image,latency,unit\na,12,ms\nb,13,ms\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=latency:lower:ms"]) == 0
+
+
 def test_rows_whose_time_is_none_are_counted_before_they_are_missed(table: Path, capsys: Capture) -> None:
     table.write_text("image,at,rate\na,2026-01-02,10\na,yesterday,11\nb,,20\nb,2026-13-02,21\n")
     assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher", "--time=at"]) == 0
     said = "2 of 4 rows can't be read: row 3 has 'yesterday' where an ISO 8601 time is expected"
     assert said in capsys.readouterr().err
+
+
+def test_a_kpi_may_be_called_as_a_method_of_models_and_begin_with_an_underscore(table: Path, capsys: Capture) -> None:
+    table.write_text("image,json,_value,__dict__\na,1,10,1\nb,2,20,1\n")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=_value:lower", "--kpi=json:lower"]) == 0
+    assert main(["check", *READ]) == 0
+    assert main(["upload_lts", *READ]) == 0
+    assert "2 runs added" in (said := capsys.readouterr()).out
+    assert "shadows" not in said.err
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=__dict__:lower", "--output=other.py"]) == 2
+    assert "the KPI '__dict__' would be lost" in capsys.readouterr().err
 
 
 def test_settings_that_are_empty_as_of_merged_cells_are_counted(table: Path, capsys: Capture) -> None:
@@ -225,6 +278,12 @@ def test_words_that_are_taken_for_an_empty_setting_are_said(table: Path, capsys:
     said = "region: 'NA' and '-' in 2 of 4 rows are taken for not set, like an empty cell: write another word"
     assert said in (found := capsys.readouterr().err)
     assert "image: " not in found
+
+
+def test_a_setting_with_marks_between_thousands_is_a_text_and_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,version,rate,p95.ms\n" + "".join(f"1'{n}00,1.{n},{n},{n}\n" for n in range(3)))
+    assert main(IMPORT) == 0
+    assert "image: '1'000' stays a text: of a setting no marks part thousands" in capsys.readouterr().err
 
 
 def test_a_number_that_is_written_in_two_ways_is_two_settings(directory: Path, capsys: Capture) -> None:
@@ -331,24 +390,33 @@ def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str
         ("'1,234,567' '2,000,000'", "1234567 2000000"),
         ("'12 ms' '13.5ms' '1,200 ms' 0", "12 13.5 1200 0"),
         (".5 -.5 5.", "0.5 -0.5 5"),
+        ("'1 200' '1\u00a0234\u00a0567,5' '-2\u202f000.25' 1500", "1200 1234567.5 -2000.25 1500"),
+        ("'1’200' '1\u2009300 ms' '1 400 ms'", "1200 1300 1400"),
+        ("'1.234,5' '2.345.678' 12", "1234.5 2345678 12"),
+        ("'1\u202f234.5' 12", "1234.5 12"),
     ],
 )
-def test_commas_between_thousands_and_units_in_cells_are_no_part_of_numbers(
+def test_marks_between_thousands_and_units_in_cells_are_no_part_of_numbers(
     directory: Path, capsys: Capture, cells: str, values: str
 ) -> None:
     texts = [text or bare for text, bare in re.findall(r"'([^']*)'|(\S+)", cells)]
     rows = [f'i{place},"{text}"' for place, text in enumerate(texts)]
     Path("p.csv").write_text("\n".join(["image,lat", *rows, ""]))
     assert main(["import", "p.csv", "--settings=image", "--kpi=lat:lower:ms"]) == 0
-    thousands = "lat: the commas in its numbers were taken to part thousands"
-    assert (thousands in capsys.readouterr().err) is ("," in cells)
+    thousands = "lat: the marks in its numbers were taken to part thousands"
+    assert (thousands in capsys.readouterr().err) is (re.search(r"\d[^\d.]\d{3}|\.\d{3}\.", cells) is not None)
     read = parse_tree(workload.load("p_workload.py"), Path())
     assert [entry.kpis["lat"] for entry in read] == [*map(float, values.split())]
 
 
 @pytest.mark.parametrize(
     ("cells", "is_one"),
-    [(["50 %", "51%", "0.60"], False), (["50 %", "51%", "60", "0"], True), (["5", "0.06 %"], False)],
+    [
+        (["50 %", "51%", "0.60"], False),
+        (["12 %", "95 %", "0.9"], False),
+        (["50 %", "51%", "60", "0"], True),
+        (["5", "0.06 %"], False),
+    ],
 )
 def test_numbers_with_a_unit_and_without_are_of_one_where_they_are_near(
     cells: list[str], is_one: bool, directory: Path, capsys: Capture
@@ -371,6 +439,9 @@ def test_a_second_table_says_nothing_of_the_units_of_the_first(directory: Path, 
         (["12 ms", "1 s"], "holds no number, but '12 ms', and there are ms and s: write all in one unit"),
         (["1,234", "2,345"], "holds no number, but '1,234'"),  # it may be a decimal mark
         (["1,234", "1500"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1,234'"),
+        (["1 234", "1,500"], "holds no number, but '1 234'"),  # beside a blank the comma may be one
+        (["1 23", "1'2345", "12"], "lat: unknown in 2 of 3 rows, where it is no number: row 2 has '1 23'"),
+        (["1.234,5", "1.234"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '1.234,5'"),
         (["0,5", "12"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 has '0,5'"),
         (["timeout", "n/a"], "holds no number, but 'timeout'"),
         (["", "3"], "lat: unknown in 1 of 2 rows, where it is no number: row 2 is empty"),

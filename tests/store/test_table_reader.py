@@ -448,9 +448,64 @@ def test_words_that_are_no_state_are_said_at_reading(tmp_path: Path) -> None:
     states = [f"a,{batch},1.5,ok" for batch in range(3)]
     assert said(*states) == ""
     assert "status: 'abgestürzt' in 1 of 4 rows, taken for a success" in said(*states, "a,4,1.5,abgestürzt")
+    assert "status: '?' in 1 of 4 rows, taken for a success" in said(*states, "a,4,1.5,?")
+    assert said(*states, "a,4,1.5,-", "a,5,1.5,✓") == ""
+    marked = parse(tmp_path, "image,batch,rate,status\na,1,2,✔️\na,2,3,✗\na,3,4,❌ OOM\n")
+    assert [entry.failed for entry in marked] == [False, True, True]
 
 
 def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path) -> None:
     rows = 'image,batch,rate\na,1,"1,200"\na,2,"2,300"\nb,1,950\nb,2,"1,800"\nTotal,,"6,250"\n'
     matrix = parse(tmp_path, rows, thousands=["rate"])
     assert [run.kpis["rate"] for run in matrix] == [1200, 2300, 950, 1800]
+
+
+@pytest.mark.parametrize(
+    ("rates", "end", "is_cut"),
+    [
+        ("12345 12346 12347 123", "", True),
+        ("12345 12346 12347 123", "\n", False),
+        ("12345 12346 12347 98765", "", False),
+        ("1.25 12.125 7.75 1.5", "", False),  # shorter ones are usual
+        ("0.9871 0.9882 0.9893 0.", "", True),
+        ("105 987 400 98", "", False),  # not small enough
+        ("80 40 20 7", "", False),
+        ("12345 123", "", False),  # of one nobody knows
+    ],
+)
+def test_a_last_number_that_was_cut_off_with_its_line_takes_no_part(
+    rates: str, end: str, is_cut: bool, tmp_path: Path
+) -> None:
+    rows = [f"a,{batch},{rate}" for batch, rate in enumerate(rates.split())]
+    matrix = parse(tmp_path, "\n".join(["image,batch,rate", *rows]) + end)
+    assert [entry.kpis["rate"] for entry in matrix] == [*map(float, rates.split())][: -1 if is_cut else None]
+    assert (["was it cut off?" in one.problems[0].reason for one in matrix.unfinished]) == [True] * is_cut
+
+
+def test_a_last_number_that_was_cut_off_before_its_unit_takes_no_part(tmp_path: Path) -> None:
+    rows = "".join(f"a,{batch},12{batch} ms\n" for batch in range(3))
+    matrix = parse(tmp_path, f"image,batch,rate\n{rows}a,3,12", units={"rate": "ms"})
+    assert [entry.kpis["rate"] for entry in matrix] == [120, 121, 122]
+    assert "row 5 has '12' in rate" in matrix.unfinished[0].problems[0].reason
+
+
+def test_rows_without_any_cell_are_no_runs(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image,batch,rate\na,1,2\n,,\nb,1,3\n , ,\n,,\n")
+    assert [entry.name for entry in matrix] == ["runs.csv#row 2", "runs.csv#row 4"]
+    assert not matrix.unfinished
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"), [("12345678901234567890", 12345678901234567890.0), ("007", 7.0), ("+012", 12.0)]
+)
+def test_a_kpi_of_many_digits_or_with_zeros_in_front_is_a_number(cell: str, value: float, tmp_path: Path) -> None:
+    [entry] = parse(tmp_path, f"image,batch,rate\na,{cell},{cell}\n")
+    assert entry.kpis == {"rate": value}
+    assert entry.settings["batch"] == cell
+
+
+def test_an_object_is_one_setting_in_whichever_order_its_fields_are(tmp_path: Path) -> None:
+    lines = ['{"image": {"x": 1, "y": 2}, "batch": 1, "rate": 2}', '{"image": {"y": 2, "x": 1}, "batch": 1, "rate": 3}']
+    one, two = parse(tmp_path, "\n".join([*lines, ""]))
+    assert one.settings == two.settings
+    assert (one.repeat, two.repeat) == (0, 1)

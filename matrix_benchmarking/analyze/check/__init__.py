@@ -20,7 +20,7 @@ from ..machines import among_points
 from ..points import joined_warnings, keys, runs_and_files
 from ..select.order import Order
 from ..select.selection import not_judged
-from ..words import count_of, counted_alike, first_of, named, plural
+from ..words import count_of, first_of, named, plural
 from .apart import ended_findings, group_findings, places_of, repeat_findings, version_findings
 from .finding import (
     ANALYSES,
@@ -29,10 +29,12 @@ from .finding import (
     OF_BEST,
     OF_HISTORY,
     SAID,
+    UNEXPLAINED,
     AnswerKind,
     Finding,
     about,
     are_few,
+    by_reason,
     counted,
     line,
     runs_have,
@@ -203,21 +205,21 @@ def _measured(entry: Entry) -> object:
 
 
 def _identity(entry: Entry) -> object:
-    """The settings, the repeat and the time of a run of a history; None where that is unknown."""
+    """The settings, the repeat, the host and the time of a run of a history; None where that is unknown."""
     if entry.time_us is None:
         return None
     settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
-    return settings, entry.repeat, entry.time_us
+    return settings, entry.repeat, entry.host, entry.time_us
 
 
 def _sessions(good: Rows) -> Iterator[Finding]:
-    """Runs of several files at one point and, but for whole seconds, one time: a tool wrote two files of a session."""
+    """Runs of several files at one point, on one host and, but for whole seconds, of one time: one session's."""
     rows = good.having("part")
     times = [start if end is None else end for start, end in rows.values("span_us")]
     rows = rows.where(time is not None and time % 10**6 for time in times)
     times = [time for time in times if time is not None and time % 10**6]
     files = [name.removesuffix(f"#{part}") for name, part in zip(rows.values("name"), rows.values("part"), strict=True)]
-    points = zip(keys(rows, rows.names()), times, strict=True)
+    points = zip(keys(rows, rows.names()), rows.values("host"), times, strict=True)
     together = grouped((point, place) for place, point in enumerate(points)).values()
     twice = [place for same in together if len({files[place] for place in same}) > 1 for place in same]
     if twice:
@@ -282,7 +284,7 @@ def _without_headline(good: Rows, workload: Workload) -> Iterator[Finding]:
     wanted = good.with_settings(headline.applies_to)
     without = _without(wanted, headline.name)
     if 0 < len(without) < len(wanted):
-        why = first_of(counted_alike(entry.missing_kpis.get(headline.name, "no reason is given") for entry in without))
+        why = first_of(entry.missing_kpis.get(headline.name, UNEXPLAINED) for entry in without)
         yield Finding.of("no-headline", f"{_runs(without)} without {headline.name}: {why}.", without)
 
 
@@ -291,7 +293,7 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
 
     What may be limited is said in any number: a point keeps a limit by the runs that have it.
     """
-    said, reasons, runs = [], dict[str, None](), dict[str, Entry]()
+    said, reasons, runs = [], dict[str, str](), dict[str, Entry]()
     for name, kpi in workload.kpis.items():
         wanted = good.with_settings(kpi.applies_to) if kpi is not workload.headline else good.at(())
         without = _without(wanted, name)
@@ -300,19 +302,18 @@ def _without_others(good: Rows, workload: Workload) -> Iterator[Finding]:
         if is_limit or are_few(len(without), len(wanted)) or are_few(having, len(wanted)):
             said.append(f"{name} (in {len(without)} of {len(wanted)})")
             runs |= {entry.name: entry for entry in without}
-            reasons |= dict.fromkeys(entry.missing_kpis.get(name, "no reason is given") for entry in without)
+            reasons[name] = first_of(entry.missing_kpis.get(name, UNEXPLAINED) for entry in without)
     if said:
-        sentence = (
-            f"Unknown in some runs and known in others: {named(said, len(said))}: {first_of(counted_alike(reasons))}."
-        )
-        yield Finding.of("unknown-in-some", sentence, runs.values(), NONE)
+        what = f"Unknown in some runs and known in others: {named(said, len(said))}"
+        yield Finding.of("unknown-in-some", f"{what}: {'; '.join(by_reason(reasons))}.", runs.values(), NONE)
 
 
 def _unreadable(matrix: Matrix) -> Iterator[Finding]:
     partly = matrix.damaged_files
     lost = [one for one in matrix.unfinished if one.is_unreadable and one not in partly]
     if partly:
-        what = f"{count_of(len(partly), 'file')} can't be read whole, or isn't clear; what could be read takes part"
+        are = "isn't" if len(partly) == 1 else "aren't"
+        what = f"{count_of(len(partly), 'file')} can't be read whole, or {are} clear; what could be read takes part"
         yield Finding.of("read-in-part", f"{what}: {_first_problem(partly)}.", partly)
     if lost:
         what = f"{runs_and_files(lost)} can't be placed and {_no_part(lost)}"

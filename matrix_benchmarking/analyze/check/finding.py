@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from ...grouped import grouped
 from ...matrix import Entry
 from ...rows import Rows, RunNames
-from ..words import count_of
+from ..words import count_of, listed
 
 
 class AnswerKind(enum.Enum):
@@ -97,6 +98,22 @@ def are_few(count: int, of: int) -> bool:
 def runs_have(entries: Sequence[object]) -> str:
     """``1 run has``, ``3 runs have``."""
     return f"{count_of(len(entries), 'run')} {'has' if len(entries) == 1 else 'have'}"
+
+
+UNEXPLAINED = "no reason is given"
+
+
+def by_reason(reasons: Mapping[str, str]) -> list[str]:
+    """Each of the *reasons* for which KPIs are unknown: ``a and b: each was not measured``; of one no names."""
+    several = grouped((_of_each(name, reason), name) for name, reason in reasons.items())
+    said = [(listed(names), why if names[1:] else reasons[names[0]]) for why, names in several.items()]
+    return [why if not said[1:] or why.startswith(f"{names} ") else f"{names}: {why}" for names, why in said]
+
+
+def _of_each(name: str, reason: str) -> str:
+    """*reason* without the *name* of the KPI that it begins with, or quotes."""
+    own = next((each for each in (name, name.replace("_", " ")) if reason.startswith(f"{each} ")), None)
+    return reason.replace(f"'{name}'", "'…'") if own is None else f"each{reason.removeprefix(own)}"
 
 
 def said_of_twins(count: int) -> str:

@@ -20,9 +20,10 @@ from ...rows import Rows
 from ...settings import is_nearly, misspelt
 from ...workload import Workload
 from ..points import keys
-from ..words import count_of, counted_alike, first_of, is_or_are, plural
-from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, Finding, are_few, runs_have
-from .matched import digits
+from ..words import count_of, first_of, is_or_are, listed, plural
+from .cut_versions import are_two, is_hash, may_be_cut
+from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, UNEXPLAINED, Finding, are_few, by_reason, runs_have
+from .matched import MOST_DIGITS, digits
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
@@ -38,6 +39,7 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 _EXPONENT = re.compile(r"[+-]?\d{1,3}(\.\d*)?[eE][+-]?\d{1,2}")
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
 _OF_A_SPREADSHEET = re.compile(rf"\d\.\d+E\+\d\d|(?i:\d\d?[-. ]{{1,2}}{_MONTH}|{_MONTH}[-. ]\d\d)")
+_OF_A_UNIT = re.compile(r"([\d.]+) ([A-Za-zµ%]+)")
 _SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
@@ -79,7 +81,7 @@ def setting_findings(matrix: Matrix) -> Iterator[Finding]:
             counts[kinds[code]] = counts.get(kinds[code], 0) + count
 
         having = functools.partial(_having, runs, codes, kinds)
-        for find in (_alike, _odd, _below_zero, _exponents, _measured, _sums):
+        for find in (_alike, _short_hashes, _odd, _below_zero, _exponents, _measured, _sums):
             yield from find(name, counts, having)
         yield from _merged(name, filled)
         for rare, usual in _near(counts):
@@ -111,9 +113,9 @@ def _having(runs: Rows, codes: Sequence[int], kinds: Sequence[Kind], wanted: Ite
 
 
 def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
-    """Values that look alike: of several types, or texts that differ in blanks or in the spelling of a version; words,
-    or what a few runs have, also those that differ in case or in what joins their parts; 1.1 beside 1.10, where that
-    alone has a version next to it."""
+    """Values that look alike: of several types, numbers but for rounding, texts that differ in blanks or in the
+    spelling of a version; words, or what a few runs have, also those that differ in case or in what joins their parts;
+    1.1 that was 1.10."""
     alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
@@ -121,18 +123,31 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
         is_of_case = len(set(map(_folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
-        has_next = {text for text in looks if not alike.keys().isdisjoint(_next_to(text))}
-        is_cut = any(f"{text}0" in has_next for text in set(looks) - has_next)
-        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks) or of_case or is_cut:
+        is_of_kinds = len({kind for kind, _ in same}) > 1 or len(same) > max(1, len(looks))
+        is_plain = not is_of_kinds and len(set(looks)) == len(looks) and not of_case
+        if not is_plain or _is_cut(name, dict(zip(looks, same, strict=False)), counts, having):
             texts = [f"{written(value)} in {counts[kind, value]}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding.of("alike-values", sentence, having(same[:-1]))
 
 
-def _next_to(text: str) -> Iterator[float]:
-    """The versions before and after one such as 1.10, as numbers."""
-    if match := re.fullmatch(r"(\d+)\.(\d{1,9})", text):
-        yield from (float(f"{match[1]}.{int(match[2]) + step}") for step in (-1, 1) if int(match[2]) + step >= 0)
+def _is_cut(name: str, of: Mapping[str, Kind], counts: Mapping[Kind, int], having: Having) -> bool:
+    """Whether of versions that look alike, by their texts, one is as a spreadsheet cuts another one."""
+    versions = {_looks(value) for _, value in counts}
+    for short, kind in of.items():
+        if (long := of.get(f"{short}0")) is not None and may_be_cut(short, versions):
+            others = having(one for one in counts if one not in of.values())
+            return not are_two(name, [*having([kind])], [*having([long])], [*others])
+    return False
+
+
+def _short_hashes(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
+    """A commit's hash that is the beginning of another one."""
+    hashes = sorted(str(value) for kind, value in counts if kind == "str" and is_hash(str(value)))
+    cut_short = [one for one, other in itertools.pairwise(hashes) if other.startswith(one)]
+    if cut_short:
+        what = f"'{name}' is {_first([('str', one) for one in cut_short])}, with which a longer one begins"
+        yield Finding.of("short-hash", f"{what}: is it one commit?", having(("str", one) for one in cut_short))
 
 
 def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
@@ -253,7 +268,8 @@ def _plain(value: object) -> object:
     if value is None:
         return show(value)
     if not isinstance(value, str):
-        return int(value) if isinstance(value, float) and value.is_integer() else value
+        near = float(f"{value:.{MOST_DIGITS}g}") if isinstance(value, float) else value  # 0.1 + 0.2 looks like 0.3
+        return int(near) if isinstance(near, float) and near.is_integer() else near
     text = one_blank(_visible(value))
     for kind in (int, float):
         with contextlib.suppress(ValueError):
@@ -273,8 +289,11 @@ def _folded(text: str) -> str:
 
 
 def _version(text: str) -> str:
-    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``."""
-    match = _SPELT.fullmatch(text)
+    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``.
+
+    And of a number whether a blank parts it from its unit.
+    """
+    match = _SPELT.fullmatch(text := "".join(parted.groups()) if (parted := _OF_A_UNIT.fullmatch(text)) else text)
     return f"{match[1]}{match[2]}" if match else text
 
 
@@ -282,17 +301,22 @@ _LOOK_ALIKE = str.maketrans(
     "асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮΑΒΕΖΗΙΚΜΝΟΡΤΥΧον\u2010\u2011\u2013\u2212",
     "acdehijlopqswxyABCEHIJKMOPSTXYABEZHIKMNOPTYXov----",
 )
-"""Letters of other alphabets, and hyphens and a minus, in the letters and the sign that they look like."""
+_LOOK_ALIKE |= {0xFEE0 + code: code for code in range(0x21, 0x7F)}
+"""Letters of other alphabets, wide ones, and hyphens and a minus, in what they look like."""
+_HOW_DRAWN = "\ufe0e\ufe0f"  # behind an emoji
 
 
 def _visible(text: str) -> str:
     """*text* without the characters that nobody sees, such as a blank of no width, and with Latin letters for those of
     other alphabets, and hyphens for those signs, that look the same.
     """
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
+    with contextlib.suppress(UnicodeError):
+        text = text.encode("cp1252").decode()  # of UTF-8 that was read as Windows' own
     plain = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE)
-    return "".join(char for char in plain if unicodedata.category(char) != "Cf")
+    unseen = [char for char in set(plain) if unicodedata.category(char) in ("Cc", "Cf") and not char.isspace()]
+    return "".join(char for char in plain if char not in (*unseen, *_HOW_DRAWN))
 
 
 def written(value: object) -> str:
@@ -327,11 +351,11 @@ def name_findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float
         elif kind != APPLIES:  # such a KPI is of other trees
             unused.append(f"{name} ({kind})")
     if unused:
-        yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
+        yield Finding("unused-name", f"The workload uses what no run has: {listed(unused)}.")
     yield from _unknown_kpis(matrix, workload)
     idle = unused_prices((entry.settings for entry in matrix), prices, workload.shorter_hardware) if prices else ()
     if idle:
-        yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {_listed(idle)}.")
+        yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {listed(idle)}.")
 
 
 def _names(workload: Workload) -> dict[str, str]:
@@ -367,13 +391,9 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
         if names:
             runs = "the one run" if len(good) == 1 else f"all {len(good)} runs"
-            where = f"{is_or_are(len(names))} unknown at {runs}"
-            listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             missing = list({id(each): each for each in good.values("missing_kpis")}.values())  # many share theirs
-            reasons = (each.get(str(name), "no reason is given") for name in names for each in missing)
-            yield Finding("unknown-kpi", f"{listed} {where}: {first_of(counted_alike(reasons))}.", changes)
-
-
-def _listed(names: Iterable[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+            reasons = {str(name): first_of(each.get(str(name), UNEXPLAINED) for each in missing) for name in names}
+            shown = listed(f"{name} (a limit)" if name in gates else name for name in reasons)
+            what, whys = f"{shown} {is_or_are(len(names))} unknown at {runs}:", by_reason(reasons)
+            is_one = len(whys) == 1
+            yield Finding("unknown-kpi", f"{what} {whys[0]}." if is_one else what, changes, () if is_one else whys)

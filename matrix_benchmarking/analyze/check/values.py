@@ -15,7 +15,7 @@ from ...plausible import OF_UNITS
 from ...rows import Rows
 from ..words import as_percent, count_of
 from . import matched
-from .finding import ANALYSES, EVERY, OF_BEST, AnswerKind, Finding, are_few
+from .finding import ANALYSES, EVERY, NONE, OF_BEST, AnswerKind, Finding, are_few
 from .matched import OF_A_UNIT, are_no_chance
 from .measured import Measured, Points
 from .repeats import first_run_findings, uneven_findings
@@ -147,12 +147,16 @@ def _stuck(measured: Measured, values: Sequence[float | None], kpi: KPIDefinitio
 
 
 def _same_values(measured: Measured) -> Iterator[Finding]:
-    """Repeats with the same values of all KPIs, of so many digits that chance doesn't repeat them."""
+    """Repeats with the same values of all KPIs, of so many digits that chance doesn't repeat them.
+
+    Where each run has its own time, or a tool wrote all of a point, one value may be all there is, as of a simulation.
+    """
     good, points = measured.runs, measured.points
     columns = [good.kpi(name) for name in good.kpi_names()]
     # Those of a history are told apart by their times elsewhere.
     of_history = [facts is not None for facts in good.values("facts")]
-    same: list[int] = []
+    tools = [part and campaign for part, campaign in zip(good.values("part"), good.values("campaign"), strict=True)]
+    same, exact = list[int](), list[int]()
     for places in points:
         if any(len({column[place] for place in places}) == len(places) for column in columns):
             continue  # of single runs, too
@@ -160,11 +164,18 @@ def _same_values(measured: Measured) -> Iterator[Finding]:
         own = [column for column in columns if len({column[place] for place in places}) > 1] or columns
         alike = grouped((tuple([column[place] for column in own]), place) for place in places)
         twice = [place for values, runs in alike.items() if len(runs) > 1 and are_no_chance(values) for place in runs]
-        if twice:
+        starts, files = [measured.starts[place] for place in places], {tools[place] for place in places}
+        is_own = (None not in starts and len({*starts}) == len(starts)) or (None not in files and len(files) == 1)
+        if twice and is_own and len(alike) == 1:
+            exact += twice
+        elif twice:
             same += twice if 2 * len(twice) >= len(places) else []  # a few may be: of a clock with coarse steps
         elif columns:
             times = [None if of_history[place] else measured.starts[place] for place in places]
             same += _copied([*zip(times, *([column[at] for at in places] for column in columns), strict=True)], places)
+    if exact:
+        what = f"{count_of(len(exact), 'run')} have the values of all other repeats of their points, to the last digit"
+        yield Finding.of("exact", f"{what}: is it computed rather than measured?", good.at(exact), NONE)
     same = same or _all_as_often(points, columns)
     if same:
         what = f"{count_of(len(same), 'run')} have the values of another repeat, all alike to the last digit"

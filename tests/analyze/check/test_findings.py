@@ -219,6 +219,20 @@ def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
     assert not any(one.changes for one in others)
 
 
+def test_runs_of_two_hosts_that_start_at_one_moment_are_two() -> None:
+    def told(*hosts: str | None) -> list[str]:
+        kept = entries(*({"version": "1", "host": host, "day": 1} for host in hosts))
+        parts = [
+            dataclasses.replace(run, facts=None, name=f"{place}.json#0", part="0", span_us=(1, None))
+            for place, run in enumerate(kept)
+        ]
+        found = [*findings(Matrix(kept), toy_runs.workload()), *findings(Matrix(parts), toy_runs.workload())]
+        return [one.kind for one in found if one.kind in ("twice", "copies")]
+
+    assert told("a", "a") == told(None, None) == ["twice", "copies"]
+    assert told("a", "b") == []
+
+
 def test_runs_that_only_their_cache_knows_are_told_once() -> None:
     one, two = entries({"version": "1"}, {"version": "1"})
     alone = [dataclasses.replace(run, from_cache_alone=True, problems=(Problem("are gone"),)) for run in (one, two)]
@@ -434,6 +448,27 @@ def with_labels(run: Entry, **labels: Any) -> Entry:
     return dataclasses.replace(run, facts=Facts(labels), span_us=(None, 0))
 
 
+def test_kpis_that_are_unknown_for_several_reasons_are_said_with_theirs() -> None:
+    def said(**missing: str) -> tuple[str, list[str]]:
+        runs = [
+            dataclasses.replace(run, kpis={"cost": 1.0}, missing_kpis=missing)
+            for run in entries({"version": "1"}, {"version": "1"})
+        ]
+        (found,) = (one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "unknown-kpi")
+        return found.sentence, list(found.runs)
+
+    what = "rate and memory are unknown at all 2 runs:"
+    assert said(rate="rate was not measured", memory="memory was not measured") == (
+        f"{what} each was not measured.",
+        [],
+    )
+    assert said(rate="there is no 'rate'", memory="there is no 'memory'") == (f"{what} there is no '…'.", [])
+    assert said(rate="rate is 'a', which is no number", memory="no GPU") == (
+        what,
+        ["rate is 'a', which is no number", "memory: no GPU"],
+    )
+
+
 def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
     runs = [
         with_labels(run, batch=run.settings["batch"])
@@ -528,6 +563,21 @@ def test_repeats_that_are_alike_to_the_last_digit_may_be_copies() -> None:
     other = {"cost": 1.0347, "rate": 72.4123, "memory": 30.118}
     assert found(short, other, short) == [["run 0", "run 2"]]
     assert found({**short, "cost": 1.03}, other, {**short, "cost": 1.03}) == []
+
+
+def test_repeats_that_are_all_alike_and_have_times_of_their_own_or_one_tools_file_are_exact() -> None:
+    def found(starts: list[int | None], costs: list[float], campaigns: list[str | None]) -> dict[str, list[str]]:
+        made = entries(*({"version": "1", "cost": cost} for cost in costs))
+        known = zip(made, starts, campaigns, strict=True)
+        runs = [dataclasses.replace(run, facts=None, span_us=(start and start * 10**6, None), campaign=of, part=of)
+                for run, start, of in known]  # fmt: skip
+        of = findings(Matrix(runs), toy_runs.workload())
+        return {one.kind: list(one.runs) for one in of if one.kind in ("same-values", "exact")}
+
+    alike, every = [1.03456789] * 3, ["run 0", "run 1", "run 2"]
+    assert found([1, 2, 3], alike, [None] * 3) == found([1, 1, 1], alike, ["x"] * 3) == {"exact": every}
+    assert found([None] * 3, alike, [None] * 3) == found([1, 1, 1], alike, ["x", "x", "y"]) == {"same-values": every}
+    assert found([1, 2, 3], [*alike[:2], 1.04567891], [None] * 3) == {"same-values": every[:2]}
 
 
 def test_repeats_with_the_time_and_the_values_of_another_are_copies_where_times_are_of_one_run_each() -> None:

@@ -125,6 +125,21 @@ def test_a_name_is_misspelt_if_it_is_near_to_one_that_its_runs_lack(
 
 def test_names_of_which_neither_is_rare_are_two_settings() -> None:
     assert misspelt([frozenset({"tp_size"})] * 5 + [frozenset({"pp_size"})] * 6) == {}
+    assert (
+        misspelt([frozenset({"%"})] * 5 + [frozenset({"#"})] * 6)
+        == misspelt([frozenset("n")] * 5 + [frozenset("N")] * 4)
+        == {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("batch_size", "Batch-size"), ("caf\u00e9", "cafe\u0301"), ("image", "im\u200bage")]
+)
+def test_names_that_differ_in_how_they_are_written_alone_are_one_however_many_runs_have_them(
+    one: str, other: str
+) -> None:
+    assert misspelt([frozenset({one})] * 5 + [frozenset({other})] * 4) == {other: one}
+    assert misspelt([frozenset({one})] * 5 + [frozenset({other})] * 4 + [frozenset({one, other})]) == {}
 
 
 def test_a_setting_of_a_few_runs_is_good_to_know(found: Callable[[Runs], list[Finding]]) -> None:
@@ -165,6 +180,9 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
         ("a\u00a0b", r"'a\xa0b'"),
         ("a b\u200b", r"'a b\u200b'"),
         ("\u0430 b", r"'\u0430 b'"),
+        ("a b\0", r"'a b\x00'"),
+        ("\uff41 b", r"'\uff41 b'"),
+        ("a b\ufe0f", r"'a b\ufe0f'"),
     ],
 )
 def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callable[[Runs], list[Finding]]) -> None:
@@ -173,6 +191,20 @@ def test_texts_that_look_the_same_are_found(odd: str, shown: str, found: Callabl
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
     assert (finding.runs, finding.changes) == (["run 6"], frozenset(AnswerKind))
     assert found([{"image": image} for image in ("r", "R", "true", "a b", "\u0434\u0430", "\u03bcs")]) == []
+
+
+def test_a_text_that_was_read_in_another_encoding_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*[{"image": "m\u00fcller"}] * 6, *[{"image": "m\u00c3\u00bcller"}] * 6])
+    assert finding.sentence.startswith(
+        r"'image' is 'm\u00fcller' in 6, 'm\xc3\xbcller' in 6 runs:".replace(r"\u00fc", "\u00fc")
+    )
+    assert found([{"image": image} for image in ("m\u00fcller", "m\u00c3ller", "\u20ac")]) == []
+
+
+def test_numbers_that_differ_by_rounding_alone_are_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([{"rate": rate} for rate in (0.1, 0.1 + 0.2, 0.3, 0.3, 0.7)])
+    assert finding.sentence.startswith("'rate' is 0.30000000000000004 in 1, 0.3 in 2 runs: these are different")
+    assert found([{"rate": rate} for rate in (0.1, 0.3, 0.300001, 3.0, 1.0)]) == []
 
 
 def test_a_few_texts_that_differ_in_case_are_found(found: Callable[[Runs], list[Finding]]) -> None:
@@ -278,6 +310,44 @@ def test_a_version_that_a_spreadsheet_cut_is_asked_about_where_versions_are_next
     assert finding.changes
     for honest in (["1.0", "1.1", "1.9", "1.10"], ["1.1", "1.2", "1.10", "1.11"], ["2.0", "2.1", "2.10"]):
         assert found([{"version": version} for version in honest * 3]) == []
+
+
+@pytest.mark.parametrize(
+    ("runs", "is_asked"),
+    [
+        ([("1.1", 1), ("1.5", 2), ("1.9", 3), ("1.10", 4)], False),
+        ([("1.1", None), ("1.5", None), ("1.9", None), ("1.10", None)], False),  # as often as the others
+        ([("1.1", 1), ("1.1", 2), ("1.5", 3), ("1.9", 4), ("1.10", 5)], False),  # older ones, though twice as often
+        ([("1.5", 2), ("1.9", 3), ("1.10", 4), ("1.1", 5)], True),  # measured when 1.10 was
+        ([("1.5", 2), ("1.9", 3), ("1.9", 3), ("1.10", 4), ("1.1", 4), ("1.11", 5), ("1.11", 5)], True),
+        ([("1.5", None), ("1.5", None), ("1.9", None), ("1.9", None), ("1.10", None), ("1.1", None)], True),  # a half
+    ],
+)
+def test_a_version_is_no_cut_one_where_its_time_or_its_runs_say_otherwise(
+    runs: Sequence[tuple[str, int | None]], is_asked: bool
+) -> None:
+    entries = [
+        Entry({"version": version, "size": size}, 0, Path("/r"), f"run {number} {size}", 0, span_us=(None, time))
+        for number, (version, time) in enumerate(runs)
+        for size in (1, 2)
+    ]
+    assert ["alike-values"] * is_asked == [one.kind for one in findings(Matrix(entries))]
+
+
+def test_a_commit_that_is_the_beginning_of_another_is_asked_about(found: Callable[[Runs], list[Finding]]) -> None:
+    whole = "4f2c1d9e0a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d"
+    (finding,) = found([{"commit": commit} for commit in (whole, whole[:8], "5a0b1c2", "4f2c1d8")])
+    assert finding.sentence == "'commit' is '4f2c1d9e', with which a longer one begins: is it one commit?"
+    assert (finding.runs, finding.changes) == (["run 1"], frozenset(AnswerKind))
+    honest = (("1234567", "12345678"), ("feedbac", "feedback"), ("4f2c1d", whole), ("v4f2c1d9", whole))
+    assert all("short-hash" not in [one.kind for one in found([{"commit": each} for each in of])] for of in honest)
+
+
+def test_a_number_with_its_unit_is_one_with_a_blank_between_or_without(
+    found: Callable[[Runs], list[Finding]],
+) -> None:
+    (finding,) = found([{"memory": memory} for memory in ("8GB", "8 GB", "16GB", "1.5 GB")])
+    assert finding.sentence.startswith("'memory' is '8GB' in 1, '8 GB' in 1 runs: these are different settings")
 
 
 def test_true_and_one_look_alike(found: Callable[[Runs], list[Finding]]) -> None:
