@@ -27,7 +27,8 @@ import yaml
 
 from matrix_benchmarking import store
 from matrix_benchmarking.cli import garbage_is_rare
-from matrix_benchmarking.workload import INDEX_PREFIX, Workload, load
+from matrix_benchmarking.files import INDEX_PREFIX
+from matrix_benchmarking.workload import Workload, load
 
 SAMPLES = 600
 HELP_RUNS = 21

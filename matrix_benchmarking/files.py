@@ -136,3 +136,11 @@ def unsafe(name: str) -> str | None:
     if max(lengths) > MAX_SEGMENT_BYTES or sum(lengths) + len(lengths) > MAX_NAME_BYTES:
         return "its name is too long"
     return f"it is more than {MAX_DEPTH} directories deep" if len(segments) > MAX_DEPTH else None
+
+
+INDEX_PREFIX = ".matbench_index."
+
+
+def is_index(filename: str) -> bool:
+    """True for a tree's index, or what a killed parse left of one: it belongs to no test."""
+    return filename.startswith((INDEX_PREFIX, f".{INDEX_PREFIX}"))

@@ -179,3 +179,10 @@ def _models_in(annotation: Any) -> list[type[pydantic.BaseModel]]:
 
 def _fields(model: type[pydantic.BaseModel]) -> dict[str, pydantic.fields.FieldInfo]:
     return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def model_of(model: Any, name: str) -> type[pydantic.BaseModel] | None:
+    """The Pydantic model that the field *name* of *model* is of, be it optional; None for another one."""
+    field = getattr(model, "model_fields", {}).get(name)
+    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
+    return next((kind for kind in kinds if hasattr(kind, "model_fields")), None)

@@ -1,4 +1,4 @@
-"""What a workload is, and how one is found by name.
+"""What a workload is.
 
 A workload is one :class:`Workload` value: how its tests are found and parsed (:class:`BaseStore`),
 its KPIs and LTS models, its plots and reports, and the keys of its regression analysis.
@@ -8,40 +8,26 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
-import importlib
-import importlib.metadata
 import itertools
 import math
 import numbers
-import sys
 import types
-import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import workload_file
 from .errors import ConfigError, MatbenchError, WorkloadError, did_you_mean
 from .filters import Scalar
 from .kpi import KPIDefinition
+from .validation import model_of
+from .workload_name import module_called, not_found, source_of
 
 if TYPE_CHECKING:
     import pydantic
 
-ENTRY_POINT_GROUP = "matrix_benchmarking.workloads"
-CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
-
 Results = types.SimpleNamespace
 LARGEST_EFFECT = 2.0
 """A minimum effect beyond is meant as a percentage; infinite, it judges nothing."""
-
-INDEX_PREFIX = ".matbench_index."
-
-
-def is_index(filename: str) -> bool:
-    """True for a tree's index, or what a killed parse left of one: it belongs to no test."""
-    return filename.startswith((INDEX_PREFIX, f".{INDEX_PREFIX}"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -295,8 +281,7 @@ class Workload:
         headline = self.headline
         if headline is None or headline.applies(settings):
             return headline
-        others = (kpi for kpi in self.kpis.values() if kpi.lower_better is not None and kpi.applies(settings))
-        return next(others, None)
+        return next((kpi for kpi in self.kpis.values() if kpi.lower_better is not None and kpi.applies(settings)), None)
 
     def headlines(self, runs: Iterable[Mapping[str, Any]]) -> list[KPIDefinition]:
         """The KPIs that rank runs with these settings (:meth:`headline_at`), that of most of them first."""
@@ -399,79 +384,17 @@ class Workload:
                     raise WorkloadError(f"{what} of workload '{self.name}': no label of its KPIs is '{name}': {known}")
 
 
-def model_of(model: Any, name: str) -> type[pydantic.BaseModel] | None:
-    """The Pydantic model that the field *name* of *model* is of, be it optional; None for another one."""
-    field = getattr(model, "model_fields", {}).get(name)
-    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
-    return next((kind for kind in kinds if hasattr(kind, "model_fields")), None)
-
-
 def load(name: str) -> Workload:
     """Find a workload by short name, by module (``projects.encoder_bench.visualizations``) or by file.
 
     Raises:
         WorkloadError: there is no such workload, or it can't be imported.
     """
-    module = workload_file.load(Path(name)) if name.endswith(".py") else _import_module(name)
+    module = module_called(name)
     workload = getattr(module, "workload", None)
     if not isinstance(workload, Workload):
         if module.__file__ is None:  # a directory without an __init__.py
-            raise _not_found(name)
+            raise not_found(name)
         raise WorkloadError(f"{name} has no Workload in a variable called 'workload'")
     workload.check()
-    return dataclasses.replace(workload, spec=name, source=_source(module))
-
-
-def known_names() -> list[str]:
-    """Short names of the installed workloads, and modules of those in this checkout."""
-    found = sorted(Path(CHECKOUT_PACKAGE).glob("*/visualizations/__init__.py"))
-    return [*_entry_points(), *(".".join(file.parent.parts) for file in found)]
-
-
-def _entry_points() -> dict[str, str]:
-    return _entry_points_on(tuple(sys.path))
-
-
-@functools.lru_cache(maxsize=1)  # what is installed is looked through file by file
-def _entry_points_on(path: tuple[str, ...]) -> dict[str, str]:
-    return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
-
-
-def _import_module(name: str) -> types.ModuleType:
-    if name.startswith("."):
-        raise _not_found(name)
-    target = _entry_points().get(name, name)
-    candidates = [target]
-    if target.startswith(f"{CHECKOUT_PACKAGE}."):
-        if Path(CHECKOUT_PACKAGE).is_dir() and "" not in sys.path:
-            sys.path.insert(0, "")
-        candidates.append(target.replace(CHECKOUT_PACKAGE, INSTALLED_PACKAGE, 1))
-    for candidate in candidates:
-        try:
-            return importlib.import_module(candidate)
-        except ModuleNotFoundError as error:
-            if error.name is None or not (candidate == error.name or candidate.startswith(f"{error.name}.")):
-                raise WorkloadError(f"workload '{name}' needs {error.name}, which is not installed") from error
-        except MatbenchError:
-            raise
-        except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
-            raise WorkloadError(f"workload '{name}' can't be imported: {type(error).__name__}: {error}") from error
-    raise _not_found(name)
-
-
-def _not_found(name: str) -> WorkloadError:
-    place = Path(name)  # perhaps the directory of a workload that is a file, or that without its ending
-    near = (place / "workload.py", place.with_name(f"{place.name}.py"), Path(*name.split(".")).with_suffix(".py"))
-    file = next((path for path in near if path.is_file()), None)
-    meant = f"did you mean the file '{file}'?" if file else did_you_mean(name, known_names())
-    return WorkloadError(f"workload '{name}' not found: {meant}")
-
-
-def _source(module: types.ModuleType) -> Path | None:
-    """The directory or file that holds the workload's code: ``projects/<workload>`` as a whole."""
-    if module.__file__ is None:
-        return None
-    path = Path(module.__file__).resolve()
-    if path.name == "__init__.py":
-        return path.parent.parent if path.parent.name == "visualizations" else path.parent
-    return path.parent if module.__package__ and not module.__name__.startswith(workload_file.PREFIX) else path
+    return dataclasses.replace(workload, spec=name, source=source_of(module))

@@ -14,6 +14,7 @@ from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action, system_user
 from ..runs.text import PrintedColumn, PrintedTable
+from ..workload_name import known_names
 from .options import Command, CommandGroup, configuration, flag, option, together
 from .printing import answer_console, say
 from .run import load_workload
@@ -151,7 +152,7 @@ def _deal(
 def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIsByName]:
     """The KPIs by workload, to show levels as they ask for; what only the history names is not imported."""
     configured = configuration().workload
-    trusted = {given, configured, *workloads.known_names()}
+    trusted = {given, configured, *known_names()}
     found: dict[str, KPIsByName] = {}
     for name in filter(None, dict.fromkeys([given, configured, *(each.subject.workload for each in alarms)])):
         if name in trusted:

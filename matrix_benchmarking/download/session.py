@@ -13,8 +13,7 @@ from .. import download_record
 from ..config import DownloadMode
 from ..download_record import Held, Record, Tree
 from ..errors import DownloadError, MatbenchError
-from ..files import only_one, read_regular
-from ..workload import is_index
+from ..files import is_index, only_one, read_regular
 from .addresses import Address, Place, overlap
 from .archive import ArchiveSource
 from .fetch import Budget, Destination, Means, Outcome, Progress, described, fetch_all, fetch_one

@@ -14,8 +14,9 @@ from typing import Literal
 import msgspec
 
 from ..errors import DownloadError, NotFetched
+from ..files import is_index
 from ..settings import EXIT_CODE_FILE
-from ..workload import FoundTest, Layout, Listing, is_index
+from ..workload import FoundTest, Layout, Listing
 from .fetch import Means, Outcome, each
 from .source import MAX_ENTRIES, OWN_DIRECTORY, Directory, File, Source, join, shown
 

@@ -16,8 +16,8 @@ from ..errors import VerdictError
 from ..filters import Scalar, show
 from ..jsonable import Document, to_jsonable
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
-from ..validation import Mismatch, dotted, mismatches
-from ..workload import Workload, model_of
+from ..validation import Mismatch, dotted, mismatches, model_of
+from ..workload import Workload
 
 PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -10,7 +10,7 @@ from ..analyze.best import Best, Group, Standing
 from ..analyze.intervals import WIDEST
 from ..analyze.points import Point
 from ..analyze.study import Study
-from ..analyze.wording import ranking
+from ..analyze.wording import ranking, under_limit
 from ..analyze.words import count_of, plural, tuning_label
 from ..kpi import KPIDefinition
 from ..matrix import Entry
@@ -110,7 +110,9 @@ def limited(study: Study, texts: Mapping[str, str]) -> Study:
 
 def under_which(study: Study) -> str:
     limited = study.limited
-    return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
+    return (
+        "" if limited is None else f"Ranked are the points {under_limit.condition_label(limited.kpi, limited.limit)}."
+    )
 
 
 def verdict_box(
@@ -128,7 +130,7 @@ def verdict_box(
     many *findings*, None while they are looked for, *compare* the address of the page that compares.
     """
     best, limited = study.best, study.limited
-    verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
+    verdicts = ranking.verdict(best) if limited is None else under_limit.verdict_under(limited)
     lines: list[Node] = []
     behind: list[Node] = []
     for place, verdict in enumerate(verdicts):
@@ -144,10 +146,10 @@ def verdict_box(
     lines += [html.P(said, className="warning") for said in ([] if is_brief or more else ranking.of_history(study))]
     lines += [html.P(said) for said in ranking.of_failed(study.without_a_good_run)]
     if limited is not None:
-        lines += [html.P(said) for said in ranking.not_sure(limited)]
-        behind += [html.P(said) for said in [*ranking.satisfied_under(limited), *ranking.left_out(limited)]]
+        lines += [html.P(said) for said in under_limit.not_sure(limited)]
+        behind += [html.P(said) for said in [*under_limit.satisfied_under(limited), *under_limit.left_out(limited)]]
     elif study.workload.limited is not None:
-        behind += [html.P(sentence) for sentence in ranking.satisfied(best, study.workload.limited)]
+        behind += [html.P(sentence) for sentence in under_limit.satisfied(best, study.workload.limited)]
     behind += [html.P(sentence) for sentence in ranking.of_newest(best)]
     lines += [html.P(sentence) for sentence in ranking.of_trees(best)]
     if best.groups and best.excluded:

@@ -16,7 +16,7 @@ from ..analyze.check import Finding
 from ..analyze.report.markdown import ACCEPT, one_line, worse
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
-from ..analyze.wording import analyses
+from ..analyze.wording import analyses, under_limit
 from ..analyze.wording import ranking as wording
 from ..analyze.wording import verdicts as verdict_wording
 from ..analyze.words import plural, probability, tuning_label
@@ -66,7 +66,7 @@ class BestAnswer(Printable):
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
         limited = self.study.limited
-        for verdict in wording.verdict(self.best) if limited is None else wording.verdict_under(limited):
+        for verdict in wording.verdict(self.best) if limited is None else under_limit.verdict_under(limited):
             yield str(verdict)
             if verdict.command:
                 yield f"Measure beyond it: {verdict.command}"
@@ -78,7 +78,7 @@ class BestAnswer(Printable):
                 named = one_line(shlex.join(versions), 500)
                 yield f"Compare them: 'matbench compare {named}' with the options of this command."
         yield from wording.of_failed(self.study.without_a_good_run)
-        yield from () if limited is None else (*wording.not_sure(limited), *wording.left_out(limited))
+        yield from () if limited is None else (*under_limit.not_sure(limited), *under_limit.left_out(limited))
         shown = (each.point.interval for group in self.best.groups for each in group.variants)
         if any(interval is not None and interval.is_within for interval in shown):
             yield wording.OF_WITHIN

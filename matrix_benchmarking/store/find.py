@@ -20,11 +20,11 @@ import msgspec
 
 from ..bucket import BEGINNING, BucketPath
 from ..errors import MatbenchError, SettingsError, failing, natural, os_reason
-from ..files import read_regular
+from ..files import is_index, read_regular
 from ..jsonable import Document
 from ..matrix import DID_NOT_FINISH
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_key_values, read_settings_file
-from ..workload import FoundTest, Layout, Listing, Workload, is_index
+from ..workload import FoundTest, Layout, Listing, Workload
 from .artifacts import TEST_CONFIG_FILE
 
 SKIP_FILE = "skip"

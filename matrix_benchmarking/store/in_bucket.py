@@ -21,9 +21,10 @@ import msgspec
 from .. import bucket
 from ..bucket import BucketPath, Listed
 from ..errors import MatbenchError
+from ..files import is_index
 from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE
-from ..workload import Listing, Workload, is_index
+from ..workload import Listing, Workload
 from . import cache
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate, Found, NativeLayout, declared_files, find_tests, layouts_of

@@ -25,11 +25,11 @@ from .. import workload_file
 from ..bucket import BucketPath
 from ..columns import Columns, Shared, Texts
 from ..errors import MatbenchError, SettingsError
-from ..files import read_regular
+from ..files import INDEX_PREFIX, read_regular
 from ..matrix import Matrix, Problem
 from ..rows import ParsedTests, Rows
 from ..settings import SETTINGS_FILE
-from ..workload import INDEX_PREFIX, Workload
+from ..workload import Workload
 from . import cache, codec
 from .cache import Envelope
 from .codec import BrokenCache

@@ -16,7 +16,7 @@ from scipy import stats
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import rank
-from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.wording import under_limit
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import BaseStore, Workload
@@ -57,6 +57,10 @@ def with_latency(made: list[Entry], *latencies_ms: float | None) -> list[Entry]:
         known = {} if latency is None else {"p95": latency * 1000}
         entry.kpis = {"cost": entry.kpis["cost"], **known}
     return made
+
+
+def said_of(limited: limits.Limited) -> list[str]:
+    return [*under_limit.not_sure(limited), *under_limit.left_out(limited)]
 
 
 @pytest.fixture
@@ -111,7 +115,7 @@ def test_a_limit_is_kept_by_the_one_sided_bound_of_the_mean_over_the_repeats(
     bound = 95_000 * math.exp(stats.t.ppf(0.95, 2) * 5 / 95 / math.sqrt(3))
     assert (known.runs, known.mean, known.bound) == (3, 95_000, pytest.approx(bound))
     assert [len(limits.under(best, p95, limit).best.groups) for limit in (bound * 0.999, bound * 1.001)] == [0, 1]
-    assert ranking.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 3 runs: at most 104 ms with 95 %."]
+    assert under_limit.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 3 runs: at most 104 ms with 95 %."]
 
 
 def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
@@ -123,19 +127,19 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
     best = rank(Matrix([*sure, *near, *once]), limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1]
-    assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == [
+    assert said_of(limited) == [
         "Better, but not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 "
         "more.",
         "Of 3 points 1 keeps the limit, 2 may keep it or not.",
     ]
-    assert ranking.verdict_under(limited)[0].rest == "It is the only point that keeps the limit."
-    assert ranking.satisfied_under(limited) == ["Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."]
+    assert under_limit.verdict_under(limited)[0].rest == "It is the only point that keeps the limit."
+    assert under_limit.satisfied_under(limited) == ["Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."]
     only_near = limits.under(rank(Matrix(near), limited_workload), limited_workload.kpis["p95"], 100e3)
-    assert [str(said) for said in ranking.verdict_under(only_near)] == [
+    assert [str(said) for said in under_limit.verdict_under(only_near)] == [
         "No point is under 100 ms p95 with 95 %: the lowest bound is 111 ms (mean 97 ms), of the only configuration, "
         "for 20.00 USD."
     ]
-    assert [*ranking.not_sure(only_near), *ranking.left_out(only_near)] == [
+    assert said_of(only_near) == [
         "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 111 ms).",
         "Of 1 point 0 keep the limit, 1 may keep it or not.",
     ]
@@ -147,7 +151,7 @@ def test_where_nothing_was_repeated_the_answer_says_that_no_bound_is_known(
     best = rank(points, limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 60e3)
     assert limited.best.groups[0].best.value == 30.0
-    assert ranking.satisfied_under(limited) == ["Its p95 is 50 ms in one run, so its bound is unknown: repeat it."]
+    assert under_limit.satisfied_under(limited) == ["Its p95 is 50 ms in one run, so its bound is unknown: repeat it."]
 
 
 def test_the_best_within_a_limit_is_compared_with_those_within_it(
@@ -165,10 +169,10 @@ def test_the_best_within_a_limit_is_compared_with_those_within_it(
     (group,) = limited.best.groups
     assert [one.point.settings["vus"] for one in group.standings] == [1, 2]
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
-    (said,) = ranking.verdict_under(limited)
+    (said,) = under_limit.verdict_under(limited)
     assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
     assert said.rest.startswith("Can't be told apart from it: vus 2 (30.50 USD, +1.7 %). The best of 2 points looks")
-    assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == ["Of 3 points 2 keep the limit, 1 is beyond it."]
+    assert said_of(limited) == ["Of 3 points 2 keep the limit, 1 is beyond it."]
 
 
 def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
@@ -179,7 +183,7 @@ def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited
 
 def test_an_impossible_limit_names_the_lowest_that_exists(points: Matrix, limited_workload: Workload) -> None:
     limited = limits.under(rank(points, limited_workload), limited_workload.kpis["p95"], 5e3)
-    (said,) = ranking.verdict_under(limited)
+    (said,) = under_limit.verdict_under(limited)
     assert str(said) == "No point is under 5 ms p95: the lowest is 10 ms, of vus 1, for 40.00 USD."
 
 
@@ -188,16 +192,16 @@ def test_where_the_limited_kpi_is_known_nowhere_that_is_said(entries: MakeEntrie
     p95 = limited_workload.kpis["p95"]
     found = limits.bounded(best.groups[0], p95)
     assert limits.staircase(found, limited_workload.kpis["cost"], p95) == []
-    (said,) = ranking.verdict_under(limits.under(best, p95, 1.0))
+    (said,) = under_limit.verdict_under(limits.under(best, p95, 1.0))
     assert said.lead == "No point is under 0.001 ms p95: p95 isn't known for any."
-    assert ranking.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
+    assert under_limit.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
 
 
 def test_each_group_has_its_own_answer(entries: MakeEntries, limited_workload: Workload) -> None:
     quick = with_latency(entries({"task": "small", "vus": 1}, 1.0), 10)
     slow = with_latency(entries({"task": "large", "vus": 1}, 9.0), 900)
     limited = limits.under(rank(Matrix([*quick, *slow]), limited_workload), limited_workload.kpis["p95"], 100e3)
-    assert [said.lead[:40] for said in ranking.verdict_under(limited)] == [
+    assert [said.lead[:40] for said in under_limit.verdict_under(limited)] == [
         "For task small: Cheapest under 100 ms p9",
         "For task large: no point is under 100 ms",
     ]
@@ -209,10 +213,10 @@ def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limit
     found = limits.bounded(best.groups[0], speed)
     steps = limits.staircase(found, limited_workload.kpis["cost"], speed)
     assert [(step.limit, step.point.value) for step in steps] == [(100.0, 10.0)]
-    assert str(ranking.verdict_under(limits.under(best, speed, 200.0))[0]).startswith(
+    assert str(under_limit.verdict_under(limits.under(best, speed, 200.0))[0]).startswith(
         "No point is from 200 1/s speed up"
     )
-    assert str(ranking.verdict_under(limits.under(best, speed, 200.0))[0]).endswith(
+    assert str(under_limit.verdict_under(limits.under(best, speed, 200.0))[0]).endswith(
         "the highest is 100 1/s, of vus 1, for 10.00 USD."
     )
     kept = {at: limits.under(best, speed, at).best.groups for at in (24.0, 25.0, 50.0, 51.0, 100.0, 101.0)}
@@ -250,9 +254,9 @@ def test_all_points_are_counted_by_whether_they_keep_the_limit(points: Matrix, l
         (200, "4 keep the limit"),
     ):
         limited = limits.under(best, limited_workload.kpis["p95"], limit_ms * 1e3)
-        assert [*ranking.not_sure(limited), *ranking.left_out(limited)] == [f"Of 5 points {said}, of 1 p95 is unknown."]
+        assert said_of(limited) == [f"Of 5 points {said}, of 1 p95 is unknown."]
     whole = limits.under(rank(Matrix(points.entries[:4]), limited_workload), limited_workload.kpis["p95"], 200e3)
-    assert [*ranking.not_sure(whole), *ranking.left_out(whole)] == []
+    assert said_of(whole) == []
 
 
 @given(
@@ -268,12 +272,12 @@ def test_the_counts_add_up_to_all_points(rows: list[tuple[int, list[int]]], limi
     store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, p95]))
     best = rank(Matrix(made), Workload(name="toy", store=store))
     limited = limits.under(best, kpi.collect([p95])["p95"], float(limit))
-    if [*ranking.not_sure(limited), *ranking.left_out(limited)]:
+    if said_of(limited):
         every, *parts = map(
             int,
             re.findall(
                 r"(?:^Of|the limit,|not,|it,|of|points?) (\d+)",
-                [*ranking.not_sure(limited), *ranking.left_out(limited)][-1],
+                said_of(limited)[-1],
             ),
         )
         assert sum(parts) == every
@@ -295,19 +299,19 @@ def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
     best = rank(matrix, limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     why = "60 ms in one run, so its bound is unknown: repeat it"
-    assert sorted([*ranking.not_sure(limited), *ranking.left_out(limited)]) == [
+    assert sorted(said_of(limited)) == [
         f"For task large: better, but not sure to keep the limit: vus 2 ({why}); and 2 more.",
         f"For task small: better, but not sure to keep the limit: vus 2 ({why}).",
         "Of 6 points 2 keep the limit, 4 may keep it or not.",
     ]
-    assert ranking.satisfied_under(limited)[0].startswith("For task ")
+    assert under_limit.satisfied_under(limited)[0].startswith("For task ")
 
 
 def test_of_what_is_better_high_the_bound_is_below(entries: MakeEntries, limited_workload: Workload) -> None:
     best, speed = rank(Matrix(entries({"vus": 1}, 10.0, 10.0)), limited_workload), limited_workload.kpis["speed"]
     (said,), (missed,) = (
-        ranking.satisfied(best, speed),
-        ranking.verdict_under(limits.under(best, speed, 200.0)),
+        under_limit.satisfied(best, speed),
+        under_limit.verdict_under(limits.under(best, speed, 200.0)),
     )
     assert said.startswith("Its speed is 100 1/s, the mean of 2 runs: at least ")
     assert missed.lead.startswith("No point is from 200 1/s speed up with 95 %: the highest bound is ")
@@ -315,7 +319,7 @@ def test_of_what_is_better_high_the_bound_is_below(entries: MakeEntries, limited
 
 def test_without_any_point_the_answer_is_that_of_the_ranking(limited_workload: Workload) -> None:
     limited = limits.under(rank(Matrix([]), limited_workload), limited_workload.kpis["p95"], 1e3)
-    assert [str(said) for said in ranking.verdict_under(limited)] == [
+    assert [str(said) for said in under_limit.verdict_under(limited)] == [
         "No configuration can be ranked by cost: there is no finished test."
     ]
 
@@ -324,7 +328,7 @@ def test_why_the_limited_kpi_is_unknown_is_said(entries: MakeEntries, limited_wo
     (run,) = with_latency(entries({"vus": 1}, 1.0), None)
     run.missing_kpis = {"p95": "no answer came"}
     best = rank(Matrix([run]), limited_workload)
-    assert ranking.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]
+    assert under_limit.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]
 
 
 def test_a_limit_on_values_that_are_all_negative_is_that_of_their_mirror(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,8 +14,7 @@ from ...matrix import NOT_SET, Entry
 from .. import further
 from ..best import Best, Group, Standing, apart_by, is_more
 from ..intervals import Interval, Scale
-from ..limits import Limited, LimitedGroup, better_than, bounded_best, keeps
-from ..points import Bounded, Excluded, ExclusionCause, Point, among_others, runs_and_files, varying
+from ..points import Excluded, ExclusionCause, Point, among_others, runs_and_files, varying
 from ..select.selection import Newest
 from ..words import (
     ONE_CAMPAIGN,
@@ -24,7 +22,6 @@ from ..words import (
     counted_alike,
     difference,
     first_of,
-    is_or_are,
     named,
     percent,
     plural,
@@ -166,7 +163,7 @@ def _version(group: Group, newest: Newest | None) -> str:
     return "" if newest is None or version is NOT_SET else f"at {value_label(newest.key, version)}"
 
 
-def _for(group: Group, said: str) -> str:
+def for_group(group: Group, said: str) -> str:
     """What is *said* of a group, with what its points have in common where there are several groups."""
     return f"For {scope(group)}: {said}" if group.settings else f"{said[:1].upper()}{said[1:]}"
 
@@ -385,100 +382,3 @@ def short_label(point: Point, group: Group) -> str:
     if any(name in differing for name in group.variant_names):
         return point_label(point.settings, group)
     return tuning_label(point.settings, [name for name in group.tuning_names if name in differing])
-
-
-def verdict_under(limited: Limited) -> list[Verdict]:
-    """One verdict a group: the best within the limit, or how near the nearest comes."""
-    condition = condition_label(limited.kpi, limited.limit)
-    if not limited.groups:
-        return verdict(limited.best)
-    found = verdict(limited.best, condition) if limited.best.groups else []
-    return [*found, *(_missed(one, limited.kpi, condition) for one in limited.groups if one.inside is None)]
-
-
-def condition_label(kpi: KPIDefinition, limit: float) -> str:
-    """A limit (in the KPI's unit) in words: ``under 100 ms p95_latency``; ``from 10 1/s speed up`` the other way."""
-    amount = f"{limit / kpi.divisor:,.10g} {kpi.display_unit}".rstrip()
-    return f"under {amount} {kpi.name}" if kpi.lower_better else f"from {amount} {kpi.name} up"
-
-
-def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
-    """For each group of the ranking of all points that has several, which limit its best point keeps."""
-    return [_satisfied(bounded_best(group, kpi), group, kpi) for group in best.compared]
-
-
-def satisfied_under(limited: Limited) -> list[str]:
-    """The same for the best points within a limit."""
-    found = {id(one.point): one for of in limited.groups for one in of.bounds}
-    return [_satisfied(found[id(group.best)], group, limited.kpi) for group in limited.best.groups]
-
-
-def not_sure(limited: Limited) -> list[str]:
-    """What better points are not sure to keep the limit; where none keeps it, what points may."""
-    said = []
-    for of in sorted(limited.groups, key=lambda one: one.inside is None):
-        some = of.unsure if of.inside is None else better_than(of.inside.best, of.unsure, of.group)
-        said += [_unsure(of.group, some, limited.kpi, is_better=of.inside is not None)] if some else []
-    return said
-
-
-ONCE_MEASURED = "no point was measured in two, and the machine's mood may differ"
-
-
-def left_out(limited: Limited) -> list[str]:
-    """Of all points how many keep the limit, unless all do; and whether they would in another campaign isn't known."""
-    kpi, said = limited.kpi, list[str]()
-    points = [one for of in limited.groups for one in of.bounds]
-    kept = sum(keeps(kpi, one.limit, limited.limit) for one in points)
-    may, unknown = sum(len(of.unsure) for of in limited.groups), sum(one.mean is None for one in points)
-    if kept < len(points):
-        beyond = len(points) - kept - may - unknown
-        parts = [f"{kept} {'keeps' if kept == 1 else 'keep'} the limit"]
-        parts += [f"{may} may keep it or not"] if may else []
-        parts += [f"{beyond} {is_or_are(beyond)} beyond it"] if beyond else []
-        parts += [f"of {unknown} {kpi.name} is unknown"] if unknown else []
-        said.append(f"Of {count_of(len(points), 'point')} {', '.join(parts)}.")
-    moods = [group.estimates.campaigns for group in limited.best.groups if group.estimates is not None]
-    if any(one is not None and not one.is_known for one in moods):
-        said.append(f"Whether a limit is kept in another campaign isn't known: {ONCE_MEASURED}.")
-    return said
-
-
-def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_better: bool) -> str:
-    """The best of the points that may keep the limit or not, and how many they are; *is_better*: than one that does."""
-    start = f"{'better, but ' if is_better else ''}not sure to keep the limit"
-    first = unsure[0]
-    assert first.mean is not None
-    where = point_label(first.point.settings, group)
-    if first.bound is None:
-        why = f"{kpi.show(first.mean)} in one run, so its bound is unknown: repeat it"
-    else:
-        bound = kpi.show_bound(first.bound)
-        why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {bound}"
-    rest = f"; and {len(unsure) - 1} more" if len(unsure) > 1 else ""
-    return _for(group, f"{start}: {where} ({why}){rest}.")
-
-
-def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
-    start = f"its {kpi.name} is"
-    if found.mean is None:
-        reasons = [entry.missing_kpis.get(kpi.name) for entry in found.point.runs]
-        why = next((reason for reason in reasons if reason), "not known for this test")
-        return _for(group, f"{start} unknown: {why}.")
-    if found.bound is None:
-        return _for(group, f"{start} {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it.")
-    bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show_bound(found.bound)} with 95 %"
-    return _for(group, f"{start} {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}.")
-
-
-def _missed(missed: LimitedGroup, kpi: KPIDefinition, condition: str) -> Verdict:
-    group, known = missed.group, [one for one in missed.bounds if math.isfinite(one.limit)]
-    start = _for(group, f"no point is {condition}")
-    if not known:
-        return Verdict(f"{start}: {kpi.name} isn't known for any.")
-    nearest = min(known, key=lambda one: one.limit if kpi.lower_better else -one.limit)
-    where = f"of {point_label(nearest.point.settings, group)}, for {group.kpi.show(nearest.point.value)}"
-    superlative, limit = "lowest" if kpi.lower_better else "highest", kpi.show_bound(nearest.limit)
-    if nearest.bound is None:
-        return Verdict(f"{start}: the {superlative} is {limit}, {where}.")
-    return Verdict(f"{start} with 95 %: the {superlative} bound is {limit} (mean {kpi.show(nearest.mean)}), {where}.")

@@ -13,9 +13,10 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.beside import of_history
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events, unseen
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import compare_versions, of_history
+from matrix_benchmarking.analyze.verdict.pairs import compare_versions
 from matrix_benchmarking.analyze.verdict.sides import Pair, Question, RunBlocks
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import MinimumEffect

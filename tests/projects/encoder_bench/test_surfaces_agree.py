@@ -21,7 +21,7 @@ from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.limits import Limited
 from matrix_benchmarking.analyze.study import Given, Study
-from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.wording import ranking, under_limit
 from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
@@ -183,7 +183,7 @@ def test_whether_more_may_be_better_has_one_answer(matrix: Matrix, workload: Wor
 def test_under_a_limit_every_surface_names_the_same_choice(
     limited: Limited, pages: Pages, matrix: Matrix, workload: Workload
 ) -> None:
-    (verdict,) = ranking.verdict_under(limited)
+    (verdict,) = under_limit.verdict_under(limited)
     text = shown(pages, f"?cfg.limit={LIMIT_MS}")
     assert verdict.lead in text
     catalogue = catalogue_of(Study(matrix, workload))

@@ -10,7 +10,7 @@ from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import ExclusionCause, keys, places_by_point, varying
 from matrix_benchmarking.analyze.study import Study
-from matrix_benchmarking.analyze.wording.ranking import condition_label
+from matrix_benchmarking.analyze.wording.under_limit import condition_label
 from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
