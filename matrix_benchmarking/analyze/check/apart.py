@@ -18,8 +18,9 @@ from ..points import keys, varying
 from ..select.order import Order
 from ..select.versions import in_words
 from .finding import ANALYSES, EVERY, NONE, OF_HISTORY, Finding, are_few, runs_have
+from .look_alike import written
 from .measured import Measured
-from .settings import is_explained, written
+from .settings import is_explained
 
 Key = tuple[int, ...]
 """What identifies a series among others, by its labels."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import collections
-import contextlib
 import functools
 import itertools
 import re
 import statistics
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ...filters import cut, one_blank, show
+from ...filters import one_blank, show
 from ...grouped import grouped
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...plausible import is_number
@@ -23,7 +21,8 @@ from ..points import keys
 from ..words import count_of, first_of, is_or_are, listed, plural
 from .cut_versions import are_two, is_hash, may_be_cut
 from .finding import ALONE_FROM, ANALYSES, EVERY, NONE, UNEXPLAINED, Finding, are_few, by_reason, runs_have
-from .matched import MOST_DIGITS, digits
+from .look_alike import folded, looks_like, plain, spelt, visible, written
+from .matched import digits
 
 _NAMED = 3
 _MOST_PAIRS = 10_000
@@ -39,8 +38,6 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 _EXPONENT = re.compile(r"[+-]?\d{1,3}(\.\d*)?[eE][+-]?\d{1,2}")
 _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
 _OF_A_SPREADSHEET = re.compile(rf"\d\.\d+E\+\d\d|(?i:\d\d?[-. ]{{1,2}}{_MONTH}|{_MONTH}[-. ]\d\d)")
-_OF_A_UNIT = re.compile(r"([\d.]+) ([A-Za-zµ%]+)")
-_SPELT = re.compile(r"[vV]?(\d+(?:\.\d+)*?)(?:\.0)*(?![.\d])(.*)", re.DOTALL)
 
 
 def setting_findings(matrix: Matrix) -> Iterator[Finding]:
@@ -116,11 +113,11 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
     """Values that look alike: of several types, numbers but for rounding, texts that differ in blanks or in the
     spelling of a version; words, or what a few runs have, also those that differ in case or in what joins their parts;
     1.1 that was 1.10."""
-    alike = grouped((_looks(value), (kind, value)) for kind, value in counts)
+    alike = grouped((looks_like(value), (kind, value)) for kind, value in counts)
     for same in alike.values():
         same.sort(key=lambda one: counts[one])
-        looks = [_version(one_blank(_visible(value))) for _, value in same if isinstance(value, str)]
-        is_of_case = len(set(map(_folded, looks))) < len(looks)
+        looks = [spelt(one_blank(visible(value))) for _, value in same if isinstance(value, str)]
+        is_of_case = len(set(map(folded, looks))) < len(looks)
         few = are_few(sum(counts[one] for one in same[:-1]), sum(counts[one] for one in same))
         of_case = is_of_case and (few or min(map(len, looks)) >= _WORD)
         is_of_kinds = len({kind for kind, _ in same}) > 1 or len(same) > max(1, len(looks))
@@ -133,7 +130,7 @@ def _alike(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Fi
 
 def _is_cut(name: str, of: Mapping[str, Kind], counts: Mapping[Kind, int], having: Having) -> bool:
     """Whether of versions that look alike, by their texts, one is as a spreadsheet cuts another one."""
-    versions = {_looks(value) for _, value in counts}
+    versions = {looks_like(value) for _, value in counts}
     for short, kind in of.items():
         if (long := of.get(f"{short}0")) is not None and may_be_cut(short, versions):
             others = having(one for one in counts if one not in of.values())
@@ -162,7 +159,7 @@ def _near(counts: Mapping[Kind, int]) -> list[tuple[Kind, Kind]]:
         for one in rare
         for other in usual
         if counts[one] < counts[other] and are_few(counts[one], counts[one] + counts[other])
-        if is_nearly(str(one[1]), str(other[1])) and _looks(one[1]) != _looks(other[1])
+        if is_nearly(str(one[1]), str(other[1])) and looks_like(one[1]) != looks_like(other[1])
     ]
 
 
@@ -186,7 +183,8 @@ def _misspelt_value(name: str, rows: Rows, of: Sequence[Kind], rare: Kind, usual
 def _odd(name: str, counts: Mapping[Kind, int], having: Having) -> Iterator[Finding]:
     """A few texts among numbers, or a few numbers among texts."""
     numbers = [one for one in counts if one[0] in ("int", "float")]
-    texts_ = [one for one in counts if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
+    are_texts = [one for one in counts if one[0] == "str" and (plain(one[1]) == one[1] or one[1] in ("yes", "no"))]
+    texts_ = [one for one in are_texts if one[1] not in _WORDS]
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(counts[one] for one in some))
     count = sum(counts[one] for one in odd)
     if are_few(count, sum(counts.values())):
@@ -259,73 +257,6 @@ def is_explained(some: Rows, others: Rows, *, but: str = "") -> bool:
         if are_words and NOT_SET not in theirs and not words & theirs:
             return True
     return False
-
-
-def _plain(value: object) -> object:
-    """What *value* looks like, whatever its type: the number, if it can be read as one, 1 for true; the word else."""
-    if isinstance(value, bool):
-        return int(value)
-    if value is None:
-        return show(value)
-    if not isinstance(value, str):
-        near = float(f"{value:.{MOST_DIGITS}g}") if isinstance(value, float) else value  # 0.1 + 0.2 looks like 0.3
-        return int(near) if isinstance(near, float) and near.is_integer() else near
-    text = one_blank(_visible(value))
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return _plain(kind(text))
-    return {"true": 1, "false": 0, "null": "null"}.get(text.lower(), text)
-
-
-def _looks(value: object) -> object:
-    plain = _plain(_version(value) if isinstance(value, str) else value)
-    return _folded(plain) if isinstance(plain, str) else plain
-
-
-def _folded(text: str) -> str:
-    """*text* without case, and with one sign for the one that joins the parts of a word, as in ``ONNX_int8``."""
-    joins = len({*"_ -"} & {*text})
-    return re.sub("[_ ]", "-", text.casefold()) if text[:1].isalpha() and joins == 1 else text.casefold()
-
-
-def _version(text: str) -> str:
-    """*text*; of a version the same whether it has a ``v`` in front and zeros behind: ``v1.5.0-rc1`` is ``1.5-rc1``.
-
-    And of a number whether a blank parts it from its unit.
-    """
-    match = _SPELT.fullmatch(text := "".join(parted.groups()) if (parted := _OF_A_UNIT.fullmatch(text)) else text)
-    return f"{match[1]}{match[2]}" if match else text
-
-
-_LOOK_ALIKE = str.maketrans(
-    "асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮΑΒΕΖΗΙΚΜΝΟΡΤΥΧον\u2010\u2011\u2013\u2212",
-    "acdehijlopqswxyABCEHIJKMOPSTXYABEZHIKMNOPTYXov----",
-)
-_LOOK_ALIKE |= {0xFEE0 + code: code for code in range(0x21, 0x7F)}
-"""Letters of other alphabets, wide ones, and hyphens and a minus, in what they look like."""
-_HOW_DRAWN = "\ufe0e\ufe0f"  # behind an emoji
-
-
-def _visible(text: str) -> str:
-    """*text* without the characters that nobody sees, such as a blank of no width, and with Latin letters for those of
-    other alphabets, and hyphens for those signs, that look the same.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    with contextlib.suppress(UnicodeError):
-        text = text.encode("cp1252").decode()  # of UTF-8 that was read as Windows' own
-    plain = unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE)
-    unseen = [char for char in set(plain) if unicodedata.category(char) in ("Cc", "Cf") and not char.isspace()]
-    return "".join(char for char in plain if char not in (*unseen, *_HOW_DRAWN))
-
-
-def written(value: object) -> str:
-    """A value as it tells its type: texts in quotes, with the names of blanks that look like others."""
-    text = cut(value)
-    if not isinstance(value, str):
-        return text
-    is_odd = _visible(text) != text or any(char.isspace() and char != " " for char in text)
-    return ascii(text) if is_odd else f"'{text}'"
 
 
 COMPARISON_KEY, APPLIES = "comparison key", "setting that a KPI applies to"

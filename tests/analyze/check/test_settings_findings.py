@@ -133,7 +133,7 @@ def test_names_of_which_neither_is_rare_are_two_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("batch_size", "Batch-size"), ("caf\u00e9", "cafe\u0301"), ("image", "im\u200bage")]
+    ("one", "other"), [("batch_size", "Batch-size"), ("d\u00e9bit", "de\u0301bit"), ("image", "im\u200bage")]
 )
 def test_names_that_differ_in_how_they_are_written_alone_are_one_however_many_runs_have_them(
     one: str, other: str
@@ -257,6 +257,7 @@ def test_a_text_among_numbers_is_found(found: Callable[[Runs], list[Finding]]) -
     assert finding.kind == "odd-value"
     assert finding.sentence == "'batch_size' is 'eight' in 1 run, beside numbers in the others."
     assert finding.changes
+    assert [one.kind for one in found([*GRID, {"batch_size": "no", "vus": 8}])] == ["odd-value"]
 
 
 def test_of_many_texts_among_numbers_three_are_named(found: Callable[[Runs], list[Finding]]) -> None:
@@ -282,7 +283,10 @@ def test_a_word_that_many_runs_have_beside_numbers_is_meant(found: Callable[[Run
     assert found([*GRID, *({**run, "batch_size": "auto"} for run in GRID)]) == []
 
 
-@pytest.mark.parametrize(("odd", "usual"), [("32", 32), (32.0, 32), ("true", True), ("True", True), ("null", None)])
+@pytest.mark.parametrize(
+    ("odd", "usual"),
+    [("32", 32), (32.0, 32), ("true", True), ("yes", True), ("Off", False), ("True", True), ("null", None)],
+)
 def test_values_that_look_alike_and_differ_in_type_are_found(
     odd: Any, usual: Any, found: Callable[[Runs], list[Finding]]
 ) -> None:
