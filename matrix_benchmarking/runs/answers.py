@@ -160,9 +160,10 @@ class CheckAnswer(Printable):
             yield f"\n{heading}:"
             for one in part:
                 yield f"* {one.sentence}"
-                yield from (f"    {name}" for name in one.runs[:RUNS_NAMED])
-                if len(one.runs) > RUNS_NAMED:
-                    yield f"    … and {len(one.runs) - RUNS_NAMED} more"
+                names = one.runs[: RUNS_NAMED + (len(one.runs) == RUNS_NAMED + 1)]  # a line says the last one, too
+                yield from (f"    {name}" for name in names)
+                if rest := len(one.runs) - len(names):
+                    yield f"    … and {rest} more"
         is_unknown = any(one.kind == "order-unknown" for one in self.findings)
         if order is not None and not is_unknown and order.sentence:
             yield f"\n{order.sentence}"
