@@ -17,9 +17,10 @@ import msgspec
 from ..kpi import KPIDefinition
 from ..rows import Rows
 from . import intervals
-from .best import Best, Group, narrowed
+from .best import Best, Group
 from .blocks import Block
 from .points import Bounded, Excluded, ExclusionCause, Point
+from .rank import narrowed
 
 
 class LimitedGroup(msgspec.Struct, frozen=True):

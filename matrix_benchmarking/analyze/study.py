@@ -20,10 +20,11 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import MinimumEffect, Workload
 from . import check
-from .best import Best, Group, group_key, is_better, rank
+from .best import Best, Group, group_key, is_better
 from .check import Finding
 from .limits import Limited, under
 from .points import varying
+from .rank import rank
 from .select.labelled import LabelledRun, labelled, may_have_versions
 from .select.order import Order
 from .select.order_sources import Explicit

@@ -181,7 +181,7 @@ class CompareReport(Report):
             chosen = {SETTING: one.setting, OLD: show(one.old), NEW: show(one.new)}
             old, new = _sides(one)
             address, what = self.catalogue.address_of(self.name, chosen), f"{new} against {old}"
-            mean = f": on average {_mean(one)}, over {count_of(len(one.effects[0].pairs), 'series')}"
+            mean = f": on average {_mean(one)}, over {len(one.effects[0].pairs)} series."
             said.append([what if address is None else html.A(what, href=address), mean])
         note = "Judged series by series, and by all KPIs, when it is chosen: here, or with matbench compare OLD NEW."
         return [bullets(said), html.P(note, className="note")]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from matrix_benchmarking import plausible
-from matrix_benchmarking.analyze import best, best_of
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze import best_of
 from matrix_benchmarking.analyze.intervals import Interval, Scale
 from matrix_benchmarking.analyze.points import ExclusionCause, key, keys
+from matrix_benchmarking.analyze.rank import among, rank
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plausible import is_number
@@ -340,7 +340,7 @@ def test_among_the_points_that_are_wanted_each_group_has_its_own_best(workload: 
     rows = [("small", 1, 1.0), ("small", 2, 2.0), ("small", 4, 3.0), ("large", 2, 9.0), ("huge", 1, 50.0)]
     made = [entry for task, vus, cost in rows for entry in entries({"task": task, "vus": vus}, cost, cost * 1.1)]
     found = rank(Matrix(made), workload)
-    large, small = best.among(found, lambda point: point.settings["vus"] in (2, 4))
+    large, small = among(found, lambda point: point.settings["vus"] in (2, 4))
     assert large is next(group for group in found.groups if group.settings["task"] == "large")
     assert [one.point.settings["vus"] for one in small.standings] == [2, 4]
     assert [one.difference for one in small.standings] == [0.0, pytest.approx(0.5)]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.best import Group, rank
+from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.best_of import estimate, intervals, is_told, may_be_best
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import ONE_CAMPAIGN
 from matrix_benchmarking.matrix import Entry, Matrix

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze import intervals
-from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.points import by_point, key, keys, ranks, varying
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.columns import Columns
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, typed

@@ -15,7 +15,7 @@ from scipy import stats
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import limits
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.wording import under_limit
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.matrix import Entry, Matrix

@@ -10,7 +10,7 @@ import pytest
 
 from matrix_benchmarking import filters
 from matrix_benchmarking.analyze import further, limits
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Matrix

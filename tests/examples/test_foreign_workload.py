@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 

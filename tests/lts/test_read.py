@@ -10,7 +10,7 @@ import pytest
 from builders import speed_files, speed_workload, write_test
 
 from matrix_benchmarking import lts, store, workload
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.lts.read import PayloadFileError
 

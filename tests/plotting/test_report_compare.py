@@ -545,7 +545,7 @@ def test_of_very_many_values_the_first_comparison_is_judged_and_the_others_have_
     monkeypatch.setattr(compare_answer, "MOST_JUDGED", 40)
     brief, heading = page(toy, *runs), "1 other comparison"
     assert brief.split(heading)[0] == whole.split(heading)[0]
-    assert "c against a: on average cost −10.0 % (95 % interval −10.0 to −10.0 %), over 3 series" in brief
+    assert "c against a: on average cost −10.0 % (95 % interval −10.0 to −10.0 %), over 3 series.<" in brief
     assert "Judged series by series, and by all KPIs, when it is chosen" in brief
     assert calls_of(lambda: page(toy, *runs)) < 0.8 * steps
     assert page(toy, *runs, setting="image", old="a", new="c") != brief

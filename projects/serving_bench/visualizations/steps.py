@@ -13,9 +13,10 @@ import itertools
 import types
 from collections.abc import Iterable, Mapping, Sequence
 
-from matrix_benchmarking.analyze.best import Best, among, rank
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import Point, by_point, part, varying
+from matrix_benchmarking.analyze.rank import among, rank
 from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks, Side, compare_sides
 from matrix_benchmarking.analyze.words import tuning_label, value_label, variant_label
 from matrix_benchmarking.filters import Scalar, show

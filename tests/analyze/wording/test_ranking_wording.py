@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.intervals import Scale
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import ONE_CAMPAIGN, variant_label
 from matrix_benchmarking.matrix import Entry, Matrix, Problem, joined

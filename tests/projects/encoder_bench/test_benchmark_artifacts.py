@@ -12,7 +12,7 @@ import pytest
 
 import matrix_benchmarking as mb
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.benchmark import file as files
 from matrix_benchmarking.benchmark import measured_with

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from matrix_benchmarking import lts, store
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.workload import load
 

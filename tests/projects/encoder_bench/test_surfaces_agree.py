@@ -18,8 +18,9 @@ from plotting_support.app_support import elements, texts
 import matrix_benchmarking as mb
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze import limits
-from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.limits import Limited
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.wording import ranking, under_limit
 from matrix_benchmarking.analyze.words import percent

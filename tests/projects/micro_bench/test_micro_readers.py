@@ -12,8 +12,8 @@ import pytest
 
 import matrix_benchmarking as mb
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.check import findings
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.moments import time_us

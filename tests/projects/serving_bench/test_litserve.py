@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import filters, store
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks

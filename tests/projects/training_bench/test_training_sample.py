@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from matrix_benchmarking import lts, store
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.rank import rank
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
 from matrix_benchmarking.benchmark import expand, file, run_directory

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from matrix_benchmarking.analyze.best import Best, Group, narrowed
+from matrix_benchmarking.analyze.best import Best, Group
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import ExclusionCause, keys, places_by_point, varying
+from matrix_benchmarking.analyze.rank import narrowed
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.under_limit import condition_label
 from matrix_benchmarking.analyze.words import variant_label

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from matrix_benchmarking.analyze.best import Best, among
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.rank import among
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
