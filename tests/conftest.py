@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import runpy
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,6 +29,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 # What is imported stays: a quarter of the time of collecting went into looking through it again and again.
 gc.set_threshold(50_000, 20, 50)
+
+# Threads of a matrix product spin while they wait for cores that other tests have: training a model took seven times
+# the work. numpy isn't imported yet; what tests start inherits it.
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 # How long an example takes says something of the machine only; each run tries others, so half of the usual do.
 hypothesis.settings.register_profile("untimed", deadline=None, max_examples=50)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import psutil
 from benchmark_support.nursery import Fork, fork
-from interruptible import interruptible
 
 REPOSITORY = str(Path(__file__).parents[2])
 BESIDE = "PYTEST_XDIST_WORKER"
@@ -121,7 +120,7 @@ class Machines:
         code: str = "",
         before: tuple[str, ...] = (),
     ) -> None:
-        """Fork it where it is like any other, else start it anew, as paths and Dask's configuration want it."""
+        """Fork it where it is like any other, else start it anew, as its paths want it."""
         ours = {key: value for key, value in os.environ.items() if not key.startswith("MATBENCH_")}
         all_of_it = {**ours, "PYTHONPATH": REPOSITORY, **environment}
         log = self._place / f"{name}.log"
@@ -146,26 +145,16 @@ class Machines:
 
 
 @contextlib.contextmanager
-def starter(
-    *words: str, directory: Path, environment: Mapping[str, str] | None = None
-) -> Iterator[subprocess.Popen[str]]:
+def starter(*words: str, directory: Path, environment: Mapping[str, str] | None = None) -> Iterator[Fork]:
     """``matbench`` with these *words* in a process of its own, which is killed where it still runs at the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "matrix_benchmarking", *words],
-        cwd=directory,
-        env={**os.environ, "PYTHONPATH": REPOSITORY, **(environment or {})},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=interruptible,
-    )
+    all_of_it = {**os.environ, "PYTHONPATH": REPOSITORY, **(environment or {})}
+    process = fork(["matrix_benchmarking.cli", *words], all_of_it, directory / "starter.log", directory)
     try:
         yield process
     finally:
-        process.kill() if process.poll() is None else None
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
         process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
 
 
 def started_on(host: str) -> list[int]:
@@ -184,4 +173,4 @@ def _is_for_a_start(variable: tuple[str, str]) -> bool:
     """True of what a process has to be started with; a ``sitecustomize`` is for those that it starts itself."""
     name, value = variable
     others = [path for path in value.split(os.pathsep) if path != REPOSITORY] if name == "PYTHONPATH" else []
-    return name.startswith("DASK_") or any(os.listdir(path) != ["sitecustomize.py"] for path in others)
+    return any(os.listdir(path) != ["sitecustomize.py"] for path in others)

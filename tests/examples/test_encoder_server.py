@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
+from benchmark_support import little_server
 from benchmark_support.apart import ELSEWHERE, identity_apart
 from requirements import missing
 
@@ -53,15 +54,14 @@ def benchmark_file(repository, onnx_cache, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def light_file(benchmark_file, repository) -> Path:
-    """Two points of examples/digits_cpu.yaml, which has a light model; no answers are compared."""
+    """Two points on a little server, whose worker goes on as LitServe's do: these tests are about who ends them."""
     content = yaml.safe_load((repository / "examples" / "digits_cpu.yaml").read_text())
+    content["common_settings"]["task"] = "embedding"
     content["expe"] = {"short": {"image": "onnx-fp32", "vus": [1, 4], "repeat": 1}}
-    process = yaml.safe_load(benchmark_file.read_text())["target"]["process"]
-    content["target"]["process"] |= {"directory": process["directory"], "cpus": "", "ready_timeout_s": 600}
-    content["target"]["process"]["command"].append(process["command"][-1])
-    inputs = str(repository / SERVER / "digits.jsonl")
-    content["load"] |= {"inputs": inputs, "cpus": "", "duration_s": 1.5, "warm_up_s": 1.0}
+    content["target"] = {"process": {"command": [sys.executable, little_server.__file__, "--workers", "{port}"]}}
+    content["load"] |= {"inputs": str(repository / SERVER / "texts.txt"), "cpus": "", "duration_s": 1.5}
     del content["answers"]
+    content["unused_settings"] = ["image", "batch_size", "task"]
     path = benchmark_file.parent / "light.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path

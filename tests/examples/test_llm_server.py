@@ -165,7 +165,7 @@ def test_under_aiperf_the_release_that_is_slower_is_found(
     content["expe"]["releases"] |= {"concurrency": 8, "repeat": 1}
     content["target"]["process"] |= {"directory": str(repository / "examples" / "llm_server"), "cpus": ""}
     content["load"] |= {"directory": str(repository / "examples"), "cpus": "", "timeout_s": 400}  # tests run beside it
-    fewer = {"--request-count=100": "--request-count=48", "--warmup-request-count=8": "--warmup-request-count=2"}
+    fewer = {"--request-count=100": "--request-count=24", "--warmup-request-count=8": "--warmup-request-count=2"}
     content["load"]["command"] = [fewer.get(word, word) for word in content["load"]["command"]]
     (tmp_path / "short.yaml").write_text(yaml.safe_dump(content))
     results = tmp_path / "results"
@@ -174,7 +174,7 @@ def test_under_aiperf_the_release_that_is_slower_is_found(
     assert len(matrix) == 2
     for entry in matrix:
         assert entry.problems == ()
-        assert (entry.settings["tool"], entry.settings["concurrency"], entry.kpis["requests"]) == ("aiperf", 8, 48)
+        assert (entry.settings["tool"], entry.settings["concurrency"], entry.kpis["requests"]) == ("aiperf", 8, 24)
         assert entry.kpis["output_length_mean"] == 32
         assert entry.campaign is not None
     slow, fast = (

@@ -13,18 +13,22 @@ _PLACES = """elements => elements.flatMap(element =>
 _BUTTONS = "buttons => buttons.map(button => button.dataset.title)"
 # A page's dark colours are all that differs from its light ones.
 _RULES = {"light": None, "dark": ["color-contrast", "link-in-text-block"]}
-# A row, or a part of a figure, whose elements are those of an earlier one beside it, wherever they are: their classes,
-# styles, attributes, and which of them are empty.
+# A row of a table, or a part of any figure, whose elements are those of an earlier one, wherever they are: their
+# classes, styles, attributes, and which of them are empty. And what is in a cell that is as in another such row's.
 _WITHOUT_PARTS_ALIKE = """() => {
     const look = element => [element.tagName, !element.textContent.trim(), ...[...element.attributes].map(attribute =>
         ["class", "style", "role", "scope"].includes(attribute.name)
-            ? attribute.value.replace(/(transform|top): [^;]*/, "") : attribute.name)].join();
-    for (const whole of document.querySelectorAll("tbody, svg g, .grid-box [role=rowgroup]")) {
-        const seen = new Set();
-        for (const part of [...whole.children]) {
-            const looks = [part, ...part.querySelectorAll("*")].map(look).join(";");
-            seen.has(looks) ? part.remove() : seen.add(looks);
-        }
+            ? attribute.value.replace(/(transform|top|left|width): [^;]*/g, "") : attribute.name)].join();
+    const looks = (part, ...around) => [...around, part, ...part.querySelectorAll("*")].map(look).join(";");
+    const drawn = new Set(), filled = new Set();
+    for (const whole of document.querySelectorAll("tbody, svg g, .modebar, .grid-box [role=rowgroup]")) {
+        const seen = whole.matches("g, .modebar") ? drawn : new Set();
+        for (const part of [...whole.children])
+            seen.has(looks(part)) ? part.remove() : seen.add(looks(part));
+    }
+    for (const cell of document.querySelectorAll("tbody td, [role=gridcell]")) {
+        const all = looks(cell, cell.parentElement);
+        filled.has(all) ? cell.replaceChildren() : filled.add(all);
     }
 }"""
 

@@ -63,8 +63,8 @@ def test_two_commits_that_many_runs_tell_apart_stay_two() -> None:
 
 
 def test_few_series_that_clearly_began_later_are_not_drawn_to_many() -> None:
-    found = begun(analysed(history(lambda size: AT + (size >= 450), seed=2, series=480, step=0.5)))
-    assert (found.count(f"1.{AT}"), found.count(f"1.{AT + 1}")) == (450, 30)
+    found = begun(analysed(history(lambda size: AT + (size >= 225), seed=2, series=240, step=0.5)))
+    assert (found.count(f"1.{AT}"), found.count(f"1.{AT + 1}")) == (225, 15)
 
 
 def test_runs_before_and_after_are_those_of_the_beginning_that_is_told() -> None:

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from benchmark_support.fake_hf_api import PATCH, TOKEN, FakeApi
 from benchmark_support.machines import REPOSITORY, Machines, started_on, starter, wait_until
+from benchmark_support.nursery import Fork
 
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.settings import read_settings_file
@@ -53,7 +54,7 @@ def measured() -> list[int]:
     return sorted(read_settings_file(str(path / "settings.yaml"))["n"] for path in found)  # type: ignore[index]
 
 
-def ends(process: subprocess.Popen[str], status: int = 0) -> str:
+def ends(process: Fork, status: int = 0) -> str:
     said, _ = process.communicate(timeout=120)
     assert process.returncode == status, said
     return said

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from benchmark_support.machines import REPOSITORY, starter, wait_until
+from benchmark_support.nursery import Fork
 from benchmark_support.slurm import slurm
 from wheels import built_wheel, dependencies
 
@@ -130,7 +131,7 @@ def test_a_point_that_takes_longer_than_any_job_is_left_out_with_what_to_do(acco
     assert "(00:05:00), raise that" in output
 
 
-def waiting(place: Path, account: dict[str, str], n: list[int]) -> AbstractContextManager[subprocess.Popen[str]]:
+def waiting(place: Path, account: dict[str, str], n: list[int]) -> AbstractContextManager[Fork]:
     """A benchmark on one job of Slurm at a time, whose points wait for ``go``."""
     command = f"touch {place}/at-{{n}}-$SLURM_JOB_ID; until [ -e {place}/go ]; do sleep 0.1; done"
     script = {"shell": True, "command": command}
