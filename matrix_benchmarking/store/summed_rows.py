@@ -136,7 +136,7 @@ def unless_cut(
 
 def _behind(text: str) -> int:
     """How many characters a number has behind its whole digits."""
-    return len(text.lstrip("+-0123456789"))
+    return len(joined(text).lstrip("+-0123456789"))
 
 
 @functools.lru_cache(maxsize=1 << 12)  # settings repeat

@@ -493,6 +493,9 @@ def test_a_last_number_that_was_cut_off_before_its_unit_takes_no_part(tmp_path: 
     assert "row 5 has '12' in rate" in matrix.unfinished[0].problems[0].reason
     whole = parse(tmp_path, f"image,batch,rate\n{rows}a,3,7 ms", units={"rate": "ms"})
     assert [entry.kpis["rate"] for entry in whole] == [120, 121, 122, 7]
+    rows = "".join(f"a;{batch};1.20{batch},51\n" for batch in range(3))
+    marked = parse(tmp_path, f"image;batch;rate\n{rows}a;3;9,87", thousands=["rate"])
+    assert [entry.kpis["rate"] for entry in marked] == [1200.51, 1201.51, 1202.51, 9.87]
 
 
 def test_the_rows_above_a_quote_that_is_cut_off_take_part(tmp_path: Path) -> None:
