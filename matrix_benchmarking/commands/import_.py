@@ -116,8 +116,8 @@ def command(
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)
-    _check_form(file, columns, [column for column, _, _ in kpi])
-    ways = WrittenTwoWays(settings)
+    doubts = _check_form(file, columns, [column for column, _, _ in kpi], settings)
+    ways = WrittenTwoWays(settings, [column for column, _, _ in kpi])
     reader = _reader(file, settings, kpi, ways)
     said = _unread(file, [column for column in columns if column not in named], reader, kpi, time)
     orders = [name for like in ("version", "commit") for name in settings if name.lower() == like]
@@ -144,7 +144,7 @@ def command(
     warn([f"{name}: {one} and {other} {apart}" for name, (one, other) in ways.found.items()])
     others = {name: text for name, text in ways.names.items() if name not in (*ways.found, *compared)}
     warn([f"{name}: {text} isn't {float(text):g}, and stays as it is {like}" for name, text in others.items()])
-    warn([doubt for each in kpi for doubt in _doubts(*each)])
+    warn([*doubts, *(doubt for each in kpi for doubt in _doubts(*each))])
     warn(said)
     warn([f"{name}: the marks in its numbers were taken to part thousands" for name in reader.thousands])
     warn(_about_versions(settings, versions, compared))
@@ -201,24 +201,36 @@ def _named(
     return named
 
 
-def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> None:
-    """Raise MatbenchError where rows hold a value each of several KPIs."""
+def _check_form(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str], settings: Sequence[str]) -> list[str]:
+    """Raise MatbenchError where rows hold a value each of several KPIs; what may be so of *settings* is a sentence.
+
+    Most of a column's cells name KPIs then, and none is empty: remarks such as ``max. load`` don't.
+    """
     called = {name: name.lower().strip("_") for name in columns}  # InfluxDB has _field and _value
     value = next((name for name in kpis if called[name] in _OF_ANY), None)
     may_say = [name for name in columns if name not in kpis and (value is not None or called[name] in _OF_KPIS)]
     cells: dict[str, dict[str, None]] = {name: {} for name in may_say}
+    partly = set[str]()
     for row in (row for _, row in rows(file) if may_say and not isinstance(row, str)):
         for name, of in cells.items():
-            if isinstance(cell := row.get(name), str) and len(of) < _MOST_KPIS:
+            if not isinstance(cell := row.get(name), str):
+                partly.add(name)
+            elif len(of) < _MOST_KPIS:
                 of[cell] = None
+    doubts = []
     for name, of in cells.items():
         if called[name] in ("unit", "units") and len(of) > 1:
             said = f"'{name}' says in which unit each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
             raise MatbenchError(f"{said}: write all numbers of a column in one unit")
         is_said = called[name] in _OF_KPIS and value is not None and called[value] in ("value", "values")
-        if len(of) > 1 and (is_said or sum(map(may_name_kpi, of)) > 1):
-            several = f"'{name}' says of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
-            raise MatbenchError(f"{several}, and these can't be ranked together: pivot the table to a column for each")
+        are_named = name not in partly and 2 * sum(map(may_name_kpi, of)) > len(of)
+        if len(of) > 1 and (is_said or are_named):
+            several = f"of which KPI each number in '{value or kpis[0]}' is ({some_of([*of], _NAMED)})"
+            pivot = "these can't be ranked together: pivot the table to a column for each"
+            if name not in settings or called[name] in _OF_KPIS:
+                raise MatbenchError(f"'{name}' says {several}, and {pivot}")
+            doubts.append(f"{name}: if it says {several}, {pivot}")
+    return doubts
 
 
 def _opened(table: Path) -> ArtifactPath:
@@ -246,7 +258,7 @@ def _reader(
     thousands = [
         name
         for name, of in cells.items()
-        if are_grouped({text.removesuffix(units.get(name, "")).rstrip() for text in of})
+        if are_grouped({text.removesuffix(units.get(name, "")).rstrip() for text in (*of, *ways.pointed[name])})
     ]
     reader = TableReader(name=file.name, settings=settings, kpis=list(cells), units=units, thousands=thousands)
     for name, unit in units.items():

@@ -53,7 +53,7 @@ def _answers(study: Study, wanted: Sequence[Candidate]) -> tuple[list[Switch], b
         is_suspected = bool(one.analysis.having(Outcome.SUSPECTED))
         known = one.setting != TREE, not study.places(one.setting), first.kpi.name not in ranking_kpis
         is_clear = any(outcome in CLEAR for outcome in (first.outcome, *(x.outcome for x in one.analysis.verdicts)))
-        return *known, not is_clear, not is_suspected, -abs(first.judged.measure.value)
+        return *known, not is_clear, not (is_clear or is_suspected), -abs(first.judged.measure.value)
 
     switches.sort(key=lambda each: place(each[0]))
     if switches:

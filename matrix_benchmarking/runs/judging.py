@@ -138,9 +138,14 @@ def compare(
 
 def _tree(study: Study, name: str) -> str | None:
     """The directory of *study* that has this *name*, or lies there; None unless there are several."""
-    trees = [show(value) for value in study.runs.settings.get(TREE, ())]
+    trees = [str(value) for value in study.runs.settings.get(TREE, ())]
+    if name in trees:
+        return name
     place = os.path.abspath(name)
-    return next((tree for tree in trees if name == tree or place.endswith(f"{os.sep}{tree}")), None)
+    found = next((tree for tree in trees if place.endswith(f"{os.sep}{tree}")), None)
+    inside = os.path.join(os.path.realpath(place), "")
+    runs = (run for run in study.runs if found is not None and run.settings.get(TREE) == found)
+    return found if any(os.path.join(os.path.realpath(run.location), "").startswith(inside) for run in runs) else None
 
 
 def _of_versions(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 DECIMAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?")
-_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
+THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 
 
 def pointed(text: str) -> str:
@@ -47,7 +47,7 @@ def are_grouped(texts: Collection[str]) -> bool:
     if any(map(_BY_BLANKS.fullmatch, texts)):
         return not any(map(_BY_COMMAS.fullmatch, texts))
     if any(map(_BY_POINTS.fullmatch, texts)):
-        return not any(_BY_COMMAS.fullmatch(text) or _THOUSANDS.fullmatch(text) for text in texts)
+        return not any(_BY_COMMAS.fullmatch(text) or THOUSANDS.fullmatch(text) for text in texts)
     with_commas = [text for text in texts if "," in text]
     others = [text for text in texts if "," not in text and DECIMAL.fullmatch(text) and float(text)]
     says_more = any(text.count(",") > 1 or "." in text for text in with_commas) or bool(others)
@@ -73,7 +73,7 @@ class RowsAbove:
             if is_decimal and self._commas.setdefault(name, has_comma) is not has_comma:
                 usual = "points" if has_comma else "commas"
                 return f"has '{text}' in {name}, where rows above have decimal {usual}"
-            if has_comma and not _THOUSANDS.fullmatch(pointed(text.strip())):
+            if has_comma and not THOUSANDS.fullmatch(pointed(text.strip())):
                 self._has_decimal_commas = True
         return next(filter(None, (self._grouping(name, text.strip()) for name, text in cells.items())), "")
 
@@ -91,7 +91,7 @@ class RowsAbove:
     def _grouping(self, name: str, text: str) -> str:
         """Whether the mark in a number, or in one above it, may part thousands."""
         number = pointed(text)
-        is_grouped, is_whole = _THOUSANDS.fullmatch(number) is not None, WHOLE.fullmatch(text) is not None
+        is_grouped, is_whole = THOUSANDS.fullmatch(number) is not None, WHOLE.fullmatch(text) is not None
         if is_grouped and number == text and any(self._commas.values()):
             return f"has '{text}' in {name}, beside decimal commas: is it {_joined(text)}?"
         if not text.strip("+-0"):

@@ -108,23 +108,35 @@ def unless_cut(
     found: Iterable[tuple[int, dict[str, str] | str]], column: str
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows *found* in a file without a line break at its end, of which the number in the last *column* may be cut
-    off there: it is less than a quarter of each other, and shorter by more than these differ.
+    off there: it is less than a quarter of each other, shorter by more than these differ, and so is what is behind its
+    whole digits, where all others have decimals or a unit there. Of 0 nothing was cut, unless others begin with it.
     """
-    shortest, longest, least, count = math.inf, 0, math.inf, 0
+    shortest, longest, least, fewest, count = math.inf, 0, math.inf, math.inf, 0
     last, text, value = None, "", None
-    for number, row in found:
+    try:
+        for number, row in found:
+            if last is not None:
+                yield last
+            if value is not None:
+                shortest, longest, least = min(shortest, len(text)), max(longest, len(text)), min(least, abs(value))
+                fewest, count = min(fewest, _behind(text)), count + 1
+            last, text = (number, row), "" if isinstance(row, str) else (row.get(column) or "").strip()
+            value = _number(leading[0]) if (leading := _LEADING.match(text)) else None  # a unit may be behind it
+    except (csv.Error, UnicodeError):  # the row above what can't be read is whole
         if last is not None:
             yield last
-        if value is not None:
-            shortest, longest, least = min(shortest, len(text)), max(longest, len(text)), min(least, abs(value))
-            count += 1
-        last, text = (number, row), "" if isinstance(row, str) else (row.get(column) or "").strip()
-        value = _number(leading[0]) if (leading := _LEADING.match(text)) else None  # a unit may be behind it
-    if value is not None and len(text) < 2 * shortest - longest and 4 * abs(value) < least and count >= _FEWEST_WHOLE:
+        raise
+    is_short = len(text) < 2 * shortest - longest and (not fewest or _behind(text) < fewest)
+    if value is not None and is_short and 4 * abs(value) < least and (value or least < 1) and count >= _FEWEST_WHOLE:
         said = f"has '{text}' in {column}, where others are longer, and the file ends there without a line break"
         last = number, f"{said}: was it cut off? Add the line break if it wasn't"
     if last is not None:
         yield last
+
+
+def _behind(text: str) -> int:
+    """How many characters a number has behind its whole digits."""
+    return len(joined(text).lstrip("+-0123456789"))
 
 
 @functools.lru_cache(maxsize=1 << 12)  # settings repeat

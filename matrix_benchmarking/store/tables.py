@@ -20,7 +20,7 @@ from ..filters import Scalar, show
 from ..jsonable import Document
 from ..plausible import is_number
 from .artifacts import ArtifactPath
-from .decimal_marks import DECIMAL, WHOLE, RowsAbove, joined, pointed
+from .decimal_marks import DECIMAL, THOUSANDS, WHOLE, RowsAbove, joined, pointed
 from .failed_rows import FailedRows, failed_with
 from .readers import Part
 from .summed_rows import numbered, unless_cut
@@ -184,15 +184,20 @@ class WrittenTwoWays:
 
     Attributes:
         found: the columns that write a number in two ways, such as 3.1 and 3.10, and these.
+        pointed: of each of *kpis* numbers such as 1.200, whose points may part thousands.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], kpis: Sequence[str] = ()) -> None:
         self._names = names
         self._known: dict[tuple[str, float], str] = {}
         self.found: dict[str, tuple[str, str]] = {}
+        self.pointed: dict[str, set[str]] = {name: set() for name in kpis}
         self._seen: dict[str, set[str]] = {name: set() for name in names}
 
     def see(self, cells: Mapping[str, str]) -> None:
+        for name, of in self.pointed.items():
+            if not of and THOUSANDS.fullmatch(text := cells.get(name, "").strip()):
+                of.add(text)
         for name in self._names:
             text = cells.get(name, "").strip()
             if len(self._seen[name]) < _MOST_SEEN:

@@ -224,6 +224,32 @@ def test_a_table_whose_cells_name_kpis_is_refused(
     assert main(["import", "runs.csv", "--settings=metric,name", "--kpi=recall:higher"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("column", "values", "is_asked"),
+    [
+        ("pooling", "mean max", True),
+        ("mode", "real-time low-memory batch eager", False),
+        ("note", "max_load out_of_time , ,", False),
+    ],
+)
+def test_settings_and_remarks_may_be_called_as_kpis_are(
+    table: Path, capsys: Capture, column: str, values: str, is_asked: bool
+) -> None:
+    rows = "".join(f"{at},{value.strip(',')},{at}\n" for at, value in enumerate(values.split()))
+    table.write_text(f"image,{column},score\n{rows}")
+    settings = f"image,{column}" if column == "pooling" else "image"
+    assert main(["import", "runs.csv", f"--settings={settings}", "--kpi=score:higher"]) == 0
+    assert ("pooling: if it says of which KPI each number" in capsys.readouterr().err) is is_asked
+
+
+@pytest.mark.parametrize("rates", ["1.200 1.300 1.200,5", "1.200.000 1.300.000 900.000", "1.200.000 1.250"])
+def test_points_that_part_thousands_and_may_be_decimal_ones_beside_are_not_both(table: Path, rates: str) -> None:
+    rows = "".join(f'{at},"{rate}"\n' for at, rate in enumerate(rates.split()))
+    table.write_text(f"image,rate\n{rows}")
+    assert main(["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]) == 0
+    assert "thousands" not in table.with_name("runs_workload.py").read_text()
+
+
 def test_of_many_columns_some_are_named_and_those_that_may_be_runs_are_asked_about(
     table: Path, capsys: Capture
 ) -> None:

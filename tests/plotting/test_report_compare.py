@@ -550,3 +550,13 @@ def test_of_very_many_values_the_first_comparison_is_judged_and_the_others_have_
     assert calls_of(lambda: page(toy, *runs)) < 0.8 * steps
     assert page(toy, *runs, setting="image", old="a", new="c") != brief
     assert "1 other" not in page(toy, *runs, setting="image", old="a", new="c")
+
+
+def test_the_clearest_comparison_is_first_though_a_series_of_another_is_suspected_too(toy: Workload) -> None:
+    doubtful = [entry("c", 4, 90.0 * (0.99, 1.0, 1.01)[(4 + r) % 3] / 4 * odd, 1.0, r) for r, odd in
+                enumerate((0.94, 0.91, 1.01))]  # fmt: skip
+    clear = [one for image, factor in (("a", 1.0), ("b", 0.5), ("c", 0.9)) for one in sweep(image, factor)]
+    runs = [*(one for one in clear if one.settings != doubtful[0].settings), *doubtful]
+    first, _, others = page(toy, *runs).partition("1 other comparison")
+    assert "b against a: " in first
+    assert re.search(r"c against a: [^<]*suspected", others)

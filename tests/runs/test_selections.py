@@ -268,12 +268,19 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
 
 def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_places(tmp_path: Path) -> None:
     entries = runs(*grid(tree=["old/results", "new/results"], vus=[1, 8]))
-    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in entries]
+    entries = [
+        dataclasses.replace(run, test_uuid=str(uuid.uuid4()), location=tmp_path / str(run.settings["tree"]))
+        for run in entries
+    ]
     for run in entries:
         run.kpis["cost"] *= 2 if run.settings["tree"] == "new/results" else 1
     found = asked(entries, "old/results", "new/results")
     assert verdicts(found) == {"vus 1": "worse", "vus 8": "worse"}
     for old, new in (("tree=old/results", "tree=new/results"), (f"{tmp_path}/old/results", f"{tmp_path}/new/results/")):
         assert [one.effect for one in asked(entries, old, new).verdicts] == [one.effect for one in found.verdicts]
-    with pytest.raises(ConfigError, match="'old/results' is no directory"):
-        asked(entries, "old/results", "elsewhere")
+    for other in ("elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
+        with pytest.raises(ConfigError, match="'old/results' is no directory"):
+            asked(entries, "old/results", other)
+    for run in entries:
+        run.settings["tree"] = {"old/results": "true", "new/results": "007"}[str(run.settings["tree"])]
+    assert verdicts(asked(entries, "true", "007")) == verdicts(found)

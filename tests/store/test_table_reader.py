@@ -471,6 +471,10 @@ def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path
         ("105 987 400 98", "", False),  # not small enough
         ("80 40 20 7", "", False),
         ("12345 123", "", False),  # of one nobody knows
+        ("120.51 130.22 110.37 9.87", "", False),  # with its decimals
+        ("120.51 130.22 110.37 9.8", "", True),
+        ("1000 1000 1000 0", "", False),
+        ("0.9871 0.9882 0.9893 0", "", True),
     ],
 )
 def test_a_last_number_that_was_cut_off_with_its_line_takes_no_part(
@@ -487,6 +491,16 @@ def test_a_last_number_that_was_cut_off_before_its_unit_takes_no_part(tmp_path: 
     matrix = parse(tmp_path, f"image,batch,rate\n{rows}a,3,12", units={"rate": "ms"})
     assert [entry.kpis["rate"] for entry in matrix] == [120, 121, 122]
     assert "row 5 has '12' in rate" in matrix.unfinished[0].problems[0].reason
+    whole = parse(tmp_path, f"image,batch,rate\n{rows}a,3,7 ms", units={"rate": "ms"})
+    assert [entry.kpis["rate"] for entry in whole] == [120, 121, 122, 7]
+    rows = "".join(f"a;{batch};1.20{batch},51\n" for batch in range(3))
+    marked = parse(tmp_path, f"image;batch;rate\n{rows}a;3;9,87", thousands=["rate"])
+    assert [entry.kpis["rate"] for entry in marked] == [1200.51, 1201.51, 1202.51, 9.87]
+
+
+def test_the_rows_above_a_quote_that_is_cut_off_take_part(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, 'image,batch,rate\na,1,10\na,2,11\na,3,"1')
+    assert [entry.kpis["rate"] for entry in matrix] == [10, 11]
 
 
 def test_rows_without_any_cell_are_no_runs(tmp_path: Path) -> None:
