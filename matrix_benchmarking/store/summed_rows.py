@@ -109,7 +109,8 @@ def unless_cut(
 ) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows *found* in a file without a line break at its end, of which the number in the last *column* may be cut
     off there: it is less than a quarter of each other, shorter by more than these differ, and so is what is behind its
-    whole digits, where all others have decimals or a unit there. Of 0 nothing was cut, unless others begin with it.
+    whole digits, where all others have decimals or a unit there; of whole numbers it takes more others. Of 0 nothing
+    was cut, unless others begin with it.
     """
     shortest, longest, least, fewest, count = math.inf, 0, math.inf, math.inf, 0
     last, text, value = None, "", None
@@ -127,7 +128,8 @@ def unless_cut(
             yield last
         raise
     is_short = len(text) < 2 * shortest - longest and (not fewest or _behind(text) < fewest)
-    if value is not None and is_short and 4 * abs(value) < least and (value or least < 1) and count >= _FEWEST_WHOLE:
+    enough = _FEWEST_WHOLE if fewest else 2 * _FEWEST_WHOLE
+    if value is not None and is_short and 4 * abs(value) < least and (value or least < 1) and count >= enough:
         said = f"has '{text}' in {column}, where others are longer, and the file ends there without a line break"
         last = number, f"{said}: was it cut off? Add the line break if it wasn't"
     if last is not None:

@@ -463,8 +463,9 @@ def test_a_sum_of_numbers_with_commas_between_thousands_is_no_run(tmp_path: Path
 @pytest.mark.parametrize(
     ("rates", "end", "is_cut"),
     [
-        ("12345 12346 12347 123", "", True),
-        ("12345 12346 12347 123", "\n", False),
+        ("12345 12346 12347 12348 12349 12350 123", "", True),
+        ("12345 12346 12347 12348 12349 12350 123", "\n", False),
+        ("1200 1300 1100 95", "", False),  # few whole numbers may lie so
         ("12345 12346 12347 98765", "", False),
         ("1.25 12.125 7.75 1.5", "", False),  # shorter ones are usual
         ("0.9871 0.9882 0.9893 0.", "", True),
