@@ -125,8 +125,13 @@ def compare(
     keys = study.workload.regression.comparison_keys
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
-    trees = [_tree(study, name) for name in (old, new) if name not in versions]
-    if len({*trees} - {None}) == len((old, new)):
+    trees = [None if name in versions else _tree(study, name) for name in (old, new)]
+    if any(trees):
+        if other := next((name for name, tree in zip((old, new), trees, strict=True) if tree is None), None):
+            known = ", ".join(map(str, study.runs.settings[TREE]))
+            raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
+        if trees[0] == trees[1]:
+            raise ConfigError(f"both are the directory '{trees[0]}'")
         old, new = (filters.written({TREE: (filters.value(str(name)),)}) for name in trees)
     if any("=" in name and name not in versions for name in (old, new)):
         study, one = _candidate(study, old, new)

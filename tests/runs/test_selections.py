@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -279,8 +280,10 @@ def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_
     for old, new in (("tree=old/results", "tree=new/results"), (f"{tmp_path}/old/results", f"{tmp_path}/new/results/")):
         assert [one.effect for one in asked(entries, old, new).verdicts] == [one.effect for one in found.verdicts]
     for other in ("elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
-        with pytest.raises(ConfigError, match="'old/results' is no directory"):
+        with pytest.raises(ConfigError, match=f"'{re.escape(other)}' is none of the directories that were opened"):
             asked(entries, "old/results", other)
+    with pytest.raises(ConfigError, match="both are the directory 'old/results'"):
+        asked(entries, "old/results", f"{tmp_path}/old/results")
     for run in entries:
         run.settings["tree"] = {"old/results": "true", "new/results": "007"}[str(run.settings["tree"])]
     assert verdicts(asked(entries, "true", "007")) == verdicts(found)
