@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
-from ..analyze import check
 from ..errors import ConfigError
-from ..matrix import Matrix
 from . import printing, run
 from .options import Command, is_typed
 from .shared_options import (
@@ -26,11 +24,6 @@ from .shared_options import (
     reports,
     selection,
 )
-
-if TYPE_CHECKING:
-    from ..analyze.study import Study
-    from ..analyze.verdict.model import Analysis
-    from ..runs.opening import Opening
 
 
 @click.command("compare", cls=Command)
@@ -58,7 +51,7 @@ def command(
     measured say what is chance; else campaigns do. The exit status is 1 if something is worse, 2 if nothing could be
     compared, else 0: also where it can't be told.
     """
-    from ..runs.judging import compare
+    from ..runs.judging import compare, compare_trees
     from . import publishing
 
     ignored = selection.ignored_keys  # both sides', later
@@ -73,7 +66,8 @@ def command(
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = msgspec.structs.replace(selection, results_dirname=Path(old), against=[Path(new)])
-        study, analysis = _of_trees(run.opened(both), asked)
+        opening = run.opened(both)
+        study, analysis = compare_trees(opening, warned=lambda part: printing.warn(run.warnings_of(part)), **asked)
     elif all(Path(name).exists() for name in (old, new)):
         file = old if not is_directory[0] else new
         raise ConfigError(f"'{file}' is a file; give the results directory that it is in")
@@ -84,25 +78,3 @@ def command(
         opening = run.opened(selection, locate, needs_some=True)
         study, analysis = compare(run.read(opening), old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)
-
-
-def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analysis]:
-    from ..analyze.study import Study
-    from ..analyze.verdict.pairs import Build
-    from ..runs.judging import compare_trees
-
-    trees = opening.trees()
-    whole = Matrix([entry for matrix in trees.values() for entry in matrix])
-    opening.check_names(whole)
-    parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
-    for part in parts.values():
-        printing.warn(run.warnings_of(part))
-    left = Matrix(
-        [entry for part in parts.values() for entry in part],
-        unfinished=[entry for part in parts.values() for entry in part.unfinished],
-    )
-    study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
-    found = [one for one in check.findings(left, opening.workload, opening.prices) if one.kind != "fails-now"]
-    sides = [name for name, part in parts.items() for _ in part.entries]
-    study.findings = check.by_weight([*found, *check.lost_findings(left.entries, opening.workload, sides)])
-    return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .. import filters
-from ..analyze import handling
+from ..analyze import check, handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown
@@ -37,11 +37,12 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET, TREE, typed
+from ..matrix import NOT_SET, TREE, Matrix, typed
 from ..workload import Workload
 
 if TYPE_CHECKING:
     from ..plotting.compare_sides import Candidate
+    from .opening import Opening
 
 LONGEST_REASON = 2000
 
@@ -241,11 +242,27 @@ def _switched(
     return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
 
 
-def compare_trees(study: Study, builds: Sequence[Build], *, ignored: Sequence[str] = (), **asked: Any) -> Analysis:
-    """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first."""
-    old, new = builds
+def compare_trees(
+    opening: Opening, *, warned: Callable[[Matrix], None], ignored: Sequence[str] = (), **asked: Any
+) -> tuple[Study, Analysis]:
+    """Whether the second of two directories is worse than the first, with the runs of both; *warned* gets each part."""
+    trees = opening.trees()
+    whole = Matrix([entry for matrix in trees.values() for entry in matrix])
+    opening.check_names(whole)
+    parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
+    for part in parts.values():
+        warned(part)
+    left = Matrix(
+        [entry for part in parts.values() for entry in part],
+        unfinished=[entry for part in parts.values() for entry in part.unfinished],
+    )
+    study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
+    found = [one for one in check.findings(left, opening.workload, opening.prices) if one.kind != "fails-now"]
+    sides = [name for name, part in parts.items() for _ in part.entries]
+    study.findings = check.by_weight([*found, *check.lost_findings(left.entries, opening.workload, sides)])
+    old, new = builds = [Build(name, part.entries) for name, part in parts.items()]
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
-    return compare_builds(old, new, study.workload, study.question(data, ignored=ignored), **asked)
+    return study, compare_builds(old, new, study.workload, study.question(data, ignored=ignored), **asked)
 
 
 def _whole(name: str, versions: Iterable[str]) -> str:
