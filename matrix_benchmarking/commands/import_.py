@@ -271,6 +271,8 @@ def _reader(
             way = f"; --kpi={name}:{better}:{min(behind)} reads numbers in that unit" if len(behind) == 1 else ""
             if len(behind) > 1:
                 way = f", and there are {' and '.join(sorted(behind)[:3])}: write all in one unit"
+            elif len({re.sub("[0-9.]", "", text) for text in texts if joined(text) != text}) > 1:
+                way = ", and its numbers are written in several ways: write all in one"
             raise MatbenchError(f"the column '{name}' holds no number, but '{next(iter(texts))}'{way}")
     return reader
 
