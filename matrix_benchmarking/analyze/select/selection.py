@@ -154,7 +154,7 @@ def _beyond(entries: Sequence[Entry], workload: Workload) -> Iterator[tuple[str,
     """The versions without a good run that are later than all with one, or earlier: key, version, which it is."""
     for name, judged, without in judged_and_without(*good_and_bad(entries), workload):
         if judged and same_kind([*judged, *without]) is not None:
-            first, *_, last = sorted([*map(key, judged)] * 2)
+            first, last = min(map(key, judged)), max(map(key, judged))
             yield from ((name, value, key(value) > last) for value in without if not first <= key(value) <= last)
 
 
@@ -276,13 +276,11 @@ def of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> tuple[
 
 
 def runs_of_newest(matrix: Matrix, workload: Workload, order: Order | None) -> Rows:
-    """Those runs without the failed ones of versions that are earlier than all others, by numbers or dates in them."""
+    """The runs of :func:`of_newest`, without failed ones of versions that are earlier than all others by their numbers
+    or dates.
+    """
     kept = of_newest(matrix, workload, order)[0].entries
     earlier = {(name, typed(value)) for name, value, is_later in _beyond(kept, workload) if not is_later}
-    return (
-        kept
-        if not earlier
-        else kept.where(
-            earlier.isdisjoint((name, typed(value)) for name, value in run.settings.items()) for run in kept
-        )
-    )
+    if not earlier:
+        return kept
+    return kept.where(earlier.isdisjoint((name, typed(value)) for name, value in run.settings.items()) for run in kept)
