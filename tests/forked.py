@@ -20,6 +20,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 IMPORTED = (
     *("dash", "dash_ag_grid", "pandas", "plotly.express", "pydantic", "rich.console", "rich.table"),
@@ -83,8 +84,12 @@ def wait(address: str) -> None:
             if os.fork() == 0:
                 break
             connection.close()
-    status = answer(connection)
-    threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing ends its forks: to take all apart takes longer
+    end(answer(connection))
+
+
+def end(status: int) -> NoReturn:
+    """End a fork as multiprocessing ends its own: to take all apart takes longer."""
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     os._exit(status)
 

@@ -14,12 +14,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
+from forked import end
 
 IMPORTED = ("distributed.cli.dask_scheduler", "distributed.cli.dask_worker", "distributed.http.scheduler.info")
 IMPORTED += ("matrix_benchmarking.benchmark.cluster.dealing", "matrix_benchmarking.benchmark.cluster.job")
@@ -68,9 +68,8 @@ def _status_of(log: Path) -> Path:
 
 @functools.cache
 def _nursery() -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    )
+    command, place = [sys.executable, "-m", "benchmark_support.nursery"], Path(__file__).parents[1]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=place)
     atexit.register(process.kill)
     return process
 
@@ -120,9 +119,7 @@ def _become(words: list[str], environment: dict[str, str], log: str, directory: 
     status = importlib.import_module(words[0]).main()
     sys.stdout.flush()
     _status_of(Path(log)).write_text(str(status))
-    threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing ends its forks
-    atexit._run_exitfuncs()
-    os._exit(status)
+    end(status)
 
 
 if __name__ == "__main__":
