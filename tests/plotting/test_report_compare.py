@@ -6,12 +6,12 @@ import dataclasses
 import json
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from counted import calls_of
+from plotting_support.toy_costs import cost, entry, sweep, toy_costs
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Given, Study
@@ -22,42 +22,12 @@ from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.environments import repeating
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.recorded import Environment
-from matrix_benchmarking.workload import BaseStore, Gate, MinimumEffect, RegressionKeys, Workload
-
-
-@kpi.LowerBetter
-@kpi.KPIMetadata(help="What it costs", unit="USD")
-def cost(lts: Any) -> Any:
-    return lts.cost
-
-
-@kpi.HigherBetter
-@kpi.KPIMetadata(help="How right it is", unit="")
-def fidelity(lts: Any) -> Any:
-    return lts.fidelity
+from matrix_benchmarking.workload import RegressionKeys, Workload
 
 
 @pytest.fixture
 def toy() -> Workload:
-    return Workload(
-        name="toy",
-        store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, fidelity])),
-        variant_keys=("image",),
-        gates=(Gate(kpi="fidelity", minimum=0.9),),
-    )
-
-
-def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 0) -> Entry:
-    return Entry(
-        settings={"image": image, "vus": vus},
-        repeat=repeat,
-        location=Path("/results") / f"{image}-{vus}-{repeat}",
-        name=f"{image}-{vus}-{repeat}",
-        exit_code=0,
-        kpis={"cost": value, "fidelity": right},
-        campaign="one night",
-        round=repeat + 1,
-    )
+    return toy_costs()
 
 
 def page(workload: Workload, *entries: Entry, **cfg: Any) -> str:
@@ -68,13 +38,6 @@ def page_of(study: Study, **cfg: Any) -> str:
     catalogue = catalogue_of(study)
     shown = StaticHTML().render(catalogue.page("report: Compare").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\d\d:\d\d UTC", "now", shown)  # two of them may be made in different minutes
-
-
-def sweep(image: str, factor: float, right: float = 1.0) -> list[Entry]:
-    noise = (0.99, 1.0, 1.01)
-    return [
-        entry(image, vus, 100.0 * factor * noise[(vus + r) % 3] / vus, right, r) for vus in (1, 2, 4) for r in range(3)
-    ]
 
 
 def test_what_is_doubtful_of_the_runs_is_said_with_its_side(toy: Workload) -> None:
@@ -478,62 +441,6 @@ def test_any_selection_is_compared_with_any_other(toy: Workload) -> None:
     differing = shown.rsplit("The settings differ", 1)[1].split("</table>")[0]
     assert re.findall("<tr><td>([^<]*)", differing) == ["image", "vus"]
     assert page(toy, *runs, old="image=a", new="image=b") == page(toy, *runs, setting="image", old="a", new="b")
-
-
-def test_the_forest_has_a_row_a_series_and_the_runs_of_a_round_are_joined(toy: Workload) -> None:
-    catalogue = catalogue_of(Study(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy))
-    report = catalogue.page("report: Compare")
-    made = report.do_plot(*catalogue.arguments())
-    found = list(figures(made))
-    forest, runs = found[0], found[1:]
-    assert len(forest.layout.yaxis.ticktext) == 6
-    better = next(trace for trace in forest.data if trace.name == "better")
-    assert [round(x) for x in better.x] == [-50, -50, -50]
-    assert len(runs) == 6
-    for figure in runs:
-        assert len([trace for trace in figure.data if trace.mode == "lines"]) == 3
-        assert [len(trace.x) for trace in figure.data if trace.mode == "markers"] == [3, 3]
-
-
-def test_what_the_headline_says_is_drawn_first_and_a_change_is_as_large_as_often_it_reaches_its_minimum(
-    toy: Workload,
-) -> None:
-    few = sweep("b", 0.5, right=0.999)[:6]
-    many = sweep("b", 0.4, right=0.95)[6:]
-    runs = [*sweep("a", 1.0), *few, *many]
-    regression = RegressionKeys(minimum_effects={"fidelity": MinimumEffect(0.0001)})
-    catalogue = catalogue_of(Study(Matrix(runs), dataclasses.replace(toy, regression=regression)))
-    forest = next(figures(catalogue.page("report: Compare").do_plot(*catalogue.arguments())))
-    drawn = [text.replace("\xa0", " ").split(" ") for text in forest.layout.yaxis.ticktext]
-    assert [(kpi, vus) for kpi, *_, vus in drawn] == [
-        *(("cost", "4"), ("cost", "1"), ("cost", "2")),
-        *(("fidelity", "4"), ("fidelity", "1"), ("fidelity", "2")),
-    ]
-
-
-def test_what_can_not_be_told_has_a_name_and_no_interval_and_one_campaign_without_rounds_joins_nothing(
-    toy: Workload,
-) -> None:
-    runs = [dataclasses.replace(run, round=None) for run in (*sweep("a", 1.0), *sweep("b", 0.5))]
-    catalogue = catalogue_of(Study(Matrix(runs), toy))
-    made = catalogue.page("report: Compare").do_plot(*catalogue.arguments())
-    forest, *others = figures(made)
-    assert forest.layout.xaxis.title.text == "change"
-    (untold,) = (trace for trace in forest.data if trace.name == "can't be told")
-    assert untold.showlegend
-    assert {*untold.error_x.array, *untold.error_x.arrayminus} == {0.0}
-    assert all(trace.mode == "markers" for figure in others for trace in figure.data)
-    assert "lines join" not in StaticHTML().render(made)
-
-
-def figures(node: Any) -> Iterator[Any]:
-    if isinstance(node, (list, tuple)):
-        for each in node:
-            yield from figures(each)
-    elif getattr(node, "_type", "") == "Graph":
-        yield node.figure
-    elif getattr(node, "children", None) is not None:
-        yield from figures(node.children)
 
 
 def test_of_very_many_values_the_first_comparison_is_judged_and_the_others_have_one_mean(
