@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from ..errors import ConfigError
-from . import printing, run
+from . import run
 from .options import Command, is_typed
 from .shared_options import (
     AnalysisOutput,
@@ -52,6 +52,7 @@ def command(
     compared, else 0: also where it can't be told.
     """
     from ..runs.judging import compare, compare_trees
+    from ..runs.opening import names_of
     from . import publishing
 
     ignored = selection.ignored_keys  # both sides', later
@@ -67,7 +68,8 @@ def command(
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = msgspec.structs.replace(selection, results_dirname=Path(old), against=[Path(new)])
         opening = run.opened(both)
-        study, analysis = compare_trees(opening, warned=lambda part: printing.warn(run.warnings_of(part)), **asked)
+        before, after = (name for name, _ in names_of(opening.directories))
+        study, analysis = compare_trees(run.read(opening), before, after, **asked)
     elif all(Path(name).exists() for name in (old, new)):
         file = old if not is_directory[0] else new
         raise ConfigError(f"'{file}' is a file; give the results directory that it is in")

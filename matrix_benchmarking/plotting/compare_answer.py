@@ -16,11 +16,13 @@ from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
 from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.pairs import Build, about, either, version_pairs
+from ..analyze.verdict.pairs import Build, about, build_pairs, compare_builds, either, version_pairs
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
 from ..analyze.words import count_of, named
+from ..errors import sentence
 from ..filters import show
+from ..grouped import grouped
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..rows import Rows
 from .compare_charts import CLEAR
@@ -102,7 +104,8 @@ def switched(
     raised: Mapping[str, Known] | None = None,
     ignored: Sequence[str] | None = None,
 ) -> Switch | None:
-    """The answer of the runs *entries*: of versions series by series, else of points that differ in the setting alone.
+    """The answer of the runs *entries*: of versions and trees series by series, else of points that differ in the
+    setting alone.
 
     None where no run of one side has an equal on the other; *raised* are alarms that the history doesn't know yet.
     """
@@ -114,14 +117,27 @@ def switched(
     def selected(runs: Iterable[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
         return select(runs, workload, order=study.order, kpi_filter=kpi_filter, noted=noted)
 
+    def builds(runs: Iterable[Entry]) -> tuple[Build, Build]:
+        trees = grouped((run.settings[TREE], run) for run in runs)
+        before, after = (Build(str(name), trees.get(name, [])) for name in (old, new))
+        return before, after
+
     def pairs(whole: Study) -> Sequence[Pair]:
         everything = of.runs_of(whole) if of.selections is None else []
+        if setting == TREE:
+            return build_pairs(*builds(everything), in_trees, kpi_filter=kpi_filter, by_version=by_version)
         if is_of_versions:
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
     ignored = study.given.ignored if ignored is None else ignored
+    by_version, in_trees = of.is_by_version(study), workload.ignoring([TREE, *of.also])
     question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)
+    if setting == TREE:
+        told, effects = compare_builds(
+            *builds(entries), in_trees, question, kpi_filter=kpi_filter, by_version=by_version
+        )
+        return Switch(setting, old, new, told, effects)
     if not is_of_versions:
         question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
         found = switch(entries, workload, setting, old, new, question, kpi_filter)
@@ -143,6 +159,8 @@ def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:
             return none_of_newest(study, show(value))
         if all(run.failed for run in side):
             return f"No run of {show(value)} is good: all {len(side)} failed."
+    if of.setting == TREE and (found := switched(study, entries, of)) is not None and found.analysis.not_analysed:
+        return sentence("; ".join(dict.fromkeys(one.reason for one in found.analysis.not_analysed)))
     if pair_up(entries, of.setting, of.old, of.new, study.workload.regression.ignored_keys):
         return "No KPI to compare is known of both sides."
     return "No point of one side has an equal on the other, so there is nothing to compare."
@@ -167,5 +185,5 @@ def left_out(study: Study, one: Candidate, compared: int) -> Iterator[str]:
         side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
         yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
         taken += sum(not run.failed for run in side)
-    if others := taken - compared:
+    if (others := taken - compared) and one.setting != TREE:  # whose series each say it
         yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .. import filters
-from ..analyze import check, handling
+from ..analyze import handling
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.order import OrderUnknown
+from ..analyze.select.order import OrderUnknown, check_keys
 from ..analyze.select.selection import chosen_kpis, select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
@@ -25,6 +25,7 @@ from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_event
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
     Build,
+    about,
     compare_builds,
     compare_versions,
     either,
@@ -37,12 +38,11 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, Query, open_history
 from ..history.alarms import LONGEST_AUTHOR, Action, AlarmEvent
-from ..matrix import NOT_SET, TREE, Matrix, typed
+from ..matrix import NOT_SET, TREE, typed
 from ..workload import Workload
 
 if TYPE_CHECKING:
     from ..plotting.compare_sides import Candidate
-    from .opening import Opening
 
 LONGEST_REASON = 2000
 
@@ -133,9 +133,12 @@ def compare(
             raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
         if trees[0] == trees[1]:
             raise ConfigError(f"both are the directory '{trees[0]}'")
-        old, new = (filters.written({TREE: (filters.value(str(name)),)}) for name in trees)
+        old, new = map(str, trees)
+        return compare_trees(study, old, new, **asked)
     if any("=" in name and name not in versions for name in (old, new)):
         study, one = _candidate(study, old, new)
+        if one.setting == TREE:
+            return compare_trees(study, str(one.old), str(one.new), **asked)
         if one.setting not in keys or one.setting != (study.order.axis or keys[0]) or one.looks_like_others(study):
             return study, _switched(study, one, **asked)
         old, new = show(one.old), show(one.new)
@@ -158,7 +161,7 @@ def _of_versions(
     study: Study, old: str, new: str, *, kpi_filter: Sequence[str], ignored: Sequence[str], is_tolerant: bool
 ) -> Analysis:
     own = study.workload
-    study = study.of_workload(own.ignoring(ignored))  # compare_builds ignores by itself: it gets the workload's own
+    study = study.of_workload(own.ignoring(ignored))
     workload, order = study.workload, study.order
     axis = order.axis or next(iter(workload.regression.comparison_keys), None)
     if axis is None:
@@ -193,7 +196,9 @@ def _of_versions(
     if selected is None or len(several) > 2:  # such as the number 1.1 and the text, which have no order
         first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
         question = study.question(data, ignored=ignored)
-        return compare_builds(first, second, own, question, is_tolerant=is_tolerant, kpi_filter=kpi_filter)
+        found, _ = compare_builds(first, second, workload, question, kpi_filter=kpi_filter)
+        told = [note for build in (first, second) for note in about(build, own.regression.comparison_keys)]
+        return msgspec.structs.replace(found, notes=(*nothing, *told, *found.notes))
     fails = versions_fail((old, new), study.runs.entries, axis, workload)
     question = study.question(data, pairs, ignored=ignored, fails=fails)
     newer = order.newer_said(axis, [by_version[name][0].versions[axis] for name in (old, new)])
@@ -243,26 +248,15 @@ def _switched(
 
 
 def compare_trees(
-    opening: Opening, *, warned: Callable[[Matrix], None], ignored: Sequence[str] = (), **asked: Any
+    study: Study, old: str, new: str, *, kpi_filter: Sequence[str] = (), ignored: Sequence[str] = (), is_tolerant: bool
 ) -> tuple[Study, Analysis]:
-    """Whether the second of two directories is worse than the first, with the runs of both; *warned* gets each part."""
-    trees = opening.trees()
-    whole = Matrix([entry for matrix in trees.values() for entry in matrix])
-    opening.check_names(whole)
-    parts = {name: matrix.filtered(opening.parsed_filters) for name, matrix in trees.items()}
-    for part in parts.values():
-        warned(part)
-    left = Matrix(
-        [entry for part in parts.values() for entry in part],
-        unfinished=[entry for part in parts.values() for entry in part.unfinished],
-    )
-    study = Study(left, opening.workload, read=whole, filters=opening.parsed_filters, given=opening.given)
-    found = [one for one in check.findings(left, opening.workload, opening.prices) if one.kind != "fails-now"]
-    sides = [name for name, part in parts.items() for _ in part.entries]
-    study.findings = check.by_weight([*found, *check.lost_findings(left.entries, opening.workload, sides)])
-    old, new = builds = [Build(name, part.entries) for name, part in parts.items()]
-    data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
-    return study, compare_builds(old, new, study.workload, study.question(data, ignored=ignored), **asked)
+    """Whether the tree *new* of several is worse than the tree *old*, with the runs of both."""
+    from ..plotting.compare_sides import Candidate
+
+    study = study.selected({TREE: tuple(filters.value(name) for name in (old, new))})
+    check_keys(study.workload, study.order.runs_of(study.runs.entries), are_needed=False)
+    one = Candidate(TREE, old, new)
+    return study, _switched(study, one, kpi_filter=kpi_filter, ignored=ignored, is_tolerant=is_tolerant)
 
 
 def _whole(name: str, versions: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.filters import parse
 from matrix_benchmarking.history.read import with_past
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.compare_answer import asked_for
 from matrix_benchmarking.runs.answers import AnalysisAnswer
 from matrix_benchmarking.runs.judging import compare
 from matrix_benchmarking.workload import Workload
@@ -265,6 +266,32 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
         asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["rat"])
     found = asked(runs(*grid(image=["a", "b"])), "image=a", "image=b", kpi_filter=["c*", "rat"])
     assert found.notes == ("no KPI 'rat': did you mean 'rate'?",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named", "left_out"),
+    [
+        (["1.0"], ["1.0"], [""], 0),
+        (["1.0"], ["1.1"], [""], 0),
+        (["1.0", "1.1"], ["1.0", "1.1"], ["version 1.0 · ", "version 1.1 · "], 0),
+        (["1.0", "1.1"], ["1.1", "1.2"], [""], 16),
+    ],
+)
+def test_directories_are_paired_by_the_versions_of_both_else_by_the_newest_of_each(
+    old: list[str], new: list[str], named: list[str], left_out: int
+) -> None:
+    sides = {"before": old, "after": new}
+    each = [one for tree, of in sides.items() for one in grid(tree=[tree], version=of, vus=[1, 8])]
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    for number, run in enumerate(entries):
+        run.kpis["cost"] = 100.0 + number % 4 + 50.0 * (run.settings["tree"] == "after")
+    found = asked(entries, "before", "after")
+    assert verdicts(found) == {f"{version}vus {vus}": "worse" for version in named for vus in (1, 8)}
+    said = [f"{left_out} runs left out: not of the newest version of its tree"] if left_out else []
+    assert [note for note in found.notes if note != RATE] == said
+    cfg = {"old": "tree=before", "new": "tree=after"}
+    page = asked_for(Study(Matrix(entries), toy_runs.workload()), cfg)[0][0].analysis
+    assert page.verdicts == found.verdicts and page.question == found.question == "after against before"
 
 
 def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_places(tmp_path: Path) -> None:

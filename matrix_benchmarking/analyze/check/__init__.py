@@ -330,19 +330,18 @@ def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", EVERY)
 
 
-def lost_findings(rows: Rows, workload: Workload, sides: Sequence[object] = ()) -> Iterator[Finding]:
+def lost_findings(rows: Rows, workload: Workload) -> Iterator[Finding]:
     """What failed in all its runs at a version at which others are good, and is good at another: no series says so.
 
-    Runs of several directories are told apart like versions: by their setting ``tree``, or by the *sides* of *rows*.
+    Runs of several directories are told apart like versions, by their setting ``tree``.
     """
     is_bad, regression = rows.failed(), workload.regression
-    sides = sides or [None] * len(rows)
     lost: dict[tuple[object, ...], Entry] = {}
-    where = "elsewhere" if sides[:1] != [None] or TREE in rows.names() else "at other versions"
+    where = "elsewhere" if TREE in rows.names() else "at other versions"
     for known, failed in _failed_by_names(rows).items():
         versions = [name for name in (*regression.comparison_keys, TREE) if name in known]
         of_series = keys(rows, sorted(known.difference(versions, regression.ignored_keys)))
-        at = list(zip(of_series, zip(keys(rows, versions), sides, strict=True), strict=True))
+        at = list(zip(of_series, keys(rows, versions), strict=True))
         good = {one for one, bad in zip(at, is_bad, strict=True) if not bad}
         series, judged = ({one[side] for one in good} for side in (0, 1))
         for place in failed:

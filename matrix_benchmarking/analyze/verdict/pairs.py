@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ...errors import ConfigError
 from ...filters import Scalar, show
 from ...matrix import NOT_SET, Entry, typed
 from ...rows import Rows
@@ -17,7 +16,7 @@ from ...workload import RegressionKeys, Workload
 from ..failures import sides_fail
 from ..points import key
 from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
-from ..select.order import Order, check_keys
+from ..select.order import Order
 from ..select.selection import Selection, select_runs
 from ..select.series import NotAnalysed, Series
 from ..select.versions import against, in_words
@@ -46,54 +45,66 @@ def compare_builds(
     workload: Workload,
     question: Question,
     *,
-    is_tolerant: bool = False,
     kpi_filter: Sequence[str] = (),
-) -> Analysis:
-    """The verdict on *new* against *old*, paired on the labels that identify a series, but for those to be ignored.
-
-    Raises:
-        ConfigError: no run has a label to be ignored; noted where it *is_tolerant*.
-        WorkloadError: a comparison key looks like a name that a run has, misspelt.
-    """
-    paired = workload.ignoring(question.ignored)
-    runs = [*_on_side(labelled(old.entries, paired), OLD), *_on_side(labelled(new.entries, paired), NEW)]
-    check_keys(workload, runs, are_needed=False)
-    nothing = unknown_labels(question.ignored, workload, runs)
-    if nothing and not is_tolerant:
-        raise ConfigError("; ".join(nothing))
-    keys = paired.regression
-    by_side = dataclasses.replace(
-        paired,
-        regression=RegressionKeys(
-            comparison_keys=[BUILD], ignored_keys=keys.ignored_keys, sorting_keys=keys.sorting_keys
-        ),
-    )
-    said = [note for build in (old, new) for note in about(build, workload.regression.comparison_keys)]
-    order = Order(runs, by_side, axis=BUILD)
-    selection = select_runs(runs, by_side, order, said, kpi_filter=kpi_filter)
-    pairs, alone = [], []
+    by_version: bool = False,
+) -> tuple[Analysis, tuple[Effect, ...]]:
+    """The verdict on *new* against *old*, paired on the labels that identify a series, and *by_version* on that too."""
+    workload = _told_by(workload, by_version)
+    runs, selection, pairs = _paired(old, new, workload, kpi_filter)
+    alone = []
     lost = {
         build.name: _failed_with([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)
     }
     for series in selection.series:
-        points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
-        if len(points) == 2:
-            named_sides = msgspec.structs.replace(series, versions=(old.name, new.name))
-            pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
-        else:
-            there, other = (old, new) if OLD in points else (new, old)
+        if len(series.points) == 1:
+            there, other = (old, new) if series.points[0].versions[BUILD] == OLD else (new, old)
             has_failed = lost[other.name](series.labels)
             why = f"all its runs of {other.name} failed" if has_failed else f"it is in {there.name} only"
             alone.append(not_judged(series, why))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
-    notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, paired)
-    cleaned = msgspec.structs.replace(selection, series=(), notes=notes, newest=new.name, order="")
+    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, workload)
     question = dataclasses.replace(question, fails=fails)
-    return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")[0]
+    return analysis_of(selection, pairs, alone, question, f"{new.name} against {old.name}")
+
+
+def build_pairs(
+    old: Build, new: Build, workload: Workload, *, kpi_filter: Sequence[str] = (), by_version: bool = False
+) -> list[Pair]:
+    """The series that both builds have, as :func:`compare_builds`."""
+    return _paired(old, new, _told_by(workload, by_version), kpi_filter)[2]
+
+
+def _told_by(workload: Workload, by_version: bool) -> Workload:
+    """*workload*, whose versions are labels like others where sides are paired *by_version*."""
+    keys = workload.regression
+    keys = dataclasses.replace(keys, comparison_keys=()) if by_version else keys
+    return dataclasses.replace(workload, regression=keys)
+
+
+def _paired(
+    old: Build, new: Build, workload: Workload, kpi_filter: Sequence[str]
+) -> tuple[list[LabelledRun], Selection, list[Pair]]:
+    """The runs of both builds, what is selected of them, and the series that both have."""
+    keys = workload.regression
+    runs = [*_on_side(labelled(old.entries, workload), OLD), *_on_side(labelled(new.entries, workload), NEW)]
+    by_side = dataclasses.replace(
+        workload,
+        regression=RegressionKeys(
+            comparison_keys=[BUILD], ignored_keys=keys.ignored_keys, sorting_keys=keys.sorting_keys
+        ),
+    )
+    order = Order(runs, by_side, axis=BUILD)
+    selection = select_runs(runs, by_side, order, kpi_filter=kpi_filter)
+    pairs = [
+        Pair(msgspec.structs.replace(series, versions=(old.name, new.name)), (0,), (1,))
+        for series in selection.series
+        if len(series.points) == 2
+    ]
+    notes = tuple(note for note in selection.notes if note not in order.notes)
+    return runs, msgspec.structs.replace(selection, notes=notes, newest=new.name, order=""), pairs
 
 
 def about(build: Build, keys: Iterable[str]) -> Iterator[str]:

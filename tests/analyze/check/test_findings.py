@@ -73,18 +73,16 @@ def test_a_point_of_which_all_runs_fail_at_one_version_is_said_beside_the_answer
 
 
 def test_a_point_of_which_all_runs_fail_in_one_of_two_directories_is_said_beside_the_answer() -> None:
-    def said(*bad: int, tree: bool = False) -> list[str]:
-        runs = [{"size": number % 2, **({"tree": "ab"[number // 4]} if tree else {})} for number in range(8)]
+    def said(*bad: int) -> list[str]:
+        runs = [{"size": number % 2, "tree": "ab"[number // 4]} for number in range(8)]
         rows = Matrix(entries(*({**run, "exit_code": int(at in bad)} for at, run in enumerate(runs)))).entries
-        sides = () if tree else ["a"] * 4 + ["b"] * 4
-        return [one.sentence for one in lost_findings(rows, toy_runs.workload(), sides)]
+        return [one.sentence for one in lost_findings(rows, toy_runs.workload())]
 
     assert said() == said(4) == said(0, 2, 4, 6) == said(4, 5, 6, 7) == []
-    for tree in (False, True):  # as the command has it, and as the pages
-        assert said(4, 6, tree=tree) == [
-            "All runs of 1 point failed that have good ones elsewhere, such as 'run 4': failed runs have no value, so "
-            "that no series is worse by it."
-        ]
+    assert said(4, 6) == [
+        "All runs of 1 point failed that have good ones elsewhere, such as 'run 4': failed runs have no value, so that "
+        "no series is worse by it."
+    ]
 
 
 def test_a_failed_run_that_lacks_what_results_tell_is_of_a_point_with_good_runs() -> None:

@@ -78,7 +78,7 @@ def test_it_opens_on_the_comparison_of_directories_that_were_put_beside_each_oth
     pages = pages_over(matrix, toy_runs.workload(), [], tmp_path)
     assert pages.data.snapshot is not None
     assert pages.data.snapshot.opening == "compare"
-    assert "tree mine against theirs" in text_of(pages, "")
+    assert "mine against theirs" in text_of(pages, "")
 
 
 def _without_ids(tree: Matrix) -> Matrix:
