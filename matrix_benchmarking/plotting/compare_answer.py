@@ -16,9 +16,18 @@ from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
 from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.pairs import Build, about, either, version_pairs
+from ..analyze.verdict.pairs import (
+    Build,
+    Switch,
+    about,
+    either,
+    pair_up,
+    pairs_of,
+    switch,
+    switch_versions,
+    version_pairs,
+)
 from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
 from ..analyze.words import count_of, named
 from ..filters import show
 from ..matrix import NOT_SET, TREE, Entry, typed
