@@ -20,7 +20,6 @@ from ..analyze.select.order import OrderUnknown
 from ..analyze.select.selection import chosen_kpis, select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
-from ..analyze.verdict.analyse import analyse_runs
 from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_events, of_unjudged_kpis, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
@@ -59,17 +58,8 @@ def judge(
     workload, given = study.workload, study.given
     now = dt.datetime.now(dt.UTC)
     events = list(given.events())
-    analysis = analyse_runs(
-        study.runs,
-        workload,
-        data=f"{count_of(len(study.runs), 'run')} of {study.data}",
-        order=study.order,
-        minimum_effects=study.minimum_effects,
-        events=events,
-        kpi_filter=kpi_filter,
-        since_us=since_us,
-        now=now,
-    )
+    data = f"{count_of(len(study.runs), 'run')} of {study.data}"
+    analysis = study.judged(events, data=data, kpi_filter=kpi_filter, since_us=since_us, now=now)
     known = known_alarms(events)
     closed = of_unjudged_kpis(known.values(), workload.kpis, now)
     retired = (alarm.event(Action.RESOLVED, ANALYSIS, now, reason=reason) for alarm, reason in closed)
