@@ -357,16 +357,13 @@ class Study:
         study = self._unlimited
         with study._lock:
             if study._analysis is None and not study._has_nothing_to_analyse:
-                made = analyse_runs(
-                    study.runs,
-                    study.workload,
-                    data=study.data,
-                    order=study.order,
-                    minimum_effects=study.minimum_effects,
-                    events=study.given.events(),
-                )
-                study._analysis = study.with_own_version(made)
+                study._analysis = study.with_own_version(study.judged(study.given.events()))
             return study._analysis
+
+    def judged(self, events: Iterable[AlarmEvent], *, data: str = "", **asked: Any) -> Analysis:
+        """The verdicts on all series of the runs; for what else is *asked*, see :func:`.analyse_runs`."""
+        asked = {"order": self.order, "minimum_effects": self.minimum_effects, **asked}
+        return analyse_runs(self.runs, self.workload, data=data or self.data, events=events, **asked)
 
     @functools.cached_property
     def not_judged(self) -> list[str]:

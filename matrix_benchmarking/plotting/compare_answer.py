@@ -16,17 +16,27 @@ from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
 from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.pairs import Build, about, build_pairs, compare_builds, either, version_pairs
+from ..analyze.verdict.pairs import (
+    Build,
+    Switch,
+    about,
+    build_pairs,
+    compare_builds,
+    either,
+    pair_up,
+    pairs_of,
+    switch,
+    switch_versions,
+    version_pairs,
+)
 from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch, pair_up, pairs_of, switch, switch_versions
 from ..analyze.words import count_of, named
 from ..errors import sentence
 from ..filters import show
-from ..grouped import grouped
 from ..matrix import NOT_SET, TREE, Entry, typed
 from ..rows import Rows
 from .compare_charts import CLEAR
-from .compare_sides import SIDE, Candidate, as_wholes, candidates, newest_said, none_of_newest
+from .compare_sides import SIDE, Candidate, as_wholes, candidates, newest_said, none_of_newest, of_trees
 
 MOST_JUDGED = 100_000
 """So many values of all comparisons together are judged for one page, in about a second."""
@@ -117,27 +127,16 @@ def switched(
     def selected(runs: Iterable[Entry], noted: Callable[[Entry], bool] = lambda run: True) -> Selection:
         return select(runs, workload, order=study.order, kpi_filter=kpi_filter, noted=noted)
 
-    def builds(runs: Iterable[Entry]) -> tuple[Build, Build]:
-        trees = grouped((run.settings[TREE], run) for run in runs)
-        before, after = (Build(str(name), trees.get(name, [])) for name in (old, new))
-        return before, after
-
     def pairs(whole: Study) -> Sequence[Pair]:
         everything = of.runs_of(whole) if of.selections is None else []
-        if setting == TREE:
-            return build_pairs(*builds(everything), in_trees, kpi_filter=kpi_filter, by_version=by_version)
         if is_of_versions:
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
     ignored = study.given.ignored if ignored is None else ignored
-    by_version, in_trees = of.is_by_version(study), workload.ignoring([TREE, *of.also])
-    question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)
     if setting == TREE:
-        told, effects = compare_builds(
-            *builds(entries), in_trees, question, kpi_filter=kpi_filter, by_version=by_version
-        )
-        return Switch(setting, old, new, told, effects)
+        return _of_trees(study, of, kpi_filter, raised=raised or {}, ignored=ignored)
+    question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)
     if not is_of_versions:
         question = dataclasses.replace(question, fails=values_fail((old, new), Rows.of(entries), setting, workload))
         found = switch(entries, workload, setting, old, new, question, kpi_filter)
@@ -149,6 +148,26 @@ def switched(
     newer = study.order.newer_said(setting, (old, new))
     both = msgspec.structs.replace(selected(entries, either(setting, *names)), order=newer)
     return switch_versions(both, setting, old, new, dataclasses.replace(question, fails=fails))
+
+
+def _of_trees(study: Study, of: Candidate, kpi_filter: Sequence[str], **more: Any) -> Switch:
+    """The answer of two trees, whose series are told apart by labels as those of a history."""
+    workload = study.workload.ignoring([TREE, *of.also])
+
+    def builds(whole: Study) -> tuple[Build, Build, bool]:
+        (before, after), by_version = of_trees(whole, of.old, of.new)
+        runs_of = study.order.runs_of
+        old, new = (Build(show(name), side, runs_of(side)) for name, side in ((of.old, before), (of.new, after)))
+        return old, new, by_version
+
+    def pairs(whole: Study) -> Sequence[Pair]:
+        old, new, by_version = builds(whole)
+        return build_pairs(old, new, workload, kpi_filter=kpi_filter, by_version=by_version)
+
+    old, new, by_version = builds(study)
+    question = study.question(study.data, pairs, **more)
+    found = compare_builds(old, new, workload, question, kpi_filter=kpi_filter, by_version=by_version)
+    return Switch(of.setting, of.old, of.new, *found)
 
 
 def why_none(study: Study, entries: Sequence[Entry], of: Candidate) -> str:

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 
 from ..analyze.verdict.model import Outcome, SeriesVerdict, amount
 from ..analyze.verdict.over_all import Effect
+from ..analyze.verdict.pairs import Switch
 from ..analyze.verdict.sides import Pair, RunBlocks
-from ..analyze.verdict.switch import Switch
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import difference_label, interval_label, verdict_label
 from ..analyze.words import is_or_are, percent, series_label

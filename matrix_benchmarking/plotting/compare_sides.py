@@ -46,14 +46,12 @@ class Candidate(msgspec.Struct, frozen=True):
         if self.also:
             return [_without(run, self.also) for run in msgspec.structs.replace(self, also={}).runs_of(study)]
         if self.setting == TREE:
-            return _of_trees(study, self.old, self.new)[0]
+            sides, by_version = of_trees(study, self.old, self.new)
+            told = () if by_version else study.workload.regression.comparison_keys
+            return [_without(run, told) for side in sides for run in side]
         if self.selections is not None:
             return _sided(study, self.selections, (str(self.old), str(self.new)))
         return study.runs.entries if study.places(self.setting) else study.newest_runs
-
-    def is_by_version(self, study: Study) -> bool:
-        """Whether versions are among what pairs the runs of two trees, since both have the same."""
-        return self.setting == TREE and _of_trees(study, self.old, self.new)[1]
 
     def looks_like_others(self, study: Study) -> bool:
         """Whether a side is written as another value is, as the text 1.1 is beside the number: words mean both."""
@@ -283,18 +281,17 @@ def _sided(study: Study, selections: tuple[Filters, Filters], names: tuple[str, 
     return [_without(run, apart, {SIDE: name}) for side, name in zip(sides, names, strict=True) for run in side]
 
 
-def _of_trees(study: Study, old: Scalar, new: Scalar) -> tuple[list[Entry], bool]:
-    """The runs of two trees, at all versions if they have the same; else of the newest of each, whichever that is.
+def of_trees(study: Study, old: Scalar, new: Scalar) -> tuple[list[Sequence[Entry]], bool]:
+    """The runs of two trees, and whether they are of all versions, since both have the same.
 
-    And whether they are of the same.
+    Else they are of the newest version of each, whichever that is.
     """
     told = study.workload.regression.comparison_keys
     sides = [[run for run in study.runs if typed(run.settings.get(TREE, NOT_SET)) == typed(name)]
              for name in (old, new)]  # fmt: skip
     versions = [{tuple(typed(run.settings.get(key, NOT_SET)) for key in told) for run in side} for side in sides]
-    if versions[0] == versions[1]:
-        return [run for side in sides for run in side], True
-    return [_without(run, told) for side in sides for run in _of_newest(study, side)], False
+    by_version = versions[0] == versions[1]
+    return [side if by_version else _of_newest(study, side) for side in sides], by_version
 
 
 def _without(run: Entry, names: Collection[str], more: Mapping[str, Scalar] | None = None) -> Entry:

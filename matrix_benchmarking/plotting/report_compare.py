@@ -13,8 +13,8 @@ from ..analyze.points import ExclusionCause
 from ..analyze.report.markdown import markdown
 from ..analyze.select.versions import in_word
 from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.pairs import Switch
 from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Switch
 from ..analyze.wording import analyses, ranking
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.verdicts import (

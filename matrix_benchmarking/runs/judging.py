@@ -20,7 +20,6 @@ from ..analyze.select.order import OrderUnknown, check_keys
 from ..analyze.select.selection import chosen_kpis, select
 from ..analyze.select.versions import is_commit
 from ..analyze.study import Study
-from ..analyze.verdict.analyse import analyse_runs
 from ..analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms, new_events, of_unjudged_kpis, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import (
@@ -59,17 +58,8 @@ def judge(
     workload, given = study.workload, study.given
     now = dt.datetime.now(dt.UTC)
     events = list(given.events())
-    analysis = analyse_runs(
-        study.runs,
-        workload,
-        data=f"{count_of(len(study.runs), 'run')} of {study.data}",
-        order=study.order,
-        minimum_effects=study.minimum_effects,
-        events=events,
-        kpi_filter=kpi_filter,
-        since_us=since_us,
-        now=now,
-    )
+    data = f"{count_of(len(study.runs), 'run')} of {study.data}"
+    analysis = study.judged(events, data=data, kpi_filter=kpi_filter, since_us=since_us, now=now)
     known = known_alarms(events)
     closed = of_unjudged_kpis(known.values(), workload.kpis, now)
     retired = (alarm.event(Action.RESOLVED, ANALYSIS, now, reason=reason) for alarm, reason in closed)
@@ -194,7 +184,7 @@ def _of_versions(
     except OrderUnknown:
         selected = None
     if selected is None or len(several) > 2:  # such as the number 1.1 and the text, which have no order
-        first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
+        first, second = (Build(name, [one.entry for one in by_version[name]], by_version[name]) for name in (old, new))
         question = study.question(data, ignored=ignored)
         found, _ = compare_builds(first, second, workload, question, kpi_filter=kpi_filter)
         told = [note for build in (first, second) for note in about(build, own.regression.comparison_keys)]

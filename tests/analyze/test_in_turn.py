@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import change_points, side_by_side
+from matrix_benchmarking.analyze.detect import change_points, together
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
 
 
@@ -31,11 +31,11 @@ def test_the_blocks_of_series_beside_each_other_are_those_of_each() -> None:
             100.0 * (1 + begins) + numbers.standard_normal((20, 1)) + np.where(np.arange(20) < 15, 0.0, 1.5)[:, None]
         )
         every.append(prepare(values.repeat(2, axis=1).tolist(), in_turn([0] * begins + [1] * (20 - begins), 2)))
-    part = side_by_side._of_prepared(range(6), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
+    part = together._of_prepared(range(6), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
     first, last = (place + 1 for place in np.triu_indices(19))
-    together = [part.series.blocks_from(20 * row + first, 20 * row + last).tolist() for row in range(6)]
-    assert together == [one.blocks_from(first, last).tolist() for one, _, _ in every]
-    assert min(map(max, together)) > 4
+    found = [part.series.blocks_from(20 * row + first, 20 * row + last).tolist() for row in range(6)]
+    assert found == [one.blocks_from(first, last).tolist() for one, _, _ in every]
+    assert min(map(max, found)) > 4
 
 
 def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:

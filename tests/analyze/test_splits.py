@@ -11,7 +11,7 @@ import plain_splits
 import pytest
 from detected_series import CASES, repeated, singles
 
-from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits
+from matrix_benchmarking.analyze.detect import evidence, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate, even_width, noise, spread
 from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepare
@@ -204,7 +204,7 @@ def test_splits_of_series_beside_each_other_are_those_of_each(is_known: bool, mo
         in_turn: Blocks = [[(at // 15, -1 - at)] * runs for at in range(40)]
         values = repeated(place, 40, (34, 4.0), repeats=runs)
         every.append(prepare(values.tolist(), None if is_known or runs == 2 else in_turn))
-    part = side_by_side._of_prepared(range(3), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
+    part = together._of_prepared(range(3), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
     counts = counts_up_to(39, 3 if is_known else 8)
     levels = estimate(part.rows(part.series.points), counts)
     span = int(counts[0]), 40

@@ -18,7 +18,6 @@ from matrix_benchmarking.analyze.detect import (
     evidence,
     judge,
     judge_all,
-    side_by_side,
     together,
     watched_together,
 )
@@ -27,8 +26,8 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.scan import Watched
 from matrix_benchmarking.analyze.detect.series import Blocks, campaigns, prepare
-from matrix_benchmarking.analyze.detect.side_by_side import estimate_beside
 from matrix_benchmarking.analyze.detect.splits import LAGS, Plateau, candidates, weigh
+from matrix_benchmarking.analyze.detect.together import estimate_beside
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
 Numbers = np.random.Generator
@@ -194,7 +193,7 @@ def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
     stretches = [np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]
     one, index, scale = prepare([[1.0, 2.0]] * 3)
     several = [dataclasses.replace(one, stretches=of) for of in stretches]
-    part = side_by_side._of_prepared(range(3), several, [scale] * 3, [index] * 3)
+    part = together._of_prepared(range(3), several, [scale] * 3, [index] * 3)
     assert part.series.stretches.tolist() == [*[0, 0, 2], *[3, 4, 4], *[6, 6, 6]]
 
 
@@ -206,7 +205,7 @@ def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() ->
         assert (fresh.tolist(), stretches.tolist()) == (series.fresh.tolist(), series.stretches.tolist())
     assert stretches.tolist() == [0, 0, 2, 2, 4]
     run = np.ones(5).tobytes()
-    part = side_by_side._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
+    part = together._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
     assert part.series.stretches.tolist() == [0, 0, 2, 2, 4, 5, 5, 7, 7, 9, *range(10, 15)]
 
 
@@ -234,7 +233,7 @@ def test_a_minimum_is_in_the_unit_of_the_values() -> None:
 def test_values_are_divided_by_what_those_of_one_series_are() -> None:
     rising = np.exp2(np.arange(20.0))
     values = [rising, rising[::-1].copy(), np.append(0.0, rising[:-1]), np.append(np.zeros(7), np.full(13, 40.0))]
-    part = side_by_side._of_single_runs(range(4), [one.tobytes() for one in values], [None] * 4)
+    part = together._of_single_runs(range(4), [one.tobytes() for one in values], [None] * 4)
     assert part.scales.tolist() == [prepare(one.tolist())[2] for one in values] == [16.0, 2.0**16, 16.0, 32.0]
 
 
@@ -242,7 +241,7 @@ def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.random.default_rng(3).standard_normal((60, 50)) + np.where(np.arange(50) < 30, 0.0, 2.5)
-    part = side_by_side._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
+    part = together._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
     levels = estimate_beside(part.rows(part.series.points), counts_up_to(49))
     found, looks = [], []
     for few in (1, 2, 3, 32, 10_000):
@@ -261,7 +260,7 @@ def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: py
     values, of = zip(*many(80, 4), strict=True)
     together_ = judge_all(values, blocks=of)
     assert [judge_all([one], blocks=[each])[0] for one, each in zip(values, of, strict=True)] == together_
-    monkeypatch.setattr(side_by_side, "_AT_ONCE", 60_000)
+    monkeypatch.setattr(together, "_AT_ONCE", 60_000)
     assert judge_all(values, blocks=of) == together_
 
 
@@ -274,12 +273,12 @@ def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return estimate(points, counts)
 
     monkeypatch.setattr(together, "estimate_beside", estimated)
-    monkeypatch.setattr(side_by_side, "_AT_ONCE", 400_000)
+    monkeypatch.setattr(together, "_AT_ONCE", 400_000)
     numbers = np.random.default_rng(5)
     judge_all([numbers.standard_normal(100).tolist() for _ in range(500)])
     judge_all([numbers.standard_normal(5000).tolist()])
     assert len(seen) > 4
-    assert max(seen) <= side_by_side._AT_ONCE
+    assert max(seen) <= together._AT_ONCE
 
 
 def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_error() -> None:
@@ -345,8 +344,8 @@ def test_so_many_series_are_taken_at_a_time_that_estimates_fit_into_memory(monke
     values, of_one = [singles(seed, 40).tolist() for seed in range(7)], len(counts_up_to(39)) * 40
 
     def sizes(most: int) -> list[int]:
-        monkeypatch.setattr(side_by_side, "_AT_ONCE", most)
-        return [len(some.places) for some in side_by_side.side_by_side(values, [None] * 7, None, {})]
+        monkeypatch.setattr(together, "_AT_ONCE", most)
+        return [len(some.places) for some in together.side_by_side(values, [None] * 7, None, {})]
 
     assert [sizes(most) for most in (1, 3 * of_one, 4 * of_one - 1, 4 * of_one)] == [
         [1] * 7, [3, 3, 1], [3, 3, 1], [4, 3],
@@ -357,6 +356,6 @@ def test_so_many_series_are_taken_at_a_time_that_estimates_fit_into_memory(monke
 def test_series_of_which_nothing_is_known_before_lie_beside_none_of_which_something_is() -> None:
     values = repeated_runs(61, 20).tolist()
     blocks: list[Blocks] = [[[(0, None)] * 3] * 20, [[(0, -1 - at)] * 3 for at in range(20)]]
-    groups = side_by_side.side_by_side([values] * 4, blocks * 2, None, {})
+    groups = together.side_by_side([values] * 4, blocks * 2, None, {})
     assert [(every.series.prior.degrees, every.places.tolist()) for every in groups] == [(5.9, [0, 2]), (0.0, [1, 3])]
     assert judge_all([values] * 2, blocks=blocks) == [judge(values, blocks=of) for of in blocks]

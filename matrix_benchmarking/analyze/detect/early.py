@@ -19,17 +19,13 @@ UNLIKE = 0.5
 """Of the squares on both sides so many are from one point to the next, else they have steps of their own."""
 _CORRELATION = 0.6  # as is assumed of short histories
 
-_COUNTS, _BEFORE = (
-    np.array(each)
-    for each in zip(
-        *(
-            (count, before)
-            for count in range(FEWEST + FEWEST_SINCE, LATEST + 1)
-            for before in range(FEWEST, min(MOST, count - FEWEST_SINCE) + 1)
-        ),
-        strict=True,
-    )
-)
+_COUNTS, _BEFORE = np.array(
+    [
+        (count, before)
+        for count in range(FEWEST + FEWEST_SINCE, LATEST + 1)
+        for before in range(FEWEST, min(MOST, count - FEWEST_SINCE) + 1)
+    ]
+).T
 
 
 def first_levels(points: Floats) -> tuple[Integers, Floats]:

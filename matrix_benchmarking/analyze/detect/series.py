@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...grouped import grouped
 from .evidence import Flags, Floats, Integers, Numbers, Prior
 from .levels import LEAST
 
@@ -152,9 +153,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, I
     scale = scale_of([sorted(abs(value) for value, _ in runs)[(len(runs) - 1) // 2] for runs in kept])
     kept = [[(_held(value / scale), block) for value, block in runs] for runs in kept]
     own, fresh, stretches = _evidence(kept)
-    groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
-              for runs, count in zip(kept, own, strict=True)]  # fmt: skip
-    points = np.array([median([median(group) for group in of]) for of in groups], dtype=np.float64)
+    points = np.array([_of_blocks(*version) for version in zip(kept, own, strict=True)], dtype=np.float64)
     counts = np.array([len(runs) for runs in kept], dtype=np.float64)
     together = [[value for value, _ in runs] for runs in kept]
     series = TimeSeries(
@@ -235,11 +234,11 @@ def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int], Integer
     return own, fresh, np.array(stretches, dtype=np.int64)
 
 
-def _grouped(runs: list[_Run], *, by_round: bool) -> list[list[float]]:
-    found: dict[object, list[float]] = {}
-    for value, block in runs:
-        found.setdefault(block if by_round else block[0], []).append(value)
-    return list(found.values())
+def _of_blocks(runs: list[_Run], own: int) -> float:
+    """The median of a version's blocks, each that of its runs: rounds where more speak for it than campaigns do."""
+    by_round = own > len({campaign for _, (campaign, _) in runs})
+    blocks = grouped((block if by_round else block[0], value) for value, block in runs)
+    return median([median(values) for values in blocks.values()])
 
 
 def _restlessness(runs: list[float]) -> float:

@@ -287,7 +287,6 @@ def summary_yaml(analysis: Analysis) -> str:
     return text
 
 
-_OWN = ("workload", "kpi", "unit")
 _LONGEST = 200
 
 Labels = Mapping[str, str]
@@ -338,7 +337,7 @@ def _of_series(analysis: Analysis, verdict: SeriesVerdict) -> dict[str, str]:
     for name, value in verdict.labels.items():
         if isinstance(value, (str, int, float, bool)):
             mapped = label_name(name)
-            while mapped in labels or mapped in _OWN or mapped in ("series", "outcome"):
+            while mapped in labels or mapped in ("series", "outcome"):
                 mapped = f"label_{mapped}"
             labels[mapped] = exact(value)
     return {name: one_line(value, _LONGEST) for name, value in labels.items()}

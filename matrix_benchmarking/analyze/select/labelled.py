@@ -5,7 +5,7 @@ Nothing here does input or output but loading what a run's payload says, once a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -57,7 +57,7 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         if labels is None:
             continue
         kept = {name: value for name, value in labels.items() if name not in apart}
-        key = tuple([(name, *typed(hashable(kept[name]))) for name in sorted(kept)])
+        key = _key(kept)
         series_labels, key = series.setdefault(key, (kept, key))
         versions = {name: labels.get(name, settings.get(name)) for name in keys.comparison_keys}  # if it is no label
         versions = {name: NOT_SET if value is None else hashable(value) for name, value in versions.items()}
@@ -66,6 +66,21 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
         is_timed = is_read or entry.time_us is not None
         runs.append(LabelledRun(entry, series_labels, key, versions, is_current, names, is_timed))
     return runs
+
+
+def told_by(
+    runs: Iterable[LabelledRun], ignored: Collection[str] = (), *, by_version: bool = False
+) -> Iterator[LabelledRun]:
+    """The same, told apart without the labels *ignored*, and *by_version* like by other labels."""
+    known: dict[tuple[LabelsKey, tuple[object, ...]], tuple[Labels, LabelsKey]] = {}
+    for run in runs:
+        versions = {name: value for name, value in run.versions.items() if by_version and value is not NOT_SET}
+        same = run.key, tuple(map(typed, versions.values()))
+        if same not in known:
+            kept = {name: value for name, value in {**versions, **run.labels}.items() if name not in ignored}
+            known[same] = kept, _key(kept)
+        labels, key = known[same]
+        yield msgspec.structs.replace(run, labels=labels, key=key)
 
 
 def ignored_by(workload: Workload) -> Callable[[Entry], bool]:
@@ -110,6 +125,10 @@ def run_id(entry: Entry) -> tuple[object, ...]:
 def hashable(value: object) -> object:
     """A label that is no scalar, as text."""
     return value if value is NOT_SET or value is None or isinstance(value, (str, int, float)) else repr(value)
+
+
+def _key(labels: Labels) -> LabelsKey:
+    return tuple([(name, *typed(hashable(labels[name]))) for name in sorted(labels)])
 
 
 def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[bool, Labels | None]:

@@ -6,7 +6,6 @@ A regression of a few versions that was repaired would else be the beginning of 
 from __future__ import annotations
 
 import bisect
-import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -18,7 +17,7 @@ from .. import detect
 from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watched, p_values
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Flags, Floats
-from ..detect.series import held, median, power_of_two, scale_of
+from ..detect.series import held, median, scale_of
 from ..intervals import MAD
 from ..select.series import Series
 from .model import amount
@@ -221,39 +220,34 @@ def early_return(
     if change.first - begin < FEWEST_BEFORE:
         return None
     begin = max(begin, change.first - FURTHEST)
-    values = values[begin : min(end, change.seen + FURTHEST)]
-    unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
-    start, least = change.first - begin, least / unit
-    unit = unit if is_up else -unit  # so that the step is one upwards
-    old, deviation = _old([median(list(repeats)) / unit for repeats in values[:start]])
-    points = [median(list(repeats)) / unit for repeats in values[start : change.seen - begin + 1]]
+    points, unit = middles(values, begin, min(end, change.seen + FURTHEST))
+    points, unit = (points, unit) if is_up else (-points, -unit)  # so that the step is one upwards
+    before, since = np.split(points, [change.first - begin])
+    old, known, least = median(before.tolist()), change.seen - change.first + 1, least / abs(unit)
+    deviation = max(MAD * median(np.abs(before - old).tolist()), noise_of(before))
     # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
     away = list[float]()
-    farthest = _clearly_off(points, old, deviation)
+    farthest = _clearly_off(since[:known].tolist(), old, deviation)
     # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
     waiting: list[tuple[int, float]] = []
-    for stop, repeats in enumerate(values[start:], start + 1):
-        if stop - start > len(points):
-            points.append(median(list(repeats)) / unit)
-        off = points[stop - start - 1] - old
-        if stop < start + 2:
+    for count, off in enumerate((since - old).tolist(), 1):
+        if count < 2:
             away.append(off)
             continue
         step = min(_middle(away), farthest)
         bisect.insort(away, off)
-        waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
-        if stop < change.seen - begin + 2:
+        waiting = [one for one in (*waiting, (count - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
+        if count <= known:
             continue
         for first, step in waiting:
-            count = stop - first
-            left = math.fsum(points[first - start :]) / count - old
+            left = math.fsum(since[first:count].tolist()) / (count - first) - old
             # One version as far beyond the old level as the step led away from it is a disturbed one as likely.
-            enough = count >= FEWEST_POINTS or (len(values[first]) >= FEWEST_RUNS and left >= -step)
-            error = deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
-            if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
-                away_from, back_to = (np.array(part) for part in (points[: first - start], points[first - start :]))
-                levels = level(away_from) * unit, level(back_to) * unit
-                back, seen = begin + first, begin + stop - 1
+            is_sure = len(values[change.first + first]) >= FEWEST_RUNS and left >= -step
+            error = deviation * math.sqrt(1.0 / first + 1.0 / (count - first))
+            is_enough = count - first >= FEWEST_POINTS or is_sure
+            if is_enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
+                levels = level(since[:first]) * unit, level(since[first:count]) * unit
+                back, seen = change.first + first, change.first + count - 1
                 return Change(back, back - 1, seen, *levels, is_worse=False, takes_back=change.first)
     return None
 
@@ -346,11 +340,3 @@ def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
                 stays.append((start, turn))
             is_away, sure, start, turn = not is_away, 0.0, turn, place + 1
     return stays
-
-
-def _old(points: list[float]) -> tuple[float, float]:
-    """The old level, and the deviation of a point: by medians, at least what neighbours differ by."""
-    level = median(points)
-    middle = MAD * median([abs(point - level) for point in points])
-    steps = [abs(after - before) for before, after in itertools.pairwise(points)]
-    return level, max(middle, median(steps) / math.sqrt(2.0) * MAD)

@@ -1,27 +1,29 @@
-"""One build against another, or one version of a history, series by series, and what the history says of these."""
+"""One build, version or value of a setting against another, series by series, and each KPI over all of them."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from ...filters import Scalar, show
+from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...rows import Rows
 from ...workload import RegressionKeys, Workload
 from ..failures import sides_fail
-from ..points import key
-from ..select.labelled import LabelledRun, Labels, hashable, labelled, unknown_names
+from ..points import key, ranks
+from ..select.labelled import LabelledRun, Labels, hashable, ignored_by, labelled, told_by, unknown_names
 from ..select.order import Order
-from ..select.selection import Selection, select_runs
-from ..select.series import NotAnalysed, Series
+from ..select.selection import Selection, is_named, select_runs
+from ..select.series import NotAnalysed, Series, SeriesPoint
 from ..select.versions import against, in_words
 from ..weigh import NEW, OLD
-from ..words import count_of, named
+from ..words import EVERYWHERE, count_of, named, tuning_label
 from .beside import beside, doubts_of
 from .model import Analysis, not_judged, severity, unjudged
 from .over_all import Effect, effects_of, hidden_in_series
@@ -33,6 +35,7 @@ BUILD = "build"  # the key by which the runs of two builds are told apart
 class Build(msgspec.Struct, frozen=True):
     name: str
     entries: Sequence[Entry]
+    runs: Sequence[LabelledRun] | None = None  # the good ones with their labels, where these are known
 
 
 def unknown_labels(ignored: Sequence[str], workload: Workload, runs: Sequence[LabelledRun]) -> list[str]:
@@ -49,8 +52,7 @@ def compare_builds(
     by_version: bool = False,
 ) -> tuple[Analysis, tuple[Effect, ...]]:
     """The verdict on *new* against *old*, paired on the labels that identify a series, and *by_version* on that too."""
-    workload = _told_by(workload, by_version)
-    runs, selection, pairs = _paired(old, new, workload, kpi_filter)
+    runs, selection, pairs = _paired(old, new, workload, kpi_filter, by_version)
     alone = []
     lost = {
         build.name: _failed_with([entry.settings for entry in build.entries if entry.failed]) for build in (old, new)
@@ -65,7 +67,9 @@ def compare_builds(
     alone = alone if pairs else _explained(alone, sides, "leave {them} out with `ignoring`={names}")
     both = [*old.entries, *new.entries]
     sides_of = [OLD] * len(old.entries) + [NEW] * len(new.entries)
-    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, workload)
+    keys = workload.regression if not by_version else dataclasses.replace(workload.regression, comparison_keys=())
+    of_points = dataclasses.replace(workload, regression=keys)
+    fails = sides_fail((old.name, new.name), Rows.of(both), sides_of, of_points)
     question = dataclasses.replace(question, fails=fails)
     return analysis_of(selection, pairs, alone, question, f"{new.name} against {old.name}")
 
@@ -74,22 +78,19 @@ def build_pairs(
     old: Build, new: Build, workload: Workload, *, kpi_filter: Sequence[str] = (), by_version: bool = False
 ) -> list[Pair]:
     """The series that both builds have, as :func:`compare_builds`."""
-    return _paired(old, new, _told_by(workload, by_version), kpi_filter)[2]
-
-
-def _told_by(workload: Workload, by_version: bool) -> Workload:
-    """*workload*, whose versions are labels like others where sides are paired *by_version*."""
-    keys = workload.regression
-    keys = dataclasses.replace(keys, comparison_keys=()) if by_version else keys
-    return dataclasses.replace(workload, regression=keys)
+    return _paired(old, new, workload, kpi_filter, by_version)[2]
 
 
 def _paired(
-    old: Build, new: Build, workload: Workload, kpi_filter: Sequence[str]
+    old: Build, new: Build, workload: Workload, kpi_filter: Sequence[str], by_version: bool
 ) -> tuple[list[LabelledRun], Selection, list[Pair]]:
     """The runs of both builds, what is selected of them, and the series that both have."""
     keys = workload.regression
-    runs = [*_on_side(labelled(old.entries, workload), OLD), *_on_side(labelled(new.entries, workload), NEW)]
+    runs = []
+    for side, build in ((OLD, old), (NEW, new)):
+        known = labelled(build.entries, workload) if build.runs is None else build.runs
+        told = told_by(known, keys.ignored_keys, by_version=by_version)
+        runs += [msgspec.structs.replace(run, versions={BUILD: side}) for run in told]
     by_side = dataclasses.replace(
         workload,
         regression=RegressionKeys(
@@ -166,10 +167,6 @@ def _places(series: Series, version: str, axis: str | None) -> tuple[int, ...]:
     )
 
 
-def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
-    return [msgspec.structs.replace(run, versions={BUILD: side}) for run in runs]
-
-
 def _failed_with(settings: Sequence[Mapping[str, Scalar]]) -> Callable[[Labels], bool]:
     """Whether one of the failed runs with these *settings* has some labels, as far as these are settings."""
     there = {name for each in settings for name in each}
@@ -243,3 +240,105 @@ def analysis_of(
         beside=beside(judged, verdicts, question),
     )
     return analysis, effects
+
+
+class Switch(msgspec.Struct, frozen=True):
+    setting: str
+    old: Scalar
+    new: Scalar
+    analysis: Analysis  # of all pairs of all KPIs, as a comparison of two builds gives it
+    effects: tuple[Effect, ...]  # in the order of the KPIs
+    also: Mapping[str, tuple[object, object]] = {}  # other settings in which the sides differ, from run to run alike
+
+
+def switch(
+    entries: Iterable[Entry],
+    workload: Workload,
+    setting: str,
+    old: Scalar,
+    new: Scalar,
+    question: Question,
+    kpi_filter: Sequence[str] = (),
+) -> Switch | None:
+    """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone."""
+    pairs = pairs_of(entries, workload, setting, old, new, kpi_filter)
+    if not pairs:
+        return None
+    asked = f"{setting} {against(old, new)}"
+    kpis = tuple(dict.fromkeys(one.series.kpi.name for one in pairs))
+    nothing = Selection(workload.name, None, kpis, (), (), (), 0)
+    return Switch(setting, old, new, *analysis_of(nothing, pairs, (), question, asked))
+
+
+def pairs_of(
+    entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, kpi_filter: Sequence[str] = ()
+) -> list[Pair]:
+    """The pairs of points that differ in *setting* alone, KPI by KPI, of those that the filter's patterns name."""
+    ignored = {setting, *workload.regression.ignored_keys}
+    if workload.regression.ignored_entries:
+        entries = itertools.filterfalse(ignored_by(workload), entries)
+    points = pair_up(entries, setting, old, new, ignored)
+    names = sorted({name for olds, _ in points for name in olds[0].settings} - ignored)
+    kpis = [kpi for kpi in workload.kpis.values() if is_named(kpi.name, kpi_filter)]
+    labels = [{name: value for name, value in olds[0].settings.items() if name in names} for olds, _ in points]
+    differing = [name for name in names if len({typed(one.get(name)) for one in labels}) > 1]
+    series = [(repr(one), one, tuning_label(one, differing) or EVERYWHERE) for one in labels]
+    return [
+        one
+        for kpi in kpis
+        for sides, named in zip(points, series, strict=True)
+        if (one := _pair(kpi, sides, setting, (old, new), named)) is not None
+    ]
+
+
+def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:
+    """The same for two versions, of which the series of *selection* are compared as ``matbench compare`` does it."""
+    pairs, others = version_pairs(selection, show(old), show(new), axis)
+    if not pairs:
+        return None
+    return Switch(axis, old, new, *analysis_of(selection, pairs, others, question, against(old, new)))
+
+
+BothSides = tuple[list[Entry], list[Entry]]
+
+
+def pair_up(
+    entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar, ignored: Iterable[str] = ()
+) -> list[BothSides]:
+    """The good runs with *old* and those with *new*, point by point where both are there, whatever is *ignored*."""
+    wanted = {typed(old): 0, typed(new): 1}
+    rows = Rows.of(entries).successful
+    values, codes = rows.setting(setting)
+    is_wanted = [typed(value) in wanted for value in values]
+    rows = rows.where(map(is_wanted.__getitem__, codes))
+    rows = rows.where(map(operator.not_, rows.values("implausible")))
+    values, codes = rows.setting(setting)
+    points = ranks(rows, sorted(set(rows.names()) - {setting, *ignored}))
+    sides: dict[tuple[int, ...], BothSides] = {}
+    for place in sorted(range(len(rows)), key=points.__getitem__):
+        sides.setdefault(points[place], ([], []))[wanted[typed(values[codes[place]])]].append(rows[place])
+    return [both for both in sides.values() if all(both)]
+
+
+def _pair(
+    kpi: KPIDefinition, sides: BothSides, setting: str, values: tuple[Scalar, Scalar], named: tuple[str, Labels, str]
+) -> Pair | None:
+    """That of a KPI at a point, whose series is *named* by an id, labels and words; None where a side has no value."""
+    olds, news = ([run for run in side if kpi.name in run.kpis] for side in sides)
+    if not olds or not news:
+        return None
+    of, labels, name = named
+    points = [SeriesPoint.of(kpi, {setting: value}, side) for value, side in zip(values, (olds, news), strict=True)]
+    return Pair(
+        Series(
+            id=f"{kpi.name} {of}",
+            kpi=kpi,
+            labels=labels,
+            name=name,
+            points=tuple(points),
+            versions=(show(values[0]), show(values[1])),
+            keys=("old", "new"),
+        ),
+        (0,),
+        (1,),
+    )

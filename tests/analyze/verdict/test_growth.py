@@ -11,7 +11,7 @@ import pytest
 from counted import calls_of
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.detect import Watched, side_by_side
+from matrix_benchmarking.analyze.detect import Watched, together
 from matrix_benchmarking.analyze.verdict import levels
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.matrix import Entry
@@ -76,7 +76,7 @@ def test_a_series_that_is_gone_along_in_parts_has_the_changes_of_one_gone_along_
         analysis = analyse_runs(runs(900, change), workload(), data="x", kpi_filter=["cost"], now=NOW)
         return [(one.changes, one.alarms, one.p_value) for one in analysis.verdicts]
 
-    monkeypatch.setattr(side_by_side, "LONGEST_TOGETHER", 0)  # none lies beside others
+    monkeypatch.setattr(together, "LONGEST_TOGETHER", 0)  # none lies beside others
     at_once = found()
     monkeypatch.setattr(levels, "AT_ONCE", 60)
     parts: list[int] = []

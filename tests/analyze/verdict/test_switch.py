@@ -15,8 +15,8 @@ from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.over_all import Effect, _size
+from matrix_benchmarking.analyze.verdict.pairs import Switch, pair_up, switch, switch_versions
 from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
-from matrix_benchmarking.analyze.verdict.switch import Switch, pair_up, switch, switch_versions
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import Workload
 

@@ -13,9 +13,8 @@ import pytest
 import matrix_benchmarking as mb
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.study import Given, Study
-from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
+from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds, switch
 from matrix_benchmarking.analyze.verdict.sides import Question, RunBlocks
-from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import analyses
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read

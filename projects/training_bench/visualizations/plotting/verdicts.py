@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.pairs import switch
 from matrix_benchmarking.analyze.verdict.sides import Question
-from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording.verdicts import outcome_label, shown
 from matrix_benchmarking.analyze.words import tuning_label
 from matrix_benchmarking.filters import Scalar, show
