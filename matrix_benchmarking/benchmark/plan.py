@@ -371,9 +371,8 @@ def check_parts(file: BenchmarkFile, driver: type[LoadDriver]) -> None:
             "the file has a load and no target to put it on: add url, process, hf_endpoint or existing_hf_endpoint"
         )
     for name in file.derived:
-        known = {*file.common_settings, *(key for expe in file.expe.values() for key in expe.settings)}
-        if name not in known:
-            raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, known)}")
+        if name not in file.names:
+            raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, file.names)}")
     for name in file.driver.sections:
         if getattr(file, name) is not None and file.load is None:
             raise ConfigError(f"the file has {name} and no load")
@@ -387,11 +386,7 @@ def _check_reach(plan: Plan) -> None:
     file, points = plan.file, {point.key[0]: point for point in reversed(plan.samples())}
     names = dict.fromkeys(name for point in points.values() for name in point.settings)
     for name in file.unused_settings:
-        if name not in {
-            *names,
-            *file.common_settings,
-            *(each for expe in file.expe.values() for each in expe.settings),
-        }:
+        if name not in {*names, *file.names}:
             raise ConfigError(f"unused_settings: the file has no setting '{name}': {did_you_mean(name, names)}")
     read = plan.driver.reads(plan)
     parts = [part.model_dump(by_alias=True) for part in (file.target, plan.load) if part is not None]
