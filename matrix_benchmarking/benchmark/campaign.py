@@ -7,7 +7,7 @@ import dataclasses
 import shlex
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from .expand import SEARCHABLE, SearchCase
 from .load_driver import Limits, PointRun, Stopped
 from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
-from .searching import next_step, told_of
 from .targets import SERVER_FILE, Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 MOST_DEATHS = 3
@@ -218,28 +217,18 @@ class Campaign:
             return Outcome(1, problem=str(error))
 
     def _search(self, served: Served, case: SearchCase) -> None:
-        from .search import Answer, SearchError  # numpy and scipy, which points alone don't need
-
         runs = self._plan.measured(case)
         measured = [(int(run.settings[SEARCHABLE]), run.outcome) for run in runs if run.outcome]
         repeats = [(int(run.settings[SEARCHABLE]), run.repeat) for run in runs]
-
-        try:
-            while not isinstance(step := next_step(case, self._plan.driver, measured), Answer):
-                repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
-                repeats.append((step, repeat))
-                measured.append((step, self._run_point(served, case.point(step, repeat), None)))
-                if not served.alive and served.target is not None and served.log is not None:  # it died of the point
-                    served.target.stop()
-                    served.endpoint = served.target.start(served.log.path, self._limits.check_money)
-        except SearchError as error:
-            self._keep_answer(case, {"error": str(error)})
-            return
-        self._keep_answer(case, dataclasses.asdict(step))
-
-    def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
-        self._listener.note(f"search: {answer.get('reason') or answer['error']}")
-        self.report.searches.append(told_of(case, answer))
+        while isinstance(step := case.next_step(self._plan.driver, measured), int):
+            repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
+            repeats.append((step, repeat))
+            measured.append((step, self._run_point(served, case.point(step, repeat), None)))
+            if not served.alive and served.target is not None and served.log is not None:  # it died of the point
+                served.target.stop()
+                served.endpoint = served.target.start(served.log.path, self._limits.check_money)
+        self._listener.note(f"search: {step.get('reason') or step['error']}")
+        self.report.searches.append(step)
         if self._staged is None:
             write_searches(self._plan, self.report)
 

@@ -1,4 +1,7 @@
-"""From experiments to points: all combinations of their settings' values, the searches, the points' directories."""
+"""From experiments to points: all combinations of their settings' values, the searches, the points' directories.
+
+What finished runs of a search say, is here, too: what to measure next, or its answer.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import hashlib
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,7 +21,8 @@ from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from ..settings import check_settings, is_nearly, misspelt
 from .file import Additional, BenchmarkFile, Experiment
-from .run_directory import Point, PointKey
+from .load_driver import LoadDriver
+from .run_directory import FoundRun, Outcome, Point, PointKey
 from .schema import Search, SearchRange, fill
 
 MOST_POINTS = 100_000
@@ -38,6 +43,43 @@ class SearchCase:
     @property
     def first(self) -> Point:
         return self.point(self.range.start, 0)
+
+    def next_step(self, driver: type[LoadDriver], measured: Iterable[tuple[int, Outcome]]) -> int | dict[str, Any]:
+        """The number of virtual users to measure next, or the answer as it is kept, be it why there is none."""
+        from . import search  # numpy and scipy, which points alone don't need
+
+        asked = self.range.model_dump(exclude_none=True)
+        spec = search.SearchSpec(**asked, unit=driver.unit, most_failed=driver.most_failed)
+        known = [(vus, run, run.throughput if run.exit_code == 0 else None) for vus, run in measured]
+        runs = [search.Measurement(vus, rate, run.p95_ms, run.error_rate) for vus, run, rate in known]
+        answer: dict[str, Any]
+        try:
+            step = search.next_step(spec, runs)
+        except search.SearchError as error:
+            answer = {"error": str(error)}
+        else:
+            if isinstance(step, int):
+                return step
+            answer = dataclasses.asdict(step)
+        return {"experiment": self.experiment, "settings": dict(self.settings), **answer}
+
+    def answer(self, driver: type[LoadDriver], runs: Iterable[FoundRun]) -> dict[str, Any] | None:
+        """The answer that *runs* give, be it why there is none; None where more are to be measured."""
+        measured = [(int(run.settings[SEARCHABLE]), run.outcome) for run in runs if run.outcome]
+        step = self.next_step(driver, measured) if measured else self.range.start
+        return None if isinstance(step, int) else step
+
+
+def in_order(runs: Sequence[FoundRun]) -> list[FoundRun]:
+    """Finished runs of a search about as they were made: by repeat.
+
+    What failed once is measured again at once: where it wasn't, nothing came after it.
+    """
+    ordered = sorted(runs, key=lambda run: run.repeat)
+    failures = Counter(run.settings[SEARCHABLE] for run in runs if not run.done)
+    last = {run.settings[SEARCHABLE]: run for run in ordered}
+    alone = [run for vus, run in last.items() if not run.done and failures[vus] == 1]
+    return [*(run for run in ordered if run not in alone), *alone]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -106,6 +106,12 @@ class BenchmarkFile(Section):
     generate: str | None = None
     workload: str | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """The settings that it has, but for those of further points alone."""
+        varied = (name for expe in self.expe.values() for name in expe.settings)
+        return [*dict.fromkeys([*self.common_settings, *varied])]
+
 
 def read(path: Path) -> BenchmarkFile:
     """Read the benchmark file *path*; ConfigError says all that is wrong with it, with line numbers."""
@@ -168,10 +174,9 @@ def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> Benc
     for name, text in given:
         texts.setdefault(name, []).append(text)
     common, experiments = dict(file.common_settings), dict(file.expe)
-    known = dict.fromkeys([*common, *(name for one in experiments.values() for name in one.settings)])
     for name, several in texts.items():
-        if name not in known:
-            raise ConfigError(f"the benchmark file has no setting '{name}': {did_you_mean(name, known)}")
+        if name not in file.names:
+            raise ConfigError(f"the benchmark file has no setting '{name}': {did_you_mean(name, file.names)}")
         if name in common:
             common[name] = _alike(common[name], several, name)
         for key, one in experiments.items():

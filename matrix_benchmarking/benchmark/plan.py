@@ -27,13 +27,13 @@ from .expand import (
     default_template,
     directory,
     expand,
+    in_order,
     varying,
 )
 from .file import BenchmarkFile
 from .load_driver import LoadDriver
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import Command, LoadSection, Script, fill_model, named_in
-from .searching import answer_of, in_order
 
 START_S = {"process": 5.0, "hf_endpoint": 300.0, "existing_hf_endpoint": 60.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -196,13 +196,13 @@ class Plan:
         runs = [run for vus, key, run in known if run.exit_code is not None and vus and key - vus == wanted]
         runs, good = in_order(runs), [run for run in runs if run.done]
         is_kept = len(runs) == len(good) or self._keep_failed
-        answer = None if is_kept else answer_of(case, self.driver, runs)
+        answer = None if is_kept else case.answer(self.driver, runs)
         return in_order(good) if answer and "error" in answer else runs
 
     @functools.cached_property
     def answers(self) -> list[dict[str, Any] | None]:
         """What runs that were there say of each search: its answer, or why there is none; None where it is to go on."""
-        return [answer_of(case, self.driver, self.measured(case)) for case in self.searches]
+        return [case.answer(self.driver, self.measured(case)) for case in self.searches]
 
     def open_searches(self) -> list[SearchCase]:
         return [case for case, answer in zip(self.searches, self.answers, strict=True) if answer is None]
@@ -371,9 +371,8 @@ def check_parts(file: BenchmarkFile, driver: type[LoadDriver]) -> None:
             "the file has a load and no target to put it on: add url, process, hf_endpoint or existing_hf_endpoint"
         )
     for name in file.derived:
-        known = {*file.common_settings, *(key for expe in file.expe.values() for key in expe.settings)}
-        if name not in known:
-            raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, known)}")
+        if name not in file.names:
+            raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, file.names)}")
     for name in file.driver.sections:
         if getattr(file, name) is not None and file.load is None:
             raise ConfigError(f"the file has {name} and no load")
@@ -387,11 +386,7 @@ def _check_reach(plan: Plan) -> None:
     file, points = plan.file, {point.key[0]: point for point in reversed(plan.samples())}
     names = dict.fromkeys(name for point in points.values() for name in point.settings)
     for name in file.unused_settings:
-        if name not in {
-            *names,
-            *file.common_settings,
-            *(each for expe in file.expe.values() for each in expe.settings),
-        }:
+        if name not in {*names, *file.names}:
             raise ConfigError(f"unused_settings: the file has no setting '{name}': {did_you_mean(name, names)}")
     read = plan.driver.reads(plan)
     parts = [part.model_dump(by_alias=True) for part in (file.target, plan.load) if part is not None]

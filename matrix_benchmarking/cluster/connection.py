@@ -127,11 +127,8 @@ class Cluster:
         command = ["squeue", "--noheader", f"--jobs={ids}", "--format=%i %T (%r)"]
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             said = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=True).stdout
-            return (
-                f"; its jobs: {', '.join(said.split(chr(10))).rstrip(', ')}"
-                if said.strip()
-                else "; it has no job of ours"
-            )
+            found = ", ".join(said.strip().splitlines())
+            return f"; its jobs: {found}" if found else "; it has no job of ours"
         return ""
 
 
@@ -197,11 +194,8 @@ def _check_scheduler(address: str) -> None:
         found = asyncio.run(asyncio.wait_for(ask(), ANSWER_S + 2))
         theirs = found["packages"]["distributed"]
     except (OSError, TimeoutError) as error:
-        hint = (
-            "is the certificate's authority the one in Dask's configuration?"
-            if address.startswith("tls:")
-            else "is it up?"
-        )
+        of_tls = "is the certificate's authority the one in Dask's configuration?"
+        hint = of_tls if address.startswith("tls:") else "is it up?"
         said = "no answer in time" if isinstance(error, TimeoutError) and not str(error) else _said(error)
         raise ClusterError(f"no Dask scheduler answers at {address} ({said}): {hint}") from error
     except Exception as error:  # what answers is something else

@@ -5,12 +5,14 @@ Those that see the same tree, and have the same code, are an executor for its pa
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import functools
 import os
 import pkgutil
 import secrets
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,18 +22,12 @@ import msgspec
 
 from ..errors import ClusterError, MatbenchError, os_reason
 from ..files import atomic_write
+from ..named_cluster import NamedCluster
 from ..version import __version__
-from .connection import ANSWER_S, Cluster, another_dask
+from .connection import ANSWER_S, Cluster, another_dask, connected
 
 if TYPE_CHECKING:
     from distributed import Client
-
-
-import concurrent.futures
-import tempfile
-
-from ..named_cluster import NamedCluster
-from .connection import connected
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -77,7 +73,6 @@ class Look(msgspec.Struct, frozen=True):
 
     host: str
     kernel: str
-    time_s: float
     missing: str | None
 
 
@@ -90,7 +85,7 @@ def look(question: Question) -> Look:
     """Runs on a worker."""
     kernel = Path("/proc/sys/kernel/random/boot_id")
     started = kernel.read_text().strip() if kernel.exists() else socket.gethostname()
-    return Look(host_name(), started, time.time(), _missing(question))
+    return Look(host_name(), started, _missing(question))
 
 
 def _missing(question: Question) -> str | None:
@@ -166,9 +161,8 @@ def _looked(cluster: Cluster, question: Question, addresses: Iterable[str]) -> t
     for address, future in asked.items():
         try:
             found = future.result(timeout=max(0.1, deadline - time.monotonic()))
-            # Asked anew, alone: the first answer waited for the worker's imports.
-            before = time.time()
-            theirs = cluster.ask(address, look, Question(), priority=100).result(ANSWER_S).time_s
+            before = time.time()  # after the first answer, which waited for the worker's imports
+            theirs = cluster.ask(address, time.time, priority=100).result(ANSWER_S)
             apart_s = max(0.0, theirs - time.time()) or min(0.0, theirs - before)  # of question and answer
         except TimeoutError:
             refused.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import pydantic
@@ -25,38 +25,64 @@ from ..matrix import Matrix
 from ..plotting import catalogue, explore, pictures
 from ..plotting.report_best import limited
 from ..plotting.report_compare import CompareReport
-from ..plotting.site import check_choices, write_site
+from ..plotting.site import Written, check_choices, write_site
 from ..runs.answers import BestAnswer
 from ..runs.judging import deal
 from ..runs.opening import Opening, names_of
 from ..validation import Section, mismatches
 from ..workload import Workload
+from . import run
 from .options import configuration
 from .printing import say, warn
-from .shared_options import EVERYTHING, PLOTS_FILE
+from .shared_options import EVERYTHING, PLOTS_FILE, Locate, RunOptions
 
 if TYPE_CHECKING:
     from ..plotting.app.access import Network, Writing
     from ..plotting.app.data import Progress
 
 
-def write_pages(
-    read: Callable[[], Study],
-    names: Sequence[str],
-    report_dest: Path,
+def show(
+    workload: Workload,
+    selection: RunOptions,
+    locate: Locate,
     *,
+    generate: Sequence[str],
+    generate_id: Sequence[str],
+    plots_file: Path | None,
+    report_dest: Path,
     single_file: bool,
-    html: bool,
-    drawn: Sequence[str],
+    host: str,
+    port: int | None,
+    allow_writing: bool,
+    user_header: str | None,
+    proxy: Sequence[Network],
+    format: Sequence[str],
+    cfg: Sequence[tuple[str, str]],
     figure_size: tuple[int, int] | None,
-    cfg: Mapping[str, str],
 ) -> None:
-    """Write the pages *names* of the study that *read* gives, and *drawn* kinds of their figures; say what is best."""
-    drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
-    study = read()
+    """Do what the command's options say: write pages, or serve the application."""
+    drawn = [kind for kind in dict.fromkeys(format) if kind != "html"]
+    if figure_size and not drawn:
+        raise ConfigError("`figure-size` needs --format=png, svg or pdf")
+    if generate or generate_id or single_file or drawn:
+        names = listed(workload, generate, generate_id, plots_file)
+        drawing = pictures.Pictures(pictures.find_browser(), drawn, figure_size) if drawn else None
+        study, chosen = run.start(selection, locate), dict(cfg)
+        if chosen:
+            check_choices(study, names, chosen)
+        how: dict[str, Any] = {"single_file": single_file, "html": "html" in format, "drawing": drawing}
+        _tell(study, write_site(study, report_dest, names, cfg=chosen, **how), report_dest, chosen)
+        return
     if cfg:
-        check_choices(study, names, cfg)
-    written = write_site(study, report_dest, names, single_file=single_file, html=html, drawing=drawing, cfg=cfg)
+        raise ConfigError("--cfg is for pages that are written (--generate); in the application it is in the address")
+    if (user_header or proxy) and not allow_writing:
+        raise ConfigError("--user-header and --proxy say who may write, which nobody may without --allow-writing")
+    opening = run.opened(selection, locate)
+    serve(opening, report_dest, host, port, writing_by(host, user_header, proxy) if allow_writing else None)
+
+
+def _tell(study: Study, written: Written, report_dest: Path, cfg: Mapping[str, str]) -> None:
+    """Say what is best, and what was *written*; VerdictError: not all of it could be."""
     for line in BestAnswer(limited(study, cfg)).verdict():
         say(line)
     if study.has_analysis and study.analysis is not None:  # a page of it was written

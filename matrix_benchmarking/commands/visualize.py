@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import ipaddress
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from ..errors import ConfigError
 from . import run
 from .options import DIR, FILE, Command, flag, option
 from .shared_options import (
@@ -28,9 +24,6 @@ from .shared_options import (
     place,
     selection,
 )
-
-if TYPE_CHECKING:
-    from ..plotting.app.access import Network
 
 FORMATS = ("html", "png", "svg", "pdf")
 
@@ -133,23 +126,7 @@ def size(text: str) -> tuple[int, int]:
     help="The width and height of each such figure in CSS pixels (96 an inch; a PNG has two dots for each), "
     "such as 640x400.",
 )
-def command(
-    selection: RunOptions,
-    locate: Locate,
-    generate: Sequence[str],
-    generate_id: Sequence[str],
-    plots_file: Path | None,
-    report_dest: Path,
-    single_file: bool,
-    host: str,
-    port: int | None,
-    allow_writing: bool,
-    user_header: str | None,
-    proxy: Sequence[Network],
-    format: Sequence[str],
-    cfg: Sequence[tuple[str, str]],
-    figure_size: tuple[int, int] | None,
-) -> None:
+def command(selection: RunOptions, locate: Locate, **options: Any) -> None:
     """Open the plots and reports of a results directory, or of a history, in an application on this machine.
 
     With --generate, --generate-id, --single-file or another --format than html: write the reports as static HTML
@@ -157,28 +134,6 @@ def command(
     directory and a history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     workload = run.load_workload(selection.workload)
-    drawn = [kind for kind in dict.fromkeys(format) if kind != "html"]
-    if figure_size and not drawn:
-        raise ConfigError("`figure-size` needs --format=png, svg or pdf")
-    if generate or generate_id or single_file or drawn:
-        from .pages import listed, write_pages
+    from .pages import show  # with all that draws pages: other commands know the options alone
 
-        write_pages(
-            functools.partial(run.start, selection, locate),
-            listed(workload, generate, generate_id, plots_file),
-            report_dest,
-            single_file=single_file,
-            html="html" in format,
-            drawn=drawn,
-            figure_size=figure_size,
-            cfg=dict(cfg),
-        )
-        return
-    if cfg:
-        raise ConfigError("--cfg is for pages that are written (--generate); in the application it is in the address")
-    if (user_header or proxy) and not allow_writing:
-        raise ConfigError("--user-header and --proxy say who may write, which nobody may without --allow-writing")
-    from .pages import serve, writing_by
-
-    opening = run.opened(selection, locate)
-    serve(opening, report_dest, host, port, writing_by(host, user_header, proxy) if allow_writing else None)
+    show(workload, selection, locate, **options)

@@ -11,7 +11,6 @@ import keyword
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
@@ -115,30 +114,24 @@ def check_free(scaffold: Scaffold) -> None:
 
 
 def write(scaffold: Scaffold) -> None:
-    """Write the files, beside their place at first, so that a directory is whole as soon as it has its name.
+    """Write the files, all of them or none.
 
     Raises:
         ConfigError: one of the directories exists.
         OutputError: they can't be written. What was written is removed again.
     """
     check_free(scaffold)
-    staged: dict[Path, Path] = {}
-    finished: list[Path] = []
+    made: list[Path] = []
     try:
         for root in scaffold.roots:
             root.parent.mkdir(parents=True, exist_ok=True)
-            staged[root] = Path(tempfile.mkdtemp(prefix=f".{root.name}.", dir=root.parent))
-            for path, content in scaffold.files.items():
-                if path.is_relative_to(root):
-                    place = staged[root] / root.name / path.relative_to(root)
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(content)
-        for root, temporary in staged.items():
-            os.rename(temporary / root.name, root)
-            finished.append(root)
-            temporary.rmdir()
+            root.mkdir()
+            made.append(root)
+        for path, content in scaffold.files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
     except BaseException as error:
-        left = [str(each) for each in (*staged.values(), *finished) if not _removed(each)]
+        left = [str(each) for each in made if not _removed(each)]
         if not isinstance(error, OSError):
             raise
         is_in_the_way = isinstance(error, (FileExistsError, NotADirectoryError))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking.analyze.bounds import bounds_of
+from matrix_benchmarking.benchmark.expand import in_order
 from matrix_benchmarking.benchmark.run_directory import FoundRun
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.judging import Evidence, gather, is_positive
-from matrix_benchmarking.benchmark.searching import in_order
 
 
 def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: Any) -> Evidence:

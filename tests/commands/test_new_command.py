@@ -155,7 +155,7 @@ def test_a_failure_halfway_leaves_nothing(directory: Path, capsys: Capture) -> N
     deep = directory
     while len(str(deep)) < 4096 - 260:
         deep /= "d" * 200
-    deep /= "e" * (4096 - 75 - len(str(deep)))
+    deep /= "e" * (4096 - 55 - len(str(deep)))
     assert main(["new", "hash_bench", f"--dest={deep}"]) == 2
     said = capsys.readouterr().err
     assert said.endswith("hash_bench: File name too long\n")

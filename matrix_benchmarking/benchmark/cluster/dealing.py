@@ -13,7 +13,7 @@ import math
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from ...cluster import Cluster, Host, Question, check
 from ...errors import ClusterError
@@ -37,15 +37,17 @@ def requires(plan: Plan, point: Point) -> dict[str, float]:
 
 
 class Deck:
-    """The pieces that are not dealt yet, of *plan* for so many *hosts*."""
+    """The pieces that are not dealt yet, of *plan* for so many *hosts*, and who is at work at which."""
 
-    def __init__(self, plan: Plan, hosts: int) -> None:
+    def __init__(self, plan: Plan, hosts: int, points_per_host: int = 1) -> None:
         groups = [group for group in plan.groups() if group.points or group.searches]
         rounds: dict[int | None, list[Group]] = {}
         for group in groups:
             rounds.setdefault(group.round, []).append(group)
         self._begun: dict[int | None, set[str]] = {number: set() for number in rounds}
         self._tried: dict[str, set[str]] = {}  # by target, the hosts that could not start it
+        self._at_work: dict[str, tuple[Host, Group]] = {}  # by the worker's address
+        self._points_per_host = points_per_host
         self._pieces: dict[int | None, list[Group]] = {}
         for number, of_round in rounds.items():
             shares = math.ceil(math.ceil(hosts / len(rounds)) / len(of_round))
@@ -55,12 +57,16 @@ class Deck:
         for pieces in self._pieces.values():
             yield from pieces
 
-    def deal(self, host: str, resources: Mapping[str, float], busy: Collection[str | None] = ()) -> Group | None:
-        """The next piece for *host*; None where none is fit for it.
+    def deal(self, worker: Host) -> Group | None:
+        """The next piece for *worker*; None where it or its host is at work, or none is fit for it.
 
-        It goes on with a round that it has begun, else begins one that nobody has, else helps with that of which most
-        is left. *busy* are the exclusive targets that others load.
+        Its host goes on with a round that it has begun, else begins one that nobody has, else helps with that of which
+        most is left. An exclusive target is loaded by one at a time.
         """
+        host, others = worker.name, self._at_work.values()
+        if worker.address in self._at_work or [each.name for each, _ in others].count(host) >= self._points_per_host:
+            return None
+        busy = {piece.exclusive for _, piece in others}
 
         def rank(number: int | None) -> tuple[int, int, int]:
             begun = self._begun[number]
@@ -69,13 +75,17 @@ class Deck:
 
         for number in sorted(self._pieces, key=rank):
             for piece in self._pieces[number]:
-                is_fit = all(resources.get(name, 0.0) >= count for name, count in piece.requires.items())
                 is_taken = piece.exclusive is not None and piece.exclusive in busy
-                if is_fit and not is_taken and host not in self._tried.get(piece.key, ()):
+                if worker.has(piece.requires) and not is_taken and host not in self._tried.get(piece.key, ()):
                     self._pieces[number].remove(piece)
                     self._begun[number].add(host)
+                    self._at_work[worker.address] = worker, piece
                     return piece
         return None
+
+    def ended(self, worker: Host) -> None:
+        """*worker* is at nothing any more."""
+        del self._at_work[worker.address]
 
     def put_back(self, piece: Group) -> None:
         """What is left of a *piece* comes first again."""
@@ -96,20 +106,18 @@ def dealt(plan: Plan, workers: Iterable[Host], points_per_host: int) -> dict[str
     """What each host would measure, dealt as in a run, if all were equally fast and none was lost."""
     ordered = sorted(workers, key=lambda worker: worker.name)
     found: dict[str, list[Group]] = {worker.name: [] for worker in ordered}
-    deck, now_s = Deck(plan, len(found)), 0.0
-    at_work: dict[str, tuple[float, Host, Group]] = {}  # by the worker's address, until when
+    deck, now_s = Deck(plan, len(found), points_per_host), 0.0
+    ends: list[tuple[float, Host]] = []  # when each that is at work will have ended
     while True:
         for worker in ordered:
-            on_host = sum(other.name == worker.name for _, other, _ in at_work.values())
-            if worker.address not in at_work and on_host < points_per_host:
-                busy = {each.exclusive for _, _, each in at_work.values()}
-                if (piece := deck.deal(worker.name, worker.resources, busy)) is not None:
-                    found[worker.name].append(piece)
-                    at_work[worker.address] = now_s + plan.group_s(piece, 1.0), worker, piece
-        if not at_work:
+            if (piece := deck.deal(worker)) is not None:
+                found[worker.name].append(piece)
+                ends.append((now_s + plan.group_s(piece, 1.0), worker))
+        if not ends:
             return found
-        first = min(at_work, key=lambda address: at_work[address][0])
-        now_s = at_work.pop(first)[0]
+        ends.sort(key=lambda end: end[0])
+        now_s, worker = ends.pop(0)
+        deck.ended(worker)
 
 
 def _pieces(plan: Plan, group: Group, shares: int) -> Iterator[Group]:

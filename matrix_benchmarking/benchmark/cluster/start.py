@@ -156,6 +156,7 @@ class Conductor:
             if running.future.status == "pending" and not is_gone:
                 continue
             del self._running[name]
+            self._ledger.deck.ended(running.host)
             self._limits.stop_meter(name)
             if running.future.status == "finished":
                 self._ledger.settle(running, running.future.result())
@@ -165,14 +166,7 @@ class Conductor:
 
     def _deal(self) -> None:
         for host in sorted(self._crew.hosts.values(), key=lambda host: host.name):
-            if host.name in self._crew.out or any(each.host.address == host.address for each in self._running.values()):
-                continue
-            on_host = sum(each.host.name == host.name for each in self._running.values())
-            if on_host >= self._draft.points_per_host:
-                continue
-            busy = {each.piece.exclusive for each in self._running.values()}
-            piece = self._ledger.deck.deal(host.name, host.resources, busy)
-            if piece is not None:
+            if host.name not in self._crew.out and (piece := self._ledger.deck.deal(host)) is not None:
                 self._submit(host, piece)
         if not self._running and self._crew.hosts and not self._ledger.report.stopped_by:
             self._ledger.give_up()
@@ -183,6 +177,7 @@ class Conductor:
         try:
             self._limits.check_start(self._plan.point_s(piece.samples()[0]), price)
         except Stopped as reason:  # what runs goes on
+            self._ledger.deck.ended(host)
             self._ledger.deck.put_back(piece)
             self._ledger.report.stopped_by = str(reason)
             return
@@ -245,7 +240,7 @@ class Ledger:
 
     def __init__(self, plan: Plan, crew: Crew, draft: jobs.Job, listener: Listener) -> None:
         self._plan, self._crew, self._draft, self._listener = plan, crew, draft, listener
-        self.deck = Deck(plan, len({host.name for host in crew.hosts.values()}))
+        self.deck = Deck(plan, len({host.name for host in crew.hosts.values()}), draft.points_per_host)
         self._paths = {self._path(point): point for point in plan.points}
         self._pending = set(map(self._path, plan.to_do()))
         self._deaths: Counter[str] = Counter()

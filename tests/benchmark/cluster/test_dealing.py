@@ -30,6 +30,10 @@ def shared(of: Plan, points_per_host: int = 1, **hosts: dict[str, float]) -> dic
     return dealt(of, [Host(name, name.partition("_")[0], "", has) for name, has in hosts.items()], points_per_host)
 
 
+def idle(name: str) -> Host:
+    return Host(name, name, "", {})
+
+
 def test_a_host_measures_whole_rounds_where_there_is_one_for_each(tmp_path: Path):
     shares = shared(plan(tmp_path), a={}, b={})
     assert [{piece.round for piece in pieces} for pieces in shares.values()] == [{1}, {2}]
@@ -50,10 +54,10 @@ def test_points_go_only_where_what_they_require_is(tmp_path: Path):
 
 def test_what_is_put_back_is_dealt_first_and_to_another(tmp_path: Path):
     deck = Deck(plan(tmp_path, repeat=1), 1)
-    piece = deck.deal("a", {})
+    piece = deck.deal(idle("a"))
     assert piece is not None
     deck.put_back(dataclasses.replace(piece, points=piece.points[-1:]))
-    again = deck.deal("b", {})
+    again = deck.deal(idle("b"))
     assert again is not None
     assert [point.key for point in again.points] == [piece.points[-1].key]
 
@@ -61,10 +65,10 @@ def test_what_is_put_back_is_dealt_first_and_to_another(tmp_path: Path):
 def test_a_server_that_runs_somewhere_is_loaded_by_one_host_at_a_time(tmp_path: Path):
     loaded = plan(tmp_path, target={"url": "http://127.0.0.1:1"}, script_tpl="true {n} {url}")
     deck = Deck(loaded, 2)
-    piece = deck.deal("a", {})
+    piece = deck.deal(idle("a"))
     assert piece is not None
     assert piece.exclusive is not None
-    assert deck.deal("b", {}, busy={piece.exclusive}) is None
+    assert deck.deal(idle("b")) is None
 
 
 def test_a_plan_deals_as_a_run_does(tmp_path: Path):
