@@ -31,7 +31,7 @@ import large_tree
 from app import FRAME, PAGE, answer_of, served
 from parse import read_and_decode
 
-from matrix_benchmarking import bucket, store, workload_file
+from matrix_benchmarking import bucket, store, workload_code
 from matrix_benchmarking.cli import garbage_is_rare
 from matrix_benchmarking.columns import Columns, Shared, Texts
 from matrix_benchmarking.filters import Scalar, parse
@@ -200,7 +200,7 @@ def indexed(known: Path, tree: Path, count: int) -> Path:
     models: list[Scalar] = [f"model-{copy}" for copy in range(copies) for _ in range(len(one))]
     columns.settings["model"] = Shared.of(models, reserved=[None])
     tree.mkdir()
-    context = Context(workload, tree.resolve(), workload_file.source_digest(workload.source), OPTIONS)
+    context = Context(workload, tree.resolve(), workload_code.source_digest(workload.source), OPTIONS)
     tree_index.save(context, tree_index.Contents(columns, []))
     return tree
 

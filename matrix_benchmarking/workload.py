@@ -20,7 +20,7 @@ from .errors import ConfigError, MatbenchError, WorkloadError, did_you_mean
 from .filters import Scalar
 from .kpi import KPIDefinition
 from .validation import model_of
-from .workload_name import module_called, not_found, source_of
+from .workload_code import module_called, not_found, source_of
 
 if TYPE_CHECKING:
     import pydantic

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import Field
 
-from .. import workload, workload_name, yaml_file
+from .. import workload, workload_code, yaml_file
 from ..config import Section
 from ..errors import ConfigError, WorkloadError, did_you_mean
 from ..filters import Scalar
@@ -151,7 +151,7 @@ def _driver(file: YamlFile, named: Any) -> type[LoadDriver]:
     if wanted == "command" or (wanted is None and ("command" in load or file.content.keys() <= engines)):
         return CommandDriver
     own: Mapping[str, Callable[[], type[LoadDriver]]] = {}
-    for name in [named, *workload_name.known_names()]:
+    for name in [named, *workload_code.known_names()]:
         if isinstance(name, str) and not own:
             # Whoever shows the plan says why a workload can't be loaded.
             with contextlib.suppress(WorkloadError):
@@ -208,7 +208,7 @@ def _like(value: Values, text: str, name: str) -> Scalar:
 def json_schema(*own: type[LoadDriver]) -> dict[str, Any]:
     """The JSON Schema of benchmark files, for editors, with the load drivers of all known workloads and one's *own*."""
     drivers: list[type[LoadDriver]] = [CommandDriver, *own]
-    for name in workload_name.known_names():
+    for name in workload_code.known_names():
         with contextlib.suppress(WorkloadError):
             drivers += [each() for each in workload.load(name).load_drivers.values()]
     content = model_of(*dict.fromkeys(drivers)).model_json_schema(by_alias=True)

@@ -14,7 +14,7 @@ from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action, system_user
 from ..runs.text import PrintedColumn, PrintedTable
-from ..workload_name import known_names
+from ..workload_code import known_names
 from .options import Command, CommandGroup, configuration, flag, option, together
 from .printing import answer_console, say
 from .run import load_workload

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from ..errors import ConfigError, OutputError, os_reason
-from ..workload_name import CHECKOUT_PACKAGE, known_names
+from ..workload_code import CHECKOUT_PACKAGE, known_names
 
 TEMPLATE = Path(__file__).with_name("template")
 TEMPLATE_NAME = "my_bench"

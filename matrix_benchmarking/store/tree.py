@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from .. import bucket, workload_file
+from .. import bucket, workload_code
 from .. import workload as workloads
 from ..bucket import BucketPath
 from ..columns import Columns
@@ -78,7 +78,7 @@ def parse_tree(
     """
     resolved = check_root(root)
     tree, found = _find(resolved, workload)
-    code = workload_file.source_digest(workload.source)
+    code = workload_code.source_digest(workload.source)
     context = Context(workload, resolved, code, dict(options or {}), cache.is_ignored(), tree)
     if workload.spec is None:  # by which a worker would import it
         cluster, jobs = None, 1
@@ -232,7 +232,7 @@ def _tree(root: BucketPath) -> BucketTree:
 def _workload(spec: str) -> tuple[Workload, bytes]:
     """The workload, and the digest of its source as it was imported: a worker may live for days."""
     workload = workloads.load(spec)
-    return workload, workload_file.source_digest(workload.source)
+    return workload, workload_code.source_digest(workload.source)
 
 
 def _parse_chunk(

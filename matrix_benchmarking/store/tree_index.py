@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from .. import workload_file
+from .. import workload_code
 from ..bucket import BucketPath
 from ..columns import Columns, Shared, Texts
 from ..errors import MatbenchError, SettingsError
@@ -65,7 +65,7 @@ def read_index(
     if cache.is_ignored():
         return None
     tree = BucketTree(resolved) if isinstance(resolved, BucketPath) else None
-    code = workload_file.source_digest(workload.source)
+    code = workload_code.source_digest(workload.source)
     context = Context(workload, resolved, code, dict(options or {}), tree=tree)
     try:
         latest = _latest(context)

@@ -28,7 +28,7 @@ from ... import workload as workloads
 from ...bucket import BucketPath
 from ...cluster.workers import host_name
 from ...errors import ConfigError, MatbenchError, WorkloadError, os_reason
-from ...workload_file import source_digest
+from ...workload_code import source_digest
 from .. import environment, processes, run_directory
 from .. import file as files
 from ..campaign import TARGETS_DIRECTORY, Campaign, Listener

@@ -1,4 +1,4 @@
-"""A workload that is a file of its own: how it is loaded, and which files beside it hold the rest of its code."""
+"""The code of a workload: found by a short name of an installed package, a module's or a file's; and its digest."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import functools
 import hashlib
 import importlib
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import itertools
 import os
@@ -16,13 +17,77 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .errors import MatbenchError, WorkloadError, os_reason, place
+from .errors import MatbenchError, WorkloadError, did_you_mean, os_reason, place
 from .files import read_regular
 
+ENTRY_POINT_GROUP = "matrix_benchmarking.workloads"
+CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
 _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-PREFIX = "matbench_workload_"
-"""With what the module's name begins."""
+_PREFIX = "matbench_workload_"
+"""With what the name of a file's module begins."""
 _ENGINE = Path(__file__).resolve().parent
+
+
+def module_called(name: str) -> types.ModuleType:
+    """The module of a workload, by its short name, itself or its file.
+
+    Raises:
+        WorkloadError: there is none, or it can't be imported.
+    """
+    if name.endswith(".py"):
+        return _load_file(Path(name))
+    if name.startswith("."):
+        raise not_found(name)
+    target = _entry_points().get(name, name)
+    candidates = [target]
+    if target.startswith(f"{CHECKOUT_PACKAGE}."):
+        if Path(CHECKOUT_PACKAGE).is_dir() and "" not in sys.path:
+            sys.path.insert(0, "")
+        candidates.append(target.replace(CHECKOUT_PACKAGE, INSTALLED_PACKAGE, 1))
+    for candidate in candidates:
+        try:
+            return importlib.import_module(candidate)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (candidate == error.name or candidate.startswith(f"{error.name}.")):
+                raise WorkloadError(f"workload '{name}' needs {error.name}, which is not installed") from error
+        except MatbenchError:
+            raise
+        except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
+            raise WorkloadError(f"workload '{name}' can't be imported: {type(error).__name__}: {error}") from error
+    raise not_found(name)
+
+
+def known_names() -> list[str]:
+    """Short names of the installed workloads, and modules of those in this checkout."""
+    found = sorted(Path(CHECKOUT_PACKAGE).glob("*/visualizations/__init__.py"))
+    return [*_entry_points(), *(".".join(file.parent.parts) for file in found)]
+
+
+def _entry_points() -> dict[str, str]:
+    return _entry_points_on(tuple(sys.path))
+
+
+@functools.lru_cache(maxsize=1)  # what is installed is looked through file by file
+def _entry_points_on(path: tuple[str, ...]) -> dict[str, str]:
+    return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def not_found(name: str) -> WorkloadError:
+    there = Path(name)  # perhaps the directory of a workload that is a file, or that without its ending
+    near = (there / "workload.py", there.with_name(f"{there.name}.py"), Path(*name.split(".")).with_suffix(".py"))
+    file = next((path for path in near if path.is_file()), None)
+    meant = f"did you mean the file '{file}'?" if file else did_you_mean(name, known_names())
+    return WorkloadError(f"workload '{name}' not found: {meant}")
+
+
+def source_of(module: types.ModuleType) -> Path | None:
+    """The directory or file that holds the workload's code: ``projects/<workload>`` as a whole."""
+    if module.__file__ is None:
+        return None
+    path = Path(module.__file__).resolve()
+    if path.name == "__init__.py":
+        return path.parent.parent if path.parent.name == "visualizations" else path.parent
+    return path.parent if module.__package__ and not module.__name__.startswith(_PREFIX) else path
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
@@ -38,7 +103,7 @@ def _is_below(path: Path, root: Path) -> bool:
     return path.is_relative_to(root) and not any(path.is_relative_to(place) for place in (*_INSTALLED, _ENGINE))
 
 
-def load(path: Path) -> types.ModuleType:
+def _load_file(path: Path) -> types.ModuleType:
     """The module that the file *path* is. Raises WorkloadError: it can't be read, or its code fails."""
     try:
         source = read_regular(path)
@@ -48,7 +113,7 @@ def load(path: Path) -> types.ModuleType:
         raise WorkloadError(f"workload file '{path}' not found") from error
     if not source.strip() or b"\0" in source:
         raise WorkloadError(f"workload file '{path}' is {'not a text' if source.strip() else 'empty'}")
-    name = f"{PREFIX}{path.stem}"
+    name = f"{_PREFIX}{path.stem}"
     loader = _FromSource(name, str(path.resolve()))
     spec = importlib.util.spec_from_file_location(
         name, loader.path, loader=loader, submodule_search_locations=[str(Path(loader.path).parent)]

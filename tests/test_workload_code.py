@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking import workload_file
+from matrix_benchmarking import workload_code
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.workload import load
 
@@ -85,7 +85,7 @@ def test_a_file_that_may_not_be_read_is_said_to_be_so(tmp_path: Path, monkeypatc
     def refuse(path: Path) -> bytes:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(workload_file, "read_regular", refuse)  # to root, all is readable
+    monkeypatch.setattr(workload_code, "read_regular", refuse)  # to root, all is readable
     with pytest.raises(WorkloadError, match=r"^workload file '.*mine\.py' can't be read: Permission denied$"):
         load(str(tmp_path / "mine.py"))
 
@@ -107,26 +107,26 @@ def test_sources_are_the_file_and_what_it_imports_from_beside_it(tmp_path: Path)
     for name, code in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(code, encoding="utf-8")
-    found = [str(path.relative_to(tmp_path)) for path in workload_file.sources(tmp_path / "mine.py")]
+    found = [str(path.relative_to(tmp_path)) for path in workload_code.sources(tmp_path / "mine.py")]
     assert found == sorted(name for name in files if "unused" not in name)
 
 
 def test_what_lies_beside_an_installed_module_is_no_source_of_it() -> None:
     assert pytest.__file__ is not None
     installed = Path(pytest.__file__).parents[1] / "mine.py"
-    assert workload_file.sources(installed) == [installed]
+    assert workload_code.sources(installed) == [installed]
 
 
 def test_what_lies_in_an_environment_below_a_file_is_no_source_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages = tmp_path / "env" / "site-packages"
-    monkeypatch.setattr(workload_file, "_INSTALLED", {packages})
+    monkeypatch.setattr(workload_code, "_INSTALLED", {packages})
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages), str(tmp_path / "own")])
     for name in ("env/site-packages/theirs.py", "own/mine.py", "main.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("import theirs, mine, matrix_benchmarking.kpi", encoding="utf-8")
-    assert workload_file.sources(tmp_path / "main.py") == [tmp_path / "main.py", tmp_path / "own/mine.py"]
+    assert workload_code.sources(tmp_path / "main.py") == [tmp_path / "main.py", tmp_path / "own/mine.py"]
 
 
 FROM_BELOW = MINE.replace('"/")[0]', '"/")[0] + "/lib"')
@@ -172,7 +172,7 @@ def test_a_file_imports_what_lies_beside_it_as_it_is_now(tmp_path: Path) -> None
         (directory / "helping.py").write_text(f"name = {name!r}\n")
         found = load(str(directory / "mine.py"))
         assert (found.name, found.source) == (name, directory / "mine.py")
-        assert workload_file.sources(directory / "mine.py") == [directory / "helping.py", directory / "mine.py"]
+        assert workload_code.sources(directory / "mine.py") == [directory / "helping.py", directory / "mine.py"]
 
 
 def test_another_commit_of_what_reads_for_a_workload_is_another_source(
@@ -180,11 +180,11 @@ def test_another_commit_of_what_reads_for_a_workload_is_another_source(
 ) -> None:
     """Both have the same version: what an earlier commit's readers kept was taken for what today's would read."""
     engine = Path(shutil.copytree(ROOT / "matrix_benchmarking", tmp_path / "engine"))
-    monkeypatch.setattr(workload_file, "_ENGINE", engine)
+    monkeypatch.setattr(workload_code, "_ENGINE", engine)
 
     def digest() -> bytes:
-        workload_file._reading_digest.cache_clear()
-        return workload_file.source_digest(None)
+        workload_code._reading_digest.cache_clear()
+        return workload_code.source_digest(None)
 
     before = digest()
     (engine / "commands" / "parse.py").write_text("")
@@ -192,7 +192,7 @@ def test_another_commit_of_what_reads_for_a_workload_is_another_source(
     with (engine / "store" / "tables.py").open("a") as stream:
         stream.write("# reads otherwise\n")
     assert digest() != before
-    workload_file._reading_digest.cache_clear()
+    workload_code._reading_digest.cache_clear()
 
 
 def test_a_file_is_loaded_while_other_threads_import(tmp_path: Path) -> None:
