@@ -21,7 +21,7 @@ _NUMBERS = {
         r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
     ),
 }
-_TEXT, _TIMESTAMP, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
+_TIMESTAMP, _MERGE = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
 
 
 class BrokenYaml(ValueError):
@@ -52,7 +52,7 @@ def yaml_loader() -> type[Any]:
     }
 
     def construct_mapping(loader: Any, node: yaml.Node, deep: bool = False) -> Any:
-        _refuse_repeated_keys(loader, node)
+        _refuse_repeated_keys(node)
         return base.construct_mapping(loader, node, deep=deep)
 
     def flatten_mapping(loader: Any, node: yaml.MappingNode) -> None:
@@ -70,23 +70,17 @@ def is_merge(key: yaml.Node) -> bool:
     return key.tag == _MERGE
 
 
-def _refuse_repeated_keys(loader: Any, node: yaml.Node) -> None:
+def _refuse_repeated_keys(node: yaml.Node) -> None:
     """Raise RepeatedKey, as PyYAML's constructors are called: before merged mappings are filled in."""
     if not isinstance(node, yaml.MappingNode):
         return
     lines: dict[str, int] = {}
-    others: dict[Any, yaml.ScalarNode] = {}
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and not is_merge(key):
             if key.value in lines:
                 reason = f"'{key.value}' is here twice, the first in line {lines[key.value]}"
                 raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
             lines[key.value] = key.start_mark.line + 1
-            if key.tag != _TEXT:  # 1 and 0x1 are one key
-                first = others.setdefault(loader.construct_object(key), key)
-                if first is not key:
-                    reason = f"'{key.value}' is the key '{first.value}' of line {lines[first.value]}, written otherwise"
-                    raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
 
 
 class YamlFile(msgspec.Struct, frozen=True):
