@@ -23,8 +23,8 @@ T = TypeVar("T")
 Number = int | float | None
 Codes = Sequence[int]
 
-_EXACT = 1 << 53
-_FLOAT, _WHOLE, _NONE, _LARGE = range(4)
+_FLOAT, _WHOLE, _NONE = range(3)
+_FORMS = struct.Struct("=d"), struct.Struct("=q"), struct.Struct("=q")
 _NO_TEXT = b"\xff"  # in no UTF-8
 
 
@@ -94,77 +94,62 @@ def _width(distinct: int) -> Any:
 
 
 class Numbers(msgspec.Struct, array_like=True):
-    """A number for each test, or None: as doubles, of which ``kinds`` says what they are; *large* ones beside them."""
+    """A number for each test, or None: eight bytes, of which ``kinds`` says whether they are a double or a whole."""
 
-    doubles: bytes
+    packed: bytes
     kinds: bytes
-    large: dict[int, int]
 
     @classmethod
     def of(cls, values: Sequence[Number]) -> Numbers:
         if set(map(type, values)) <= {float}:
-            return cls(array.array("d", cast("Sequence[float]", values)).tobytes(), bytes(len(values)), {})
-        kinds = bytes([_kind(value) for value in values])
-        large = {at: int(value) for at, value in enumerate(values) if value is not None and kinds[at] == _LARGE}
-        known = (float(value) if value is not None and kinds[at] != _LARGE else 0.0 for at, value in enumerate(values))
-        return cls(array.array("d", known).tobytes(), kinds, large)
+            return cls(array.array("d", cast("Sequence[float]", values)).tobytes(), bytes(len(values)))
+        kinds = bytes(map(_kind, values))
+        return cls(b"".join(_FORMS[kind].pack(value or 0) for kind, value in zip(kinds, values, strict=True)), kinds)
 
     @classmethod
     def none(cls, length: int) -> Numbers:
-        return cls(bytes(8 * length), bytes([_NONE]) * length, {})
+        return cls(bytes(8 * length), bytes([_NONE]) * length)
 
     @classmethod
     def joined(cls, parts: Sequence[Numbers]) -> Numbers:
-        starts = itertools.accumulate((len(part.kinds) for part in parts), initial=0)
-        large = {
-            start + at: value for start, part in zip(starts, parts, strict=False) for at, value in part.large.items()
-        }
-        return cls(b"".join([part.doubles for part in parts]), b"".join([part.kinds for part in parts]), large)
+        return cls(b"".join([part.packed for part in parts]), b"".join([part.kinds for part in parts]))
 
     def __getitem__(self, place: int) -> Number:
         kind = self.kinds[place]
-        if kind in (_NONE, _LARGE):
-            return self.large.get(place)
-        (value,) = _DOUBLE.unpack_from(self.doubles, 8 * place)
-        return value if kind == _FLOAT else int(value)
+        if kind == _NONE:
+            return None
+        value: Number = _FORMS[kind].unpack_from(self.packed, 8 * place)[0]
+        return value
 
     def reader(self) -> Callable[[Iterable[int]], Sequence[Number]]:
         """What gives those of the tests with some places, quicker than one by one."""
-        doubles, kinds, there = memoryview(self.doubles).cast("d"), self.kinds, set(self.kinds)
+        doubles, wholes = memoryview(self.packed).cast("d"), memoryview(self.packed).cast("q")
+        kinds, there = self.kinds, set(self.kinds)
         if there <= {_FLOAT}:
             return lambda places: array.array(
-                "d", self.doubles if places == range(len(kinds)) else map(doubles.__getitem__, places)
+                "d", self.packed if places == range(len(kinds)) else map(doubles.__getitem__, places)
             )
         if there == {_FLOAT, _NONE}:
             return lambda places: [None if kinds[place] else doubles[place] for place in places]
         if there == {_WHOLE}:
-            return lambda places: list(map(int, map(doubles.__getitem__, places)))
+            return lambda places: list(map(wholes.__getitem__, places))
         return lambda places: list(map(self.__getitem__, places))
 
     def check(self, length: int) -> None:
         """Raise ValueError unless it has *length* values."""
-        if len(self.kinds) != length or len(self.doubles) != 8 * length or (length and max(self.kinds) > _LARGE):
+        if len(self.kinds) != length or len(self.packed) != 8 * length or (length and max(self.kinds) > _NONE):
             raise ValueError("a column of numbers that is too short or too long")
-        doubles = memoryview(self.doubles).cast("d")
-        if not math.isfinite(sum(doubles)) and not all(map(math.isfinite, doubles)):  # a sum may be too large
+        floats: Sequence[float] = memoryview(self.packed).cast("d")
+        if self.kinds.count(_FLOAT) < length:
+            floats = list(itertools.compress(floats, (kind == _FLOAT for kind in self.kinds)))
+        if not math.isfinite(sum(floats)) and not all(map(math.isfinite, floats)):  # a sum may be too large
             raise ValueError("a number that is not finite")
-        if self.kinds.count(_LARGE) != sum(at < length and self.kinds[at] == _LARGE for at in self.large):
-            raise ValueError("a large number that isn't there")
-        if _WHOLE in self.kinds:
-            wholes = itertools.compress(doubles, (kind == _WHOLE for kind in self.kinds))
-            if not all(abs(value) <= _EXACT for value in wholes):
-                raise ValueError("a whole number that is none")
-
-
-_DOUBLE = struct.Struct("=d")
 
 
 def _kind(value: Number) -> int:
     if value is None:
         return _NONE
-    if isinstance(value, float):
-        return _FLOAT
-    return _WHOLE if abs(value) <= _EXACT else _LARGE
+    return _WHOLE if isinstance(value, int) and -(1 << 63) <= value < 1 << 63 else _FLOAT
 
 
 class Texts(msgspec.Struct, array_like=True):

@@ -39,7 +39,7 @@ from .fingerprint import digest
 from .in_bucket import BucketTree
 from .parsing import Context, ParsedTest, tests_of
 
-ENVELOPE = Envelope(b"matbench-index", 10, "matbench index")
+ENVELOPE = Envelope(b"matbench-index", 11, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 
