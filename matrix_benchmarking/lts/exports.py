@@ -8,7 +8,6 @@ an error.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -71,13 +70,12 @@ def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> 
             left_out.append(f"{entry.name}: {why}, and so left out of the metrics")
             continue
         try:
-            lts = entry.lts
-            labels = kpi_labels(workload, entry, lts)
+            labels = kpi_labels(workload, entry, entry.lts)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             left_out.append(f"{entry.name}: left out of the metrics, it has no labels: {error}")
             continue
         label_text = _labels(labels, entry)
-        timestamp = _timestamp(getattr(lts, "metadata", None))
+        timestamp = "" if entry.time_us is None else f" {entry.time_us / 1e6:.3f}"  # in seconds
         for name in samples.keys() & entry.kpis.keys():
             samples[name].append(f"{label_text} {entry.kpis[name]!r}{timestamp}\n")
     for name, definition in workload.kpis.items():
@@ -172,15 +170,6 @@ def _names(names: Iterable[str], mapping: Callable[[str], str], what: str) -> di
             both = f"the {what} '{other}' and '{name}'"
             raise WorkloadError(f"{both} are both '{mapping(name)}' in OpenMetrics: rename one")
     return {name: new for new, name in taken.items()}
-
-
-def _timestamp(metadata: object) -> str:
-    """The end of the test, else its start, in seconds since 1970; nothing where neither is known."""
-    for name in ("end", "start"):
-        moment = getattr(metadata, name, None)
-        if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
-            return f" {moment.timestamp():.3f}"
-    return ""
 
 
 def check_table_file(path: Path) -> None:

@@ -94,28 +94,28 @@ class Recorder:
 
 
 class ArtifactPath(os.PathLike[str]):
-    """A path inside a test directory; using it as a path notes it as a source of the cache."""
+    """A path inside a test directory; using it as a path notes in *recorder* that it is a source of the cache."""
 
-    __slots__ = ("_recorder", "relative")
+    __slots__ = ("recorder", "relative")
 
     def __init__(self, recorder: Recorder, relative: str) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self.relative = relative
 
     def __fspath__(self) -> str:
         """The absolute path. Raises ArtifactError: it is a device, a pipe or a socket, which could block for ever."""
-        sighting = self._recorder.look(self.relative)
+        sighting = self.recorder.look(self.relative)
         if sighting.exists and not sighting.is_directory and not sighting.is_file:
             raise ArtifactError(self, "is not a regular file")
-        path = f"{self._recorder.root}/{self.relative}"
-        if self._recorder.need is not None:
-            self._recorder.need(path, True)
+        path = f"{self.recorder.root}/{self.relative}"
+        if self.recorder.need is not None:
+            self.recorder.need(path, True)
         return path
 
     def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
         if type(other) is str and other and "/" not in other and not other.startswith("."):  # nearly always
-            return ArtifactPath(self._recorder, other if self.relative == "." else f"{self.relative}/{other}")
-        return ArtifactPath(self._recorder, os.path.normpath(os.path.join(self.relative, other)))
+            return ArtifactPath(self.recorder, other if self.relative == "." else f"{self.relative}/{other}")
+        return ArtifactPath(self.recorder, os.path.normpath(os.path.join(self.relative, other)))
 
     def __str__(self) -> str:
         return self.relative
@@ -130,9 +130,9 @@ class ArtifactPath(os.PathLike[str]):
     @property
     def path(self) -> Path:
         """The plain path; using it notes nothing."""
-        path = Path(self._recorder.root, self.relative)
-        if self._recorder.need is not None:
-            self._recorder.need(str(path), True)
+        path = Path(self.recorder.root, self.relative)
+        if self.recorder.need is not None:
+            self.recorder.need(str(path), True)
         return path
 
     def open(self, mode: str = "r", **options: Any) -> IO[Any]:
@@ -161,14 +161,14 @@ class ArtifactPath(os.PathLike[str]):
             FileNotFoundError: it is missing; NotADirectoryError: so is what should hold it.
             ArtifactError: it can't be read, or is larger than any sensible document.
         """
-        sighting = self._recorder.look(self.relative)
+        sighting = self.recorder.look(self.relative)
         if sighting.is_absent:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self._recorder.root}/{self.relative}")
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.recorder.root}/{self.relative}")
         if sighting.size is not None and sighting.size > MAX_DOCUMENT_BYTES:
             limit = MAX_DOCUMENT_BYTES >> 20
             raise ArtifactError(self, f"is {sighting.size >> 20} MiB; documents are read up to {limit} MiB")
         content = self._read()
-        self._recorder.digests[self.relative] = digest(content)
+        self.recorder.digests[self.relative] = digest(content)
         return content
 
     def read_end(self, size: int) -> bytes:
@@ -186,34 +186,34 @@ class ArtifactPath(os.PathLike[str]):
     @property
     def size(self) -> int | None:
         """Size in bytes when it was first looked for; None if nothing is there."""
-        return self._recorder.look(self.relative).size
+        return self.recorder.look(self.relative).size
 
     def exists(self) -> bool:
-        return self._recorder.look(self.relative).exists
+        return self.recorder.look(self.relative).exists
 
     def is_dir(self) -> bool:
-        return self._recorder.look(self.relative).is_directory
+        return self.recorder.look(self.relative).is_directory
 
     def is_file(self) -> bool:
-        return self._recorder.look(self.relative).is_file
+        return self.recorder.look(self.relative).is_file
 
     def glob(self, pattern: str) -> Iterator[ArtifactPath]:
         """The paths below this one that match *pattern*, in numbered order."""
-        for relative in self._recorder.glob(os.path.normpath(os.path.join(self.relative, pattern))):
-            yield ArtifactPath(self._recorder, relative)
+        for relative in self.recorder.glob(os.path.normpath(os.path.join(self.relative, pattern))):
+            yield ArtifactPath(self.recorder, relative)
 
     def note_problem(self, reason: str) -> None:
         """Note that this artifact is there and can't be understood."""
-        self._recorder.problems.append(Problem(reason, self.relative))
+        self.recorder.problems.append(Problem(reason, self.relative))
 
     def note(self, doubt: str) -> None:
         """Note what may be otherwise than this artifact is read, though no result is wrong."""
-        self._recorder.notes.append(doubt)
+        self.recorder.notes.append(doubt)
 
     def note_unreadable(self, error: OSError) -> bool:
         """Note the artifact of this test that *error* names; False if it names none."""
-        if (problem := self._recorder.unreadable(error)) is not None:
-            self._recorder.problems.append(problem)
+        if (problem := self.recorder.unreadable(error)) is not None:
+            self.recorder.problems.append(problem)
         return problem is not None
 
 
@@ -269,11 +269,6 @@ class TestDirectory(ArtifactPath):
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}
         self.part = part
-
-    @property
-    def recorder(self) -> Recorder:
-        """What has been read so far."""
-        return self._recorder
 
 
 def register_important_file(test_dir: ArtifactPath, path: str | os.PathLike[str]) -> ArtifactPath:

@@ -14,6 +14,7 @@ import pytest
 
 from matrix_benchmarking import kpi, models
 from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.moments import time_us
 from matrix_benchmarking.workload import BaseStore, Workload
 
 END = dt.datetime(2026, 11, 20, 12, 0, 0, 250_000, tzinfo=dt.UTC)
@@ -117,6 +118,7 @@ def entry(
         "test_uuid": test_uuid,
         "kpis": computed.values,
         "missing_kpis": computed.missing,
+        "span_us": (time_us(lts.metadata.start), time_us(lts.metadata.end)),
         "load_lts": lambda: lts,
     }
     return Entry(settings=settings, location=Path("/") / name, name=name, **{**defaults, **attributes})
