@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from ..errors import HistoryError
+from ..grouped import grouped
 from ..jsonable import Document
 from ..lts.read import Head, head_of
 from .port import Query, Storage, batched
@@ -186,11 +187,7 @@ class Upload:
         if self._storage is None or cells_of(each.payload.get("results")) is None:
             return ()
         if each.workload not in self._rows:
-            known = self._rows[each.workload] = dict[str, list[str]]()
-            for row in self._storage.select(each.workload, None):
-                with contextlib.suppress(HistoryError):  # a damaged one
-                    (run,) = runs_of([row], {})
-                    known.setdefault(_gist(run.time_us, run.head), []).append(run.id)
+            self._rows[each.workload] = grouped(_gists(self._storage.select(each.workload, None)))
         return self._rows[each.workload].get(_gist(each.time_us, head_of(each.payload)), ())
 
     def _came_before(self, each: Record) -> bool:
@@ -244,11 +241,15 @@ class Upload:
     def _measured(self, records: Iterable[Record]) -> Mapping[str, Sequence[str]]:
         """The ids of the runs that are there, by the measurement that they share with some of *records*."""
         wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
-        shared: dict[str, list[str]] = {}
-        if wanted and self._storage is not None:
-            for measurement, run in self._storage.measured(sorted(wanted)):
-                shared.setdefault(measurement, []).append(run)
-        return shared
+        return grouped(self._storage.measured(sorted(wanted))) if wanted and self._storage is not None else {}
+
+
+def _gists(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """The gist and the id of each run that isn't damaged."""
+    for row in rows:
+        with contextlib.suppress(HistoryError):
+            (run,) = runs_of([row], {})
+            yield _gist(run.time_us, run.head), run.id
 
 
 def _gist(time_us: int | None, head: Head) -> str:
@@ -289,9 +290,7 @@ def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -
 
     Twins have the same settings, repeat and time: one was changed after it was kept, and has another id for that.
     """
-    same: dict[Twin, list[str]] = {}
-    for run, twin in new.items():
-        same.setdefault(twin, []).append(run)
+    same = grouped((twin, run) for run, twin in new.items())
     times = {time_us for _, time_us, _ in same}
     for kept in runs(Query(since_us=min(times, default=None))):
         if kept.time_us in times and kept.id not in new and (twin_of_it := twin_of(kept)) is not None:

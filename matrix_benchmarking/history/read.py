@@ -14,6 +14,7 @@ import msgspec
 
 from .. import plausible
 from ..errors import HistoryError
+from ..grouped import grouped
 from ..jsonable import to_jsonable
 from ..lts.read import (
     NO_PAYLOAD,
@@ -99,10 +100,7 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     measured = {entry.measurement: entry for entry in matrix if identifies(entry.measurement)}
     kept, known = [], dict[int, Entry]()
     ids = {entry.test_uuid for entry in past}
-    rows: dict[str, list[Entry]] = {}
-    for entry in matrix:
-        if entry.part is not None and entry.test_uuid not in ids:
-            rows.setdefault(_gist(entry), []).append(entry)
+    rows = grouped((_gist(each), each) for each in matrix if each.part is not None and each.test_uuid not in ids)
     for entry in past:
         same = current.get(entry.test_uuid)
         if same is None and (described := measured.get(entry.measurement)) is not None:

@@ -11,7 +11,6 @@ import contextlib
 import fnmatch
 import functools
 import os
-import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,13 +124,6 @@ class BucketTree:
                 break
         yield self._name(test.path if test.is_file else test.path / TEST_UUID_FILE)
 
-    @contextlib.contextmanager
-    def at_hand(self, tests: Sequence[Candidate], workload: Workload, objects: Objects | None) -> Iterator[AtHand]:
-        """*tests*, of which these are the *objects*, in a directory of this machine, which goes in the end."""
-        with tempfile.TemporaryDirectory(prefix="matbench-") as place:
-            known = self.objects_of(tests, workload) if objects is None else objects
-            yield AtHand(self, Path(place, self.root.name), tests, workload, known)
-
 
 class AtHand:
     """Some tests of *tree* below *root*, a directory of this machine; a file is there once it was asked for.
@@ -142,9 +134,10 @@ class AtHand:
     """
 
     def __init__(
-        self, tree: BucketTree, root: Path, tests: Sequence[Candidate], workload: Workload, objects: Objects
+        self, tree: BucketTree, root: Path, tests: Sequence[Candidate], workload: Workload, objects: Objects | None
     ) -> None:
         self.tree, self.root, self.gone = tree, root, list[str]()
+        objects = tree.objects_of(tests, workload) if objects is None else objects
         self._objects, self._holes = objects, dict.fromkeys(objects)
         self.tests = [
             msgspec.structs.replace(test, where=str(root / test.path.relative_to(tree.root)), known_as=test.where)

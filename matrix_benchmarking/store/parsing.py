@@ -7,6 +7,7 @@ import dataclasses
 import datetime as dt
 import functools
 import os
+import tempfile
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,8 +44,6 @@ from .readers import ReaderLayout, what_is_wrong
 
 _KEPT_ABOVE = 2000
 ALONE = "known from its cache alone: its artifacts are not here"
-
-
 SettingsFile = tuple[dict[str, Any], fingerprint.Source]
 """What one holds, unchecked, and its fingerprint."""
 
@@ -77,7 +76,8 @@ class Context:
         if self.tree is None:
             yield self, tests
             return
-        with self.tree.at_hand(tests, self.workload, objects) as near:
+        with tempfile.TemporaryDirectory(prefix="matbench-") as place:
+            near = AtHand(self.tree, Path(place, self.root.name), tests, self.workload, objects)
             yield dataclasses.replace(self, root=near.root, tree=None, near=near), near.tests
 
     def objects_of(self, tests: Sequence[Candidate]) -> Objects:
@@ -209,13 +209,13 @@ def _parse_parts(
     if run is None and (lost := run_above(file.path, context.root, was_begun)) is not None:
         yield file, SettingsError(f"{DID_NOT_FINISH}: there is no exit code in {lost.name}")
         return
-    block, wrong = (RecordedBlock(), None) if run is None else read_block(run)
-    problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
-    times = None
+    block, wrong, times, exit_code = RecordedBlock(), None, None, None
     if run is not None:
+        block, wrong = read_block(run)
+        exit_code = NativeLayout().read_exit_code(run)
         with contextlib.suppress(ArtifactError):  # which makes nothing doubtful but times
             times = parse_test_start_end(context.test_directory(msgspec.structs.replace(file, where=str(run))))
-    exit_code = None if run is None else NativeLayout().read_exit_code(run)
+    problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
     for name, own, packed, *identity in parts[names.index(first) if first in names else 0 :]:
         candidate = msgspec.structs.replace(file, part=name)

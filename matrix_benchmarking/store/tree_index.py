@@ -26,6 +26,7 @@ from ..bucket import BucketPath
 from ..columns import Columns, Shared, Texts
 from ..errors import MatbenchError, SettingsError
 from ..files import INDEX_PREFIX, read_regular
+from ..grouped import grouped
 from ..matrix import Matrix, Problem
 from ..rows import ParsedTests, Rows
 from ..settings import SETTINGS_FILE
@@ -249,10 +250,8 @@ def make_ids_unique(known: ParsedTests) -> list[Note]:
     """Tell identical copies apart by their place; two tests that carry the same id stay, and are noted."""
     tests, notes = known.columns, []
     counts = collections.Counter(tests.test_uuid)
-    same: dict[str, list[int]] = {}
-    for place, test_uuid in enumerate(tests.test_uuid if len(counts) < len(tests) else ()):
-        if test_uuid is not None and counts[test_uuid] > 1:
-            same.setdefault(test_uuid, []).append(place)
+    numbered = enumerate(tests.test_uuid if len(counts) < len(tests) else ())
+    same = grouped((test_uuid, place) for place, test_uuid in numbered if test_uuid and counts[test_uuid] > 1)
     ids = list(tests.test_uuid) if same else []
     for test_uuid, places in same.items():
         own = [known.name(place) for place in places if tests.has_own_uuid[place]]
@@ -280,10 +279,7 @@ NAMED = 20
 
 def summarise(notes: Sequence[Note]) -> list[str]:
     """One sentence for what was noticed at several tests; the first NAMED of them are named."""
-    tests: dict[str, list[str]] = {}
-    for name, text in notes:
-        tests.setdefault(text, []).append(name)
-    return [f"{_listed(names)}: {text}" for text, names in tests.items()]
+    return [f"{_listed(names)}: {text}" for text, names in grouped((text, name) for name, text in notes).items()]
 
 
 def _listed(names: Sequence[str]) -> str:
