@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ..errors import HistoryError, MissingHistoryError, UnavailableError
+from ..errors import HistoryError, MissingHistoryError
+from ..grouped import grouped
 from ..jsonable import Document
 from . import opensearch_indices as indices
 from .opensearch_client import Action, Hit, action, bulk, connect, patiently, read, reading, refresh, search, sentences
@@ -25,7 +26,6 @@ from .records import URLS_LABEL, Row, moment, newest_first, shape_and_head
 
 ALREADY_THERE, GONE = 409, 404
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
-MULTI_GET = "the request for known runs"
 _BY_TIME: Sequence[Document] = [
     {"matbench.time_us": {"order": "desc", "missing": "_last"}},
     {"matbench.id": "asc"},
@@ -40,14 +40,6 @@ _ALARM = ("alarm", "action", "author", "reason", "until", "version")
 _SUBJECT = ("kpi", "series", "first_bad")
 LONGEST_NAME_IN_ID = 200
 _KEPT = ("id", "workload", "time_us", "digest", "measurement", "recorded_us", "recorded_place", "shape", "head")
-
-
-class _Document(Hit):
-    """One of the documents that were asked for: there, or not; or it can't be told, which has an error."""
-
-    source: Document = msgspec.field(name="_source", default_factory=dict)
-    found: bool | None = None
-    error: Document | None = None
 
 
 class OpenSearchStorage(Storage):
@@ -103,32 +95,16 @@ class OpenSearchStorage(Storage):
         return (copies[0] for copies in self._copies(ids, payload=payload))
 
     def _copies(self, ids: Sequence[str], *, payload: bool) -> Iterable[list[Row]]:
-        """Those of *ids* that are there, and in months that searches see, of each all copies, that which counts first.
+        """Those of *ids* that searches see, of each all copies, that which counts first.
 
         There is one, unless two have just put different contents of it into different months.
         """
-        found: dict[str, list[Row]] = {}
-        if ids and not self._is_monthly:
-            return ([row] for row in self._documents(ids, payload=payload))
-        if ids:
-            for page in self._pages({"ids": {"values": list(ids)}}, True if payload else ["matbench"]):
-                for row in page:
-                    found.setdefault(row.id, []).append(row)
+        if not ids:
+            return ()
+        most = None if self._is_monthly else len(ids)
+        pages = self._pages({"ids": {"values": list(ids)}}, True if payload else ["matbench"], most)
+        found = grouped((row.id, row) for row in itertools.chain.from_iterable(pages))
         return (sorted(each, key=lambda row: (row.recorded_us or 0, self._index(row))) for each in found.values())
-
-    def _documents(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
-        """Those of *ids* that are in the only index, whether searches see them yet or not."""
-        params = {} if payload else {"_source_includes": "matbench"}
-        wanted = list(dict.fromkeys(ids))
-        answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
-        found = read(answer, MULTI_GET, list[_Document], "docs")
-        if any(each.error for each in found):
-            raise UnavailableError(f"parts of the index '{self._place.index}' can't be read: is the cluster healthy?")
-        with reading(MULTI_GET):
-            if [each.id for each in found] != wanted or any(each.found is None for each in found):
-                raise ValueError("it doesn't say of each run whether it is there")
-            rows = [self._row(each) for each in found if each.found]
-        yield from rows
 
     def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
         for some in batched(measurements, CHUNK):
@@ -155,6 +131,8 @@ class OpenSearchStorage(Storage):
             if row.id not in refused
         )
         failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._bulk(actions)}
+        if failed or self._is_monthly:
+            refresh(self._client, self._all)  # which shows what others have written
         if self._is_monthly:
             failed |= self._remove_copies([row for row in rows if row.id not in refused])
         # Somebody else was faster: shown are the KPIs of what is there.
@@ -167,7 +145,6 @@ class OpenSearchStorage(Storage):
 
         Whoever of two is later to look sees both, and both would remove the same.
         """
-        refresh(self._client, self._all)
         own = {row.id: self._index(row) for row in rows}
         doubled = [each for each in self._copies(list(own), payload=False) if len(each) > 1]
         more = [row for copies in self._copies([each[0].id for each in doubled], payload=True) for row in copies[1:]]

@@ -62,7 +62,7 @@ def test_an_item_of_its_own_that_is_no_success_is_no_delivery(faulty, at, outbox
     assert Outbox(outboxes, str(location)).pending() == 1
 
 
-@pytest.mark.parametrize("request_part", ["_mget", "_refresh", "_mapping"])
+@pytest.mark.parametrize("request_part", ["_search", "_refresh", "_mapping"])
 def test_nothing_leaves_the_outbox_where_another_answer_is_none(faulty, at, outboxes, impatient, request_part):
     location = at(faulty.url)
     delivery.upload(writer(0), location, outboxes)
@@ -116,19 +116,11 @@ def test_a_search_without_its_answer_is_no_empty_history(faulty, at, outboxes, i
 
 def test_a_run_of_which_the_server_cannot_tell_whether_it_is_there_is_not_new(faulty, at, outboxes, impatient):
     location = at(faulty.url)
-    failed = {"_id": test_id(1), "error": {"type": "no_shard_available_action_exception", "reason": "no shard"}}
-    faulty.instead = {"_mget": msgspec.json.encode({"docs": [failed]})}
-    with pytest.raises(delivery.UndeliveredError, match="can't be read: is the cluster healthy"):
-        delivery.upload(writer(1), location, outboxes)
-    for docs in (
-        [],
-        [{"_id": test_id(2), "found": False}],
-        [{"_id": test_id(1)}],
-        [{"_id": test_id(1), "found": True}],
-    ):
-        faulty.instead = {"_mget": msgspec.json.encode({"docs": docs})}
-        with pytest.raises(HistoryError, match=IS_NOT):
-            delivery.flush(location, outboxes)
+    delivery.upload(writer(0), location, outboxes)
+    Outbox(outboxes, str(location)).add(writer(1))
+    faulty.instead = {"_search": b'{"timed_out":false,"_shards":{"failed":1},"hits":{"hits":[]}}'}
+    with pytest.raises(delivery.UndeliveredError, match="did not answer: try again when the cluster is healthy"):
+        delivery.flush(location, outboxes)
     assert Outbox(outboxes, str(location)).pending() == 1
 
 
