@@ -71,7 +71,7 @@ TAGS = {
 _SECTIONS = {"h2", "h3"}
 """Headings that an address can lead to."""
 _VOID = {"br", "col", "hr", "img", "wbr"}
-_ATTRIBUTES = {
+ATTRIBUTES = {
     *("id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "alt", "open"),
     *("hidden", "start"),
 }
@@ -232,7 +232,7 @@ def attributes(properties: Mapping[str, object]) -> str:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    attribute = "class" if name == "className" else name.lower() if name in _ATTRIBUTES else None
+    attribute = "class" if name == "className" else name.lower() if name in ATTRIBUTES else None
     if name in _ADDRESSES:
         attribute, value = name, safe_address(str(value))
     elif name == "style" and isinstance(value, Mapping):
