@@ -255,21 +255,12 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
             hoverinfo="skip",
         )
     known = [(place, one) for place, one in enumerate(spreads) if one.winner is not None]
-    at = {one.kpi.name: intervals.mean_of(*values_at([group.best.runs], one.kpi.name)) for _, one in known}
-    figure.add_scatter(
-        x=[one.winner for _, one in known],
-        y=[place for place, _ in known],
-        mode="markers",
-        marker=LOOKS[BEST],
-        name=f"the best by {template.text(group.kpi.name)}",
-        **clicks.told(
-            (
-                clicks.hover(group.best.runs, template.text(f"{one.kpi.name} {one.kpi.show(at[one.kpi.name])}"))
-                for _, one in known
-            ),
-            (clicks.run_of(group.best.runs) for _ in known),
-        ),
-    )
+    best = group.best.runs
+    said = [f"{one.kpi.name} {one.kpi.show(intervals.mean_of(*values_at([best], one.kpi.name)))}" for _, one in known]
+    hover = [clicks.hover(best, template.text(each)) for each in said]
+    x, y = [one.winner for _, one in known], [place for place, _ in known]
+    look = {"marker": LOOKS[BEST], "name": f"the best by {template.text(group.kpi.name)}"}
+    figure.add_trace(clicks.dots(x, y, hover, [clicks.run_of(best)] * len(known), **look))
     names = [template.text(one.kpi.name) for one in spreads]
     figure.update_yaxes(**template.rows_axis(names), showgrid=False)
     figure.update_xaxes(title={"text": "times worse than best", "font_size": 13}, ticksuffix=" ×")
