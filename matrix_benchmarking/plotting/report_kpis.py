@@ -20,7 +20,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, typed
 from . import clicks, template
-from .base import Drawn, Report, View
+from .base import Drawn, Report, View, of_newest
 from .plot_ranking import BEST, LOOKS, OfAGroup
 from .series_tables import run_links
 from .tables import (
@@ -88,13 +88,11 @@ class KPIReport(Report):
 
     def _groups(self) -> list[tuple[dict[str, object], Points]]:
         """Of several versions the newest, as the ranking has it."""
-        names, newest = self.workload.group_keys, self.study.best.newest
-        others = set() if newest is None else {id(run) for run in newest.others}
+        names = self.workload.group_keys
         groups: dict[Key, list[Sequence[Entry]]] = {}
         rows = self.matrix.entries
         is_out = map(operator.or_, rows.failed(), map(bool, rows.values("implausible")))
-        rows = rows.where(map(operator.not_, is_out))
-        for runs in by_point(rows.where(id(run) not in others for run in rows) if others else rows):
+        for runs in by_point(of_newest(self.study.best, rows.where(map(operator.not_, is_out)))):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 

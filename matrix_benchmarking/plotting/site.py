@@ -23,7 +23,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..files import atomic_write
 from ..matrix import Entry
 from . import pictures
-from .base import Catalogue, Plot, Report, View, configured, title_of
+from .base import Catalogue, Plot, Report, View, title_of
 from .catalogue import catalogue_of
 from .controls import read
 from .plot_ranking import pictures as ranking_pictures
@@ -241,8 +241,7 @@ def report_page(report: Report, file: str, view: View) -> Page:
 
     def components() -> Node:
         nonlocal summary
-        chosen = configured(report, view, report.catalogue.texts)
-        made: Node = called(report.name, report.workload.source, lambda: report.do_plot(*chosen))
+        made: Node = report.made(view)
         summary = called(report.name, report.workload.source, report.summary)
         return made
 
