@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from ...rows import Column
 from .. import controls
 from ..controls import Choice, Control, Number, RunChoice, Text
 from ..tables import Node, dcc, html
+from ..template import short
 from . import view
 from .view import View
 
@@ -123,11 +124,14 @@ def selectors(facets: Facets, current: View, asked: View) -> list[Node]:
     if not names:
         parts.append(html.P("All runs have the same settings.", className="note"))
     if facets.constant:
-        same = [
-            html.Li([html.Span(name, className="key"), " ", show(value)]) for name, value in facets.constant.items()
-        ]
-        parts.append(html.Details([html.Summary("The same in all runs"), html.Ul(same, className="constants")]))
+        same = facts(((name, show(value)) for name, value in facets.constant.items()), "constants")
+        parts.append(html.Details([html.Summary("The same in all runs"), same]))
     return parts
+
+
+def facts(items: Iterable[tuple[str, Node]], look: str = "facts") -> Node:
+    """A list of names, each with what is said of it."""
+    return html.Ul([html.Li([html.Span(name, className="key"), " ", said]) for name, said in items], className=look)
 
 
 def _filter_field(current: View) -> Node:
@@ -176,7 +180,7 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
 
 def _option(facet: Facet, option: Option, current: View) -> Node:
     address = view.write(current.with_filter(facet.name, facet.toggled(option)))
-    label = option.label if len(option.label) <= LONG_LABEL else f"{option.label[: LONG_LABEL - 1]}…"
+    label = short(option.label, LONG_LABEL)
     described = {
         "aria-checked": "true" if option.is_chosen else "false",
         "aria-label": f"{option.label or '(empty)'}, {option.count} {'run' if option.count == 1 else 'runs'}",
