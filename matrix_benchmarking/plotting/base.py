@@ -186,6 +186,17 @@ class _Named:
             raise MatbenchError(f"'{self.name}' has no control '{name}': {did_you_mean(name, defaults)}")
         return defaults[name]
 
+    def made(self, view: View) -> Any:
+        """What it draws, with what an address says of its controls where *view* doesn't fix that."""
+        source = self.workload.source
+        chosen, _ = controls.read(called(self.name, source, self.controls), self.catalogue.texts)
+        view = view.choosing(**{**chosen, **view.cfg})
+        return called(self.name, source, lambda: self.checked(self.do_plot(*view)))
+
+    def checked(self, drawn: Any) -> Any:
+        """*drawn*; raises TypeError where it is nothing to show."""
+        return drawn
+
     def draw(self, view: View) -> Any:
         """Of a plot its figure (None: nothing to draw), and text or Dash components about it; of a report those."""
         raise WorkloadError(f"'{self.name}' has neither a draw nor a do_plot")
@@ -215,21 +226,15 @@ class Plot(_Named):
         return 600
 
     def part(self, view: View) -> Part:
-        return Part(self.name, lambda: self._parts(view), self.height_px())
+        return Part(self.name, lambda: self.shown(*self.made(view)), self.height_px())
 
-    def _parts(self, view: View) -> list[Node]:
-        view = configured(self, view, self.catalogue.texts)
-
-        def drawn() -> Drawn:
-            made = self.do_plot(*view)
-            if not isinstance(made, (tuple, list)) or len(made) != 2:
-                raise TypeError(f"what is drawn is a figure and a text; given is a {type(made).__name__}")
-            figure, text = made
-            if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
-                raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
-            return figure, text
-
-        return self.shown(*called(self.name, self.workload.source, drawn))
+    def checked(self, drawn: Any) -> Drawn:
+        if not isinstance(drawn, (tuple, list)) or len(drawn) != 2:
+            raise TypeError(f"what is drawn is a figure and a text; given is a {type(drawn).__name__}")
+        figure, text = drawn
+        if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
+            raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
+        return figure, text
 
     def shown(self, figure: go.Figure | dict[str, Any] | None, text: Node) -> list[Node]:
         """The conclusion, then the figure, which says it to who can't see it, and the rest of the *text* about it."""
@@ -348,9 +353,3 @@ class Catalogue:
             known = [*self.reports, *self.plots]
             raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
         return self.reports[full_name](self)
-
-
-def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:
-    """*view* with what *texts* say of the controls, but for what it fixes already."""
-    chosen, _ = controls.read(called(shown.name, shown.workload.source, shown.controls), texts)
-    return view.choosing(**{**chosen, **view.cfg})

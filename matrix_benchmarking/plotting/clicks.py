@@ -54,6 +54,13 @@ def told(hover: Iterable[str], *of: Iterable[Any]) -> dict[str, Any]:
     return {**ids, "hovertext": [*hover], "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
+def dots(
+    x: Sequence[object], y: Sequence[object], hover: Iterable[str], ids: Iterable[str | None], **look: object
+) -> dict[str, Any]:
+    """A trace of marks with what each says under the mouse; a click on one opens the run with its id."""
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, **look, **told(hover, ids)}
+
+
 def plain(figure: go.Figure) -> go.Figure:
     """*figure* with the ``customdata`` that plotly express made as plain lists."""
     for trace in figure.data:

@@ -102,25 +102,14 @@ def forest_figure(verdicts: Sequence[SeriesVerdict], pairs: Mapping[str, Pair]) 
             continue
         colour, symbol = _LOOKS[kind]
         some = [shown[place] for place in places]
-        figure.add_scatter(
-            x=[at(_value(one)) for one in some],
-            y=places,
-            mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": 10},
-            error_x={
-                "type": "data",
-                "array": [_within(at(_ends(one)[1]), reach) - at(_value(one)) for one in some],
-                "arrayminus": [at(_value(one)) - _within(at(_ends(one)[0]), reach) for one in some],
-                "thickness": 2 if outcome is not Outcome.NO_CHANGE else 1.2,
-                "width": 4,
-            },
-            name=name,
-            showlegend=True,
-            **clicks.told(
-                (template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some),
-                (clicks.run_of(pairs[one.id].sides[1]) for one in some),
-            ),
-        )
+        x = [at(_value(one)) for one in some]
+        ends = [(_within(at(low), reach), _within(at(high), reach)) for low, high in map(_ends, some)]
+        hover = [template.wrapped(wording.sentence(one), clicks.WIDTH, 5) for one in some]
+        ids = [clicks.run_of(pairs[one.id].sides[1]) for one in some]
+        thickness = 2 if outcome is not Outcome.NO_CHANGE else 1.2
+        error = template.whiskers(x, ends, thickness=thickness, width=4)
+        look = {"marker": {"color": colour, "symbol": symbol, "size": 10}, "error_x": error, "name": name}
+        figure.add_trace(clicks.dots(x, places, hover, ids, showlegend=True, **look))
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
     for place in range(1, len(shown)):  # a line between what is sure, suspected, without a difference, can't be told
         if SURE[shown[place].outcome] != SURE[shown[place - 1].outcome]:
@@ -165,16 +154,11 @@ def runs_figure(verdict: SeriesVerdict, pair: Pair, blocks: RunBlocks, sides: tu
         figure.add_scatter(x=[0, 1], y=means, mode="lines", line=line, hoverinfo="skip")
     new_colour = _LOOKS[KINDS[verdict.outcome][0]][0] if verdict.outcome is not Outcome.NO_CHANGE else NEW_COLOUR
     for at, (runs, colour) in enumerate(zip(both, (GREY, new_colour), strict=True)):
-        figure.add_scatter(
-            x=[at + 0.16 * (number / max(len(runs) - 1, 1) - 0.5) for number in range(len(runs))],
-            y=[run.kpis[kpi.name] / kpi.divisor for run in runs],
-            mode="markers",
-            marker={"color": colour, "size": 8, "opacity": 0.75},
-            **clicks.told(
-                (clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs),
-                (run.test_uuid for run in runs),
-            ),
-        )
+        x = [at + 0.16 * (number / max(len(runs) - 1, 1) - 0.5) for number in range(len(runs))]
+        y = [run.kpis[kpi.name] / kpi.divisor for run in runs]
+        hover = [clicks.hover([run], template.text(f"{kpi.name} {kpi.show(run.kpis[kpi.name])}")) for run in runs]
+        marker = {"color": colour, "size": 8, "opacity": 0.75}
+        figure.add_trace(clicks.dots(x, y, hover, [run.test_uuid for run in runs], marker=marker))
     names = [template.wrapped(side, 14, 3) for side in sides]
     figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.5, 1.5], showgrid=False, tickangle=0)
     figure.update_yaxes(title=template.text(kpi.display_unit) if kpi.display_unit else None)

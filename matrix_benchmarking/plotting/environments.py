@@ -20,7 +20,6 @@ MOST_NAMED = 8
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
 _FILTERS = "--filters="
-_TITLES = {"cpu": "CPU", "cores": "Cores", "gpus": "GPUs", "kernel": "Kernel", "power": "Power limit of the GPUs"}
 
 
 HOW_TO_REPEAT = (
@@ -61,9 +60,9 @@ def _either(values: set[str]) -> str:
 
 
 def recorded(environment: Environment) -> dict[str, str]:
-    known = {"cpu": environment.cpu_model, "gpus": ", ".join(environment.gpus), "kernel": environment.kernel}
-    known["cores"] = str(environment.cores or "")
-    known["power"] = ", ".join(f"{watts:g} W" for watts in environment.power_limits)
+    known = {"CPU": environment.cpu_model, "GPUs": ", ".join(environment.gpus), "Kernel": environment.kernel}
+    known["Cores"] = str(environment.cores or "")
+    known["Power limit of the GPUs"] = ", ".join(f"{watts:g} W" for watts in environment.power_limits)
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 
 
@@ -107,7 +106,7 @@ def environment_difference(sides: Sequence[str], old: Sequence[Environment], new
     if not before or not after:
         return [html.P(f"The environment of {sides[bool(before)]} isn't recorded, so what else differs isn't known.")]
     rows: list[Row] = [
-        [_TITLES.get(name, name), *(_either(side.get(name, {"not recorded"})) for side in (before, after))]
+        [name, *(_either(side.get(name, {"not recorded"})) for side in (before, after))]
         for name in dict.fromkeys([*before, *after])
         if before.get(name) != after.get(name)
     ]

@@ -128,27 +128,13 @@ def _trace(
         drawn = [(mark, [run], x, run.kpis[kpi.name]) for mark, runs, x, _ in drawn for run in runs]
     if chosen.has_dots and chosen.x_kpi is not None:
         drawn = [(mark, runs, runs[0].kpis[chosen.x] / chosen.x_kpi.divisor, y) for mark, runs, _, y in drawn]
-    trace = {
-        "x": [x for _, _, x, _ in drawn],
-        "y": [y / kpi.divisor for *_, y in drawn],
-        **clicks.told(
-            (clicks.hover(runs, template.text(f"{kpi.name} {kpi.show(y)}")) for _, runs, _, y in drawn),
-            (clicks.run_of(runs) for _, runs, *_ in drawn),
-        ),
-    }
+    x, y = [x for _, _, x, _ in drawn], [y / kpi.divisor for *_, y in drawn]
+    hover = [clicks.hover(runs, template.text(f"{kpi.name} {kpi.show(y)}")) for _, runs, _, y in drawn]
+    ids = [clicks.run_of(runs) for _, runs, *_ in drawn]
     look = {"color": colour, "symbol": [mark.symbol(symbol) for mark, *_ in drawn]}
     if chosen.has_dots:
-        return {**trace, "mode": "markers", "marker": {**look, "size": 7, "opacity": 0.75}}
-    return {
-        **trace,
-        "mode": "lines+markers" if is_line else "markers",
-        "line": {"color": colour, "width": 1.5},
-        "marker": {**look, "size": 8},
-        "error_y": {
-            "type": "data",
-            "array": [0.0 if one.high is None else (one.high - one.y) / kpi.divisor for one in marks],
-            "arrayminus": [0.0 if one.low is None else (one.y - one.low) / kpi.divisor for one in marks],
-            "thickness": 1.2,
-            "width": 3,
-        },
-    }
+        return clicks.dots(x, y, hover, ids, marker={**look, "size": 7, "opacity": 0.75})
+    ends = [(one.y if one.low is None else one.low, one.y if one.high is None else one.high) for one in marks]
+    error = template.whiskers([one.y for one in marks], ends, kpi.divisor, thickness=1.2, width=3)
+    mode, line = "lines+markers" if is_line else "markers", {"color": colour, "width": 1.5}
+    return clicks.dots(x, y, hover, ids, mode=mode, line=line, marker={**look, "size": 8}, error_y=error)

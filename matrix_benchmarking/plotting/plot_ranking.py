@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import better_than, bounded, staircase
-from ..analyze.points import Bounded, Point, keys, varying
+from ..analyze.points import Bounded, keys, varying
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import count_of, tuning_label, variant_label
@@ -173,17 +173,13 @@ def ranking_figure(group: Group) -> go.Figure:
         places = [place for place, one in enumerate(rows) if kind_of(one, group) == kind]
         if not places:
             continue
-        some = [rows[place].point for place in places]
-        reach = {
-            "type": "data",
-            "array": [(spans[place][1] - rows[place].point.value) / kpi.divisor for place in places],
-            "arrayminus": [(rows[place].point.value - spans[place][0]) / kpi.divisor for place in places],
-            "thickness": 3 if kind in (BEST, MAY_BE) else 1.5,
-            "width": 5,
-        }
+        points = [rows[place].point for place in places]
+        ends, thickness = [spans[place] for place in places], 3 if kind in (BEST, MAY_BE) else 1.5
+        error = template.whiskers([one.value for one in points], ends, kpi.divisor, thickness=thickness, width=5)
         hover = [_hover(rows[place], labels[place], group) for place in places]
-        of_kind = _marks(kind, look, [point.value / kpi.divisor for point in some], places, some, hover)
-        traces.append({**of_kind, "error_x": reach})
+        ids = [clicks.run_of(one.runs) for one in points]
+        x = [one.value / kpi.divisor for one in points]
+        traces.append(clicks.dots(x, places, hover, ids, marker=look, name=kind, error_x=error))
     texts = [template.wrapped(label, LABEL_WIDTH, 3) for label in labels]
     lines = [said.split("<br>") for said in texts]
     left_px = round(max(len(line) for said in lines for line in said) * CHARACTER_PX) + 20
@@ -200,26 +196,6 @@ def ranking_figure(group: Group) -> go.Figure:
         shapes=[_upright(group.best.value / kpi.divisor, line=at_the_best)],
         annotations=[{"text": _axis_title(kpi), "showarrow": False, "align": "right", **ends_at}],
     )
-
-
-def _marks(
-    kind: str,
-    look: Mapping[str, Any],
-    x: Sequence[float],
-    y: Sequence[float],
-    points: Sequence[Point],
-    hover: Sequence[str],
-) -> dict[str, Any]:
-    """The *points* of a *kind* as a trace; *hover* is what each says under the mouse."""
-    return {
-        "type": "scatter",
-        "x": x,
-        "y": y,
-        "mode": "markers",
-        "marker": look,
-        "name": kind,
-        **clicks.told(hover, (clicks.run_of(point.runs) for point in points)),
-    }
 
 
 def _upright(at: float, **look: object) -> dict[str, Any]:
@@ -296,9 +272,9 @@ def limit_figure(study: Study, group: Group) -> go.Figure:
                 bound = "unknown bound" if one.bound is None else f"{kpi.show_bound(one.bound)} with 95 %"
                 limited = template.text(f"{kpi.name} {kpi.show(one.mean)}, {bound}")
                 hover.append(f"{_hover(standing, label, group)}<br>{limited}")
-            points = [shown[place][0].point for place in some]
+            ids = [clicks.run_of(shown[place][0].point.runs) for place in some]
             x, y = [means[place] for place in some], [values[place] for place in some]
-            traces.append(_marks(kind, {**look, "opacity": 0.85}, x, y, points, hover))
+            traces.append(clicks.dots(x, y, hover, ids, marker={**look, "opacity": 0.85}, name=kind))
     limit = None if study.limited is None else study.limited.limit / kpi.divisor
     # Beside the axis a long title would be cut: the picture is low.
     above = {"xref": "paper", "xanchor": "left", "xshift": -LEFT_PX, "yref": "paper", "yanchor": "bottom"}

@@ -7,7 +7,6 @@ import itertools
 import operator
 import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -17,6 +16,7 @@ from ..analyze.check import AnswerKind, Finding, counted
 from ..analyze.failures import prone_values
 from ..analyze.wording import ranking
 from ..analyze.words import plural
+from ..files import read_regular
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .base import Report, View
@@ -247,7 +247,7 @@ def tails(location: Path) -> Logs:
     """The ends of the logs of the test directory *location*, what most likely names a cause first."""
     names = sorted(_names(location, "", DEPTH), reverse=True)  # the last of the numbered directories first
     names.sort(key=lambda name: "err" not in os.path.basename(name).lower())
-    return {name: lines for name in names[:FILES] if (lines := _tail(location, name))}
+    return {name: lines for name in names[:FILES] if (lines := _tail(location / name))}
 
 
 def cause(logs: Logs) -> str:
@@ -270,21 +270,12 @@ def _names(location: Path, below: str, depth: int) -> Iterator[str]:
             yield name
 
 
-def _tail(location: Path, name: str) -> Sequence[str]:
+def _tail(path: Path) -> Sequence[str]:
     try:
-        descriptor = os.open(location / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        content = read_regular(path, TAIL_BYTES + 1, is_end=True)
     except OSError:
         return ()
-    with open(descriptor, "rb", buffering=0) as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return ()
-        try:
-            stream.seek(max(0, status.st_size - TAIL_BYTES))
-            content = stream.read(TAIL_BYTES) or b""
-        except OSError:
-            return ()
     lines = content.decode("utf-8", "backslashreplace").splitlines()
-    if status.st_size > TAIL_BYTES and len(lines) > 1:
+    if len(content) > TAIL_BYTES and len(lines) > 1:
         del lines[0]  # it begins somewhere in a line
     return [short(line, LONGEST_LINE + 1) for line in lines[-LINES:]]

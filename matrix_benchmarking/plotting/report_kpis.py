@@ -20,7 +20,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, typed
 from . import clicks, template
-from .base import Drawn, Report, View
+from .base import Drawn, Report, View, of_newest
 from .plot_ranking import BEST, LOOKS, OfAGroup
 from .series_tables import run_links
 from .tables import (
@@ -88,13 +88,11 @@ class KPIReport(Report):
 
     def _groups(self) -> list[tuple[dict[str, object], Points]]:
         """Of several versions the newest, as the ranking has it."""
-        names, newest = self.workload.group_keys, self.study.best.newest
-        others = set() if newest is None else {id(run) for run in newest.others}
+        names = self.workload.group_keys
         groups: dict[Key, list[Sequence[Entry]]] = {}
         rows = self.matrix.entries
         is_out = map(operator.or_, rows.failed(), map(bool, rows.values("implausible")))
-        rows = rows.where(map(operator.not_, is_out))
-        for runs in by_point(rows.where(id(run) not in others for run in rows) if others else rows):
+        for runs in by_point(of_newest(self.study.best, rows.where(map(operator.not_, is_out)))):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
@@ -255,21 +253,12 @@ def spread_figure(group: Group, spreads: Sequence[Spread]) -> go.Figure:
             hoverinfo="skip",
         )
     known = [(place, one) for place, one in enumerate(spreads) if one.winner is not None]
-    at = {one.kpi.name: intervals.mean_of(*values_at([group.best.runs], one.kpi.name)) for _, one in known}
-    figure.add_scatter(
-        x=[one.winner for _, one in known],
-        y=[place for place, _ in known],
-        mode="markers",
-        marker=LOOKS[BEST],
-        name=f"the best by {template.text(group.kpi.name)}",
-        **clicks.told(
-            (
-                clicks.hover(group.best.runs, template.text(f"{one.kpi.name} {one.kpi.show(at[one.kpi.name])}"))
-                for _, one in known
-            ),
-            (clicks.run_of(group.best.runs) for _ in known),
-        ),
-    )
+    best = group.best.runs
+    said = [f"{one.kpi.name} {one.kpi.show(intervals.mean_of(*values_at([best], one.kpi.name)))}" for _, one in known]
+    hover = [clicks.hover(best, template.text(each)) for each in said]
+    x, y = [one.winner for _, one in known], [place for place, _ in known]
+    look = {"marker": LOOKS[BEST], "name": f"the best by {template.text(group.kpi.name)}"}
+    figure.add_trace(clicks.dots(x, y, hover, [clicks.run_of(best)] * len(known), **look))
     names = [template.text(one.kpi.name) for one in spreads]
     figure.update_yaxes(**template.rows_axis(names), showgrid=False)
     figure.update_xaxes(title={"text": "times worse than best", "font_size": 13}, ticksuffix=" ×")

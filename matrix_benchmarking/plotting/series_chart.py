@@ -17,7 +17,7 @@ from ..analyze.words import cut_inside, difference, percent, plural
 from ..kpi import KPIDefinition
 from . import clicks
 from .tables import Node, Part, graph, html
-from .template import COLOURS, short, template, text
+from .template import COLOURS, short, template, text, whiskers
 
 HEIGHT_PX = 250
 FEW_POINTS = 60
@@ -276,10 +276,9 @@ def _points(inside: Points, count: int, verdict: SeriesVerdict) -> list[dict[str
 def _whiskers(group: Sequence[SeriesPoint], divisor: float, colour: str) -> dict[str, object] | None:
     if all(point.count == 1 for point in group):
         return None
-    above = [(point.maximum - point.mean) / divisor for point in group]
-    below = [(point.mean - point.minimum) / divisor for point in group]
-    ends = {"array": above, "arrayminus": below, "symmetric": False, "type": "data"}
-    return {**ends, "color": colour, "thickness": 1, "width": 2 if len(group) <= FEW_POINTS else 0}
+    ends = [(point.minimum, point.maximum) for point in group]
+    look = {"color": colour, "thickness": 1, "width": 2 if len(group) <= FEW_POINTS else 0, "symmetric": False}
+    return whiskers([point.mean for point in group], ends, divisor, **look)
 
 
 def _outside(points: Points, ends: tuple[float, float], verdict: SeriesVerdict) -> dict[str, Any]:
@@ -291,9 +290,9 @@ def _outside(points: Points, ends: tuple[float, float], verdict: SeriesVerdict) 
 
 def _marks(points: Points, heights: Sequence[float], verdict: SeriesVerdict, more: str = "") -> dict[str, Any]:
     """Points that say under the mouse what they are; a click on one opens its run."""
-    at = {"type": "scatter", "x": [*points], "y": [one / verdict.kpi.divisor for one in heights], "mode": "markers"}
-    hovers = (f"{_hover(verdict, place)}{more}" for place in points)
-    return {**at, **clicks.told(hovers, (clicks.run_of(point.entries) or "" for point in points.values()))}
+    y = [one / verdict.kpi.divisor for one in heights]
+    hovers = [f"{_hover(verdict, place)}{more}" for place in points]
+    return clicks.dots([*points], y, hovers, (clicks.run_of(point.entries) or "" for point in points.values()))
 
 
 def _line(x: Sequence[object], y: Sequence[object], look: Mapping[str, object], opacity: float = 1.0) -> dict[str, Any]:

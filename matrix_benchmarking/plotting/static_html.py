@@ -26,8 +26,6 @@ from . import template
 from .tables import Part, Table, failure, problem_box
 
 PLOTLY_FILE = "plotly.min.js"
-BESIDE = "<!-- beside -->"
-"""Between two of these a document links to what lies beside it."""
 CHECK_TITLE = "Check"
 """The page that lists what was found odd about the runs."""
 
@@ -71,7 +69,7 @@ TAGS = {
 _SECTIONS = {"h2", "h3"}
 """Headings that an address can lead to."""
 _VOID = {"br", "col", "hr", "img", "wbr"}
-_ATTRIBUTES = {
+ATTRIBUTES = {
     *("id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "alt", "open"),
     *("hidden", "start"),
 }
@@ -232,7 +230,7 @@ def attributes(properties: Mapping[str, object]) -> str:
 def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
-    attribute = "class" if name == "className" else name.lower() if name in _ATTRIBUTES else None
+    attribute = "class" if name == "className" else name.lower() if name in ATTRIBUTES else None
     if name in _ADDRESSES:
         attribute, value = name, safe_address(str(value))
     elif name == "style" and isinstance(value, Mapping):
@@ -353,8 +351,7 @@ def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: i
     data = f'\n<p class="provenance">{said}</p>' if level == 1 else ""
     name = "h1" if level == 1 else "h2"
     link = section_link(page.file.removeprefix("#"), page.title) if level > 1 else ""
-    beside = f"{BESIDE}{BESIDE}" if level == 1 else ""
-    return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}{beside}"
+    return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}"
 
 
 def _check(provenance: Provenance, pages: Sequence[Page]) -> str:

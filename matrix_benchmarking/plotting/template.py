@@ -6,7 +6,7 @@ import copy
 import functools
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..filters import show
@@ -73,9 +73,8 @@ def text(value: object) -> str:
     return html.escape(show(value), quote=False)
 
 
-def plain(shown: str) -> str:
-    """What :func:`text` wrote as it was, for a page, which does its own escaping."""
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+plain = html.unescape
+"""Gives what :func:`text` wrote as it was, for a page, which does its own escaping."""
 
 
 def dark_style() -> str:
@@ -256,6 +255,16 @@ def _grid(panels: int, columns: int, spacing: frozenset[tuple[str, bool | float 
     figure = make_subplots(rows=rows, cols=columns, specs=specs, subplot_titles=["a title"] * panels, **dict(spacing))
     layout: dict[str, Any] = figure.to_dict()["layout"]
     return {name: part for name, part in layout.items() if name != "template"}
+
+
+def whiskers(
+    values: Sequence[float], ends: Iterable[tuple[float, float]], divisor: float = 1.0, **look: object
+) -> dict[str, Any]:
+    """Error bars from each of *values* to its two *ends*, in the unit of so many of theirs."""
+    pairs = list(zip(values, ends, strict=True))
+    above = [(high - value) / divisor for value, (_, high) in pairs]
+    below = [(value - low) / divisor for value, (low, _) in pairs]
+    return {"type": "data", "array": above, "arrayminus": below, **look}
 
 
 def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ..explore import ExploreReport
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_compare import CompareReport
 from ..report_errors import CheckReport, check_line
-from ..tables import BrokenPlotError, Node, Table, called, failure_box, guarded, html, problem_box
+from ..tables import BrokenPlotError, Node, Table, failure_box, guarded, html, problem_box
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
@@ -382,16 +382,12 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     shown = dataclasses.replace(catalogue, study=study, href=href, texts=current.cfg)
     page = shown.page(name)
     limit = limits(study) if page.answers is AnswerKind.BEST else ()  # elsewhere it would change nothing
-    cfg, complaints = read([*limit, *page.controls()], current.cfg)
-    draw = functools.partial(page.do_plot, *shown.arguments(cfg))
-    elements = convert(called(page.name, page.workload.source, draw), deferred)
-    plots = [control for plot in page.drawn for control in plot.offered()]
-    complaints += read(plots, current.cfg)[1]
+    elements = convert(page.made(shown.arguments()), deferred)
     heading = [html.H1(title_of(name))]
     heading += [html.P(page.description, className="description")] if page.description else []
     # A report may offer other values, now that it knows what was chosen.
-    found = [*limit, *page.controls(), *plots]
-    said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(complaints)]
+    found = [*limit, *page.controls(), *(control for plot in page.drawn for control in plot.offered())]
+    said = [f"{sentence(one)} The default is used." for one in dict.fromkeys(read(found, current.cfg)[1])]
     boxes = map(problem_box, [*said, *_unknown(shown, found, current)])
     return Content(title_of(name), [*heading, *boxes, *elements], deferred, found)
 

@@ -17,7 +17,7 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 from ...errors import WorkloadError
 from ...plausible import is_number
 from .. import template
-from ..static_html import TAGS, figure_json, safe_address
+from ..static_html import ATTRIBUTES, TAGS, figure_json, safe_address
 from ..tables import Cell, Column, Node, Part, Row, Table, dcc, guarded, html
 
 dash_ag_grid._js_dist[0]["dynamic"] = True  # 1.3 MB, which the page's script asks for when a grid is to be shown
@@ -49,10 +49,7 @@ Piece = str | dict[str, str]
 Tree: TypeAlias = "str | list[Any]"
 """A text, or an element's tag, properties and children, each a tree."""
 _TAGS = {*TAGS, "button"}
-_PLAIN = {
-    *("className", "id", "title", "role", "tabIndex", "colSpan", "rowSpan", "scope", "dateTime", "lang", "dir", "open"),
-    *("hidden", "start", "style", "draggable", "href"),
-}
+_PLAIN = {*ATTRIBUTES, "className", "style", "draggable", "href"}
 _OPEN = ("data-", "aria-")
 
 

@@ -10,7 +10,7 @@ import itertools
 import os
 import stat
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from ..report_kpis import value_cell
 from ..tables import Cell, Column, Node, Row, guarded, html, table
 from . import view
 from .data import Snapshot
-from .sidebar import typed_field
+from .sidebar import facts, typed_field
 from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
@@ -76,12 +76,12 @@ def elements(
         link = html.A(name_of(other), href=addresses(snapshot, current)(other))
         parts += [html.H2(["What differs from ", link]), *_differences(entry, other)]
     settings = [*entry.settings.items(), ("repeat", entry.repeat)]
-    parts += [html.H2("Settings"), _facts((name, html.Span(show(value))) for name, value in settings)]
+    parts += [html.H2("Settings"), facts((name, html.Span(show(value))) for name, value in settings)]
     parts += [html.H2("KPIs"), _kpis(study, entry, repeats, other)]
     unknown = len(entry.missing_kpis)
     if unknown:
         summary = html.Summary(f"{unknown} {'KPI is' if unknown == 1 else 'KPIs are'} unknown: why?")
-        parts.append(html.Details([summary, _facts(entry.missing_kpis.items())]))
+        parts.append(html.Details([summary, facts(entry.missing_kpis.items())]))
     best = [(group.best.runs[0], f"the best: {name_of(group.best.runs[0])}") for group in study.best.groups]
     parts += _beside(snapshot, current, entry, repeats, best)
     unrecorded = [html.H2("Environment"), html.P("Where this run took place was not recorded.")]
@@ -106,11 +106,6 @@ def _state(entry: Entry) -> list[Node]:
     what = "Test directory: " if entry.kept_in is None else "History: "
     said = [what, html.Code(entry.kept_in or nearby), f" · id {entry.test_uuid}"]
     return [*box, html.P(said, className="provenance")]
-
-
-def _facts(items: Iterable[tuple[str, Node]]) -> Node:
-    facts = [html.Li([html.Span(name, className="key"), " ", said]) for name, said in items]
-    return html.Ul(facts, className="facts")
 
 
 def _differences(entry: Entry, other: Entry) -> list[Node]:

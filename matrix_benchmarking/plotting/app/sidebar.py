@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import numpy
-from numpy.typing import NDArray
 
 from ... import filters as filter_language
 from ...filters import Filters, Value, cut, show
@@ -17,13 +15,13 @@ from ...rows import Column
 from .. import controls
 from ..controls import Choice, Control, Number, RunChoice, Text
 from ..tables import Node, dcc, html
+from ..template import short
 from . import view
 from .view import View
 
 MANY_OPTIONS = 10
 """From here on a selector has a field to search in, and scrolls; a choice is a list that opens, not a row of links."""
 LONG_LABEL = 60
-Mask = NDArray[numpy.bool_]
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -53,60 +51,43 @@ class Facets:
     def __init__(self, matrix: Matrix, places: Mapping[str, Mapping[Any, int]] | None = None) -> None:
         """*places* are those of the values of some settings, by name: the oldest version is 0."""
         self.matrix = matrix
-        known = places or {}
-        rows = matrix.entries
-        columns = {name: _Column(rows.setting(name), known.get(name, {})) for name in rows.names()}
-        self.varying = [name for name, column in columns.items() if len(column.values) > 1]
-        self.constant = {name: column.values[0] for name, column in columns.items() if len(column.values) == 1}
-        self._columns = {**columns, "repeat": _Column(rows.shared("repeat"), {})}
+        known, rows = places or {}, matrix.entries
+        self._values = {name: _ordered(rows.setting(name), known.get(name, {})) for name in rows.names()}
+        self.varying = [name for name, values in self._values.items() if len(values) > 1]
+        self.constant = {name: values[0] for name, values in self._values.items() if len(values) == 1}
 
     def facets(self, filters: Filters) -> Iterator[Facet]:
+        selected = self.matrix.selected(filters).entries
         for name in self.varying:
-            column = self._columns[name]
-            mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
-            counts = numpy.bincount(column.codes[mask], minlength=len(column.values))
-            wanted = filters.get(name, ())
-            yield Facet(name, list(_options(column, counts, wanted)))
-
-    def _mask(self, filters: Filters) -> Mask:
-        mask = numpy.ones(len(self.matrix), dtype=bool)
-        for name, wanted in filters.items():
-            column = self._columns.get(name)
-            if column is None:
-                mask &= any(value.matches(None) for value in wanted)
-            else:
-                allowed = [any(value.matches(cell) for value in wanted) for cell in column.cells]
-                mask &= numpy.array(allowed, dtype=bool)[column.codes]
-        return mask
+            others = {other: wanted for other, wanted in filters.items() if other != name}
+            cells, codes = (self.matrix.selected(others).entries if name in filters else selected).setting(name)
+            counts: collections.Counter[object] = collections.Counter()
+            for code, count in collections.Counter(codes).items():
+                counts[typed(cells[code])] += count
+            yield Facet(name, list(_options(self._values[name], counts, filters.get(name, ()))))
 
 
-def _options(column: _Column, counts: NDArray[numpy.intp], wanted: Sequence[Value]) -> Iterator[Option]:
+def _ordered(column: Column, places: Mapping[Any, int]) -> list[Any]:
+    """The different values of a *column*, those with *places* first."""
+    cells, codes = column
+    there = {typed(cells[code]): cells[code] for code in set(codes)}
+    return sorted(there.values(), key=lambda value: (places.get(typed(value), len(places)), order(value)))
+
+
+def _options(values: Sequence[Any], counts: Mapping[object, int], wanted: Sequence[Value]) -> Iterator[Option]:
     """An option for each way to filter by a value; values that one filter can't tell apart are counted together."""
-    cells = column.cells
-    for written in dict.fromkeys(column.written):
+    cells, filters = [None if isinstance(value, NotSet) else value for value in values], _written(values)
+    for written in dict.fromkeys(filters):
         meant = [place for place, cell in enumerate(cells) if written.matches(cell)]
-        own = [place for place in meant if column.written[place] == written]
-        label = " or ".join("(not set)" if isinstance(column.values[at], NotSet) else show(cells[at]) for at in own)
+        own = [place for place in meant if filters[place] == written]
+        label = " or ".join("(not set)" if isinstance(values[at], NotSet) else show(cells[at]) for at in own)
         clashes = any(show(cell) == label for place, cell in enumerate(cells) if place not in own)
         yield Option(
             value=written,
             label=f'"{label}"' if written.quoted and clashes else label,
-            count=int(sum(counts[place] for place in meant)),
+            count=sum(counts[typed(values[place])] for place in meant),
             is_chosen=any(one.matches(cells[place]) for one in wanted for place in own),
         )
-
-
-class _Column:
-    """One setting of all entries: its values, those with *places* first, and for each entry the number of its own."""
-
-    def __init__(self, column: Column, places: Mapping[Any, int]) -> None:
-        cells, codes = column[0], numpy.asarray(column[1], dtype="int32")
-        seen = {typed(cells[code]): cells[code] for code in numpy.unique(codes)}
-        self.values = sorted(seen.values(), key=lambda value: (places.get(typed(value), len(places)), order(value)))
-        numbers = {typed(value): number for number, value in enumerate(self.values)}
-        self.codes = numpy.array([numbers.get(typed(cell), -1) for cell in cells], dtype="int32")[codes]
-        self.written = _written(self.values)
-        self.cells = [None if isinstance(value, NotSet) else value for value in self.values]
 
 
 def _written(values: Sequence[Any]) -> list[Value]:
@@ -143,11 +124,14 @@ def selectors(facets: Facets, current: View, asked: View) -> list[Node]:
     if not names:
         parts.append(html.P("All runs have the same settings.", className="note"))
     if facets.constant:
-        same = [
-            html.Li([html.Span(name, className="key"), " ", show(value)]) for name, value in facets.constant.items()
-        ]
-        parts.append(html.Details([html.Summary("The same in all runs"), html.Ul(same, className="constants")]))
+        same = facts(((name, show(value)) for name, value in facets.constant.items()), "constants")
+        parts.append(html.Details([html.Summary("The same in all runs"), same]))
     return parts
+
+
+def facts(items: Iterable[tuple[str, Node]], look: str = "facts") -> Node:
+    """A list of names, each with what is said of it."""
+    return html.Ul([html.Li([html.Span(name, className="key"), " ", said]) for name, said in items], className=look)
 
 
 def _filter_field(current: View) -> Node:
@@ -196,7 +180,7 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
 
 def _option(facet: Facet, option: Option, current: View) -> Node:
     address = view.write(current.with_filter(facet.name, facet.toggled(option)))
-    label = option.label if len(option.label) <= LONG_LABEL else f"{option.label[: LONG_LABEL - 1]}…"
+    label = short(option.label, LONG_LABEL)
     described = {
         "aria-checked": "true" if option.is_chosen else "false",
         "aria-label": f"{option.label or '(empty)'}, {option.count} {'run' if option.count == 1 else 'runs'}",
