@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import datetime as dt
 import functools
+import json
 import types
 import uuid
 from collections.abc import Callable
@@ -55,7 +57,7 @@ def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
 
 
 def read_json(path: ArtifactPath) -> Any:
-    """The JSON document in *path*.
+    """The JSON document in *path*, in which NaN and infinities, which JSON hasn't and many tools write, are None.
 
     Raises:
         FileNotFoundError: it is missing.
@@ -67,9 +69,21 @@ def read_json(path: ArtifactPath) -> Any:
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        with contextlib.suppress(ValueError, RecursionError):  # then more is wrong with it
+            if (document := _without_other_numbers(path, content)) is not None:
+                return document
         raise ArtifactError(path, f"is not valid JSON: {error}") from error
     except RecursionError as error:
         raise ArtifactError(path, "is nested too deeply") from error
+
+
+def _without_other_numbers(path: ArtifactPath, content: bytes) -> Any:
+    """The document without those numbers, which is noted; None where one of them is all of it."""
+    found: list[str] = []
+    document = json.loads(content, parse_constant=found.append)
+    times = "once" if len(found) == 1 else f"{len(found)} times"
+    path.note(f"{path.relative} has {' and '.join(dict.fromkeys(found))} for a number ({times}), read as unknown")
+    return document
 
 
 def read_namespace(path: ArtifactPath) -> types.SimpleNamespace:

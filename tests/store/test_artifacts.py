@@ -120,10 +120,9 @@ def test_other_errors_of_a_parser_are_not_swallowed():
         (b"", "is empty"),
         (b'{"speed": 1', "is not valid JSON: Input data was truncated"),
         (b"\xff\xfe", "is not valid JSON"),
-        (b'{"speed": NaN}', "is not valid JSON"),
         (b"[" * 100_000, "is n"),
     ],
-    ids=["empty", "truncated", "binary", "NaN", "deep"],
+    ids=["empty", "truncated", "binary", "deep"],
 )
 def test_a_damaged_json_file_is_a_problem_and_the_rest_is_parsed(tmp_path, content, reason):
     write_test(tmp_path / "a", {"vus": 1}, files=speed_files(1.0))
@@ -293,6 +292,31 @@ def test_a_pattern_of_a_step_and_a_file_finds_what_glob_finds(tmp_path, pattern)
     (tmp_path / "005__k6" / "summary.json").symlink_to("nowhere")
     wanted = set(glob.glob(pattern, root_dir=tmp_path))
     assert {each for each in matching(str(tmp_path), pattern) if not each.startswith(".") or "/" in each} == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "note"),
+    [
+        (
+            '{"a": NaN, "b": [1, -Infinity, NaN]}',
+            {"a": None, "b": [1, None, None]},
+            "NaN and -Infinity for a number (3 times)",
+        ),
+        ('{"a": Infinity, "NaN": 1}', {"a": None, "NaN": 1}, "Infinity for a number (once)"),
+    ],
+)
+def test_numbers_that_json_has_not_are_unknown_and_noted(tmp_path, text, read, note):
+    (tmp_path / "summary.json").write_text(text)
+    recorder = Recorder(str(tmp_path), ["summary.json"])
+    assert read_json(ArtifactPath(recorder, "summary.json")) == read
+    assert recorder.notes == [f"summary.json has {note}, read as unknown"]
+
+
+@pytest.mark.parametrize("text", ['{"a": NaN', '{"a": Nan, "NaN": 1}', '{"NaN": 1,}', "NaN", "[" * 100_000 + "NaN"])
+def test_what_is_broken_besides_is_no_json(tmp_path, text):
+    (tmp_path / "summary.json").write_text(text)
+    with pytest.raises(ArtifactError, match=r"is not valid JSON|is nested too deeply"):
+        read_json(ArtifactPath(Recorder(str(tmp_path), ["summary.json"]), "summary.json"))
 
 
 def test_what_cannot_be_looked_at_is_a_problem_and_not_missing(tmp_path):
