@@ -25,6 +25,7 @@ from ..store.tables import (
     NO_KPIS,
     WordsForNothing,
     WrittenTwoWays,
+    columns_of,
     field_name,
     moment_of,
     rows,
@@ -111,8 +112,8 @@ def command(
     commands are printed.
     """
     file = _opened(table)
-    columns = next((list(row) for _, row in rows(file) if not isinstance(row, str)), None)
-    if columns is None:
+    columns = columns_of(file)
+    if not columns:
         why = next((f": row {number} {reason}" for number, reason in rows(file)), "")
         raise MatbenchError(f"'{table}' holds no row that can be read{why}")
     named = _named(table, columns, settings, kpi, time, versions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import collections
 import csv
 import dataclasses
@@ -12,7 +13,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import IO, ClassVar
 
 from ..errors import ArtifactError
@@ -68,8 +69,8 @@ class TableReader:
     def read(self, file: ArtifactPath) -> Iterator[Part]:
         bad, zoned = list[str](), list[bool]()
         ways = WrittenTwoWays([name for name in self.settings if name not in self.texts])
-        nothing, failed = WordsForNothing(self.settings), FailedRows()
-        for number, row in rows(file, self.texts, ways, self.settings):
+        nothing, failed, unset = WordsForNothing(self.settings), FailedRows(), set(self.settings)
+        for number, row in rows(file, self.texts, ways, self.settings, self._named):
             try:
                 part = self._part(number, row)
             except ValueError as error:
@@ -77,6 +78,7 @@ class TableReader:
                 continue
             nothing.see(row)
             failed.see(part[2]["row"])
+            unset.difference_update(part[1])
             yield part
             if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
@@ -91,6 +93,8 @@ class TableReader:
         for name, text in ways.names.items():
             if name not in ways.found:
                 file.note(f"{name}: {text} was read as {float(text):g}: name it in `texts` if it isn't that number")
+        for name in sorted(unset):
+            file.note(f"no row says {name}, which is a setting")
         for sentence in (*failed.unknown(beside_known=False), *failed.unclear()):
             file.note(sentence)
         said += failed.unknown(beside_known=True)
@@ -233,12 +237,13 @@ def rows(
     texts: Sequence[str] = (),
     ways: WrittenTwoWays | None = None,
     settings: Sequence[str] = (),
+    columns: Iterable[str] = (),
 ) -> Iterator[tuple[int, Mapping[str, Scalar] | str]]:
     """The rows of *file*, which need not fit into memory, with their numbers, as a spreadsheet counts them.
 
     For a row that can't be read what is wrong with it, as a half sentence. The cells of the columns *texts* stay as
     they are written. *ways* sees the cells of a CSV file. A row that sums up others says so in its first cells, or in
-    those of *settings*.
+    those of *settings*. One of JSON needs not say all *columns*: what it leaves out isn't set.
     """
     try:
         with file.open("rb") as raw:
@@ -252,7 +257,8 @@ def rows(
             if first.lstrip().startswith("{"):
                 for number, line in enumerate(lines, start=1 + skipped):
                     if line.strip():
-                        yield number, _object(line)
+                        known = _object(line)
+                        yield number, known if isinstance(known, str) else {**dict.fromkeys(columns), **known}
                 return
             named = _SEPARATOR.match(head[0]) if skipped else None
             separator = named[1] if named else _separator(first, "".join(head[skipped + 1 : skipped + 2]))
@@ -270,11 +276,23 @@ def rows(
                     break
                 else:
                     yield number, _read(row, texts, ways, above)
-            _note(file, above)
+            for sentence in above.notes() if above is not None else ():
+                file.note(sentence)
     except UnicodeDecodeError as error:
         raise ArtifactError(file, f"is no text in UTF-8: {_ADVICE}") from error
     except (csv.Error, ValueError) as error:
         raise ArtifactError(file, f"is no table: {error}") from error
+
+
+def columns_of(file: ArtifactPath) -> list[str]:
+    """The names of all columns: of JSON each that a row says. None where no row can be read."""
+    with file.open("rb") as raw:
+        is_json = raw.read(_MOST_BLANKS).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
+    names = (list(row) for _, row in rows(file) if not isinstance(row, str))
+    return list(dict.fromkeys(itertools.chain.from_iterable(names if is_json else itertools.islice(names, 1))))
+
+
+_MOST_BLANKS = 256  # above the first object
 
 
 def _is_ended(stream: IO[bytes]) -> bool:
@@ -311,11 +329,6 @@ def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool
     said = {name: str(value).strip() for name, value in row.items() if name is not None}
     others = [text for name, text in said.items() if text not in (name, "")]
     return bool(others) and not any(is_number(_cell(text)) for text in others)
-
-
-def _note(file: ArtifactPath, above: RowsAbove | None) -> None:
-    for note in above.notes() if above is not None else ():
-        file.note(note)
 
 
 _ADVICE = "save it as CSV in UTF-8"
@@ -380,5 +393,5 @@ def moment_of(value: object) -> dt.datetime | None:
     try:
         moment = dt.datetime.fromisoformat(str(value))
     except ValueError:
-        raise ValueError(f"has '{value}' where an ISO 8601 time is expected") from None
+        raise ValueError(f"has '{value}' where an ISO 8601 time is expected, such as 2026-12-31T23:59Z") from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

@@ -35,6 +35,20 @@ def test_a_second_table_whose_column_was_renamed_is_a_file_that_cannot_take_part
     assert "* 1 file can't be placed and takes no part: row 2 has no column 'image'" in capsys.readouterr().out
 
 
+def test_of_objects_a_line_all_columns_are_known_whichever_row_says_them_first(
+    directory: Path, capsys: Capture
+) -> None:
+    lines = ['{"n": 1, "ms": 3}', '{"n": 1, "ms": 9, "engine": "b"}', '{"ms": 4, "n": 2, "more": 7}']
+    (directory / "lines.ndjson").write_text("\n".join(lines))
+    assert main(["import", "lines.ndjson", "--settings=n", "--kpi=ms:lower:ms", "--output=one.py"]) == 0
+    assert "left out, since no option names them: engine, more" in capsys.readouterr().err
+    assert main(["import", "lines.ndjson", "--settings=n,engine", "--kpi=ms:lower:ms", "--output=other.py"]) == 0
+    said = capsys.readouterr().err
+    assert "left out, since no option names them: more" in said and "engine is empty in 2 of 3 rows" in said
+    assert main(["parse", "--workload=other.py", "--results-dirname=."]) == 0
+    assert "Lowest ms: n 1 · engine not set: 3 ms" in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_next_commands_work_as_printed(capsys: Capture) -> None:
     assert main(IMPORT) == 0
     assert capsys.readouterr().out.splitlines() == [

@@ -325,6 +325,18 @@ def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_pat
     assert [entry.repeat for entry in matrix] == [0, 0]
 
 
+def test_an_object_need_not_say_what_others_do_and_a_setting_of_none_is_noted(tmp_path: Path) -> None:
+    lines = ['{"batch": 1, "rate": 2}', '{"image": "a", "batch": 1}', '{"rate": 3, "batch": 2, "other": 1}']
+    matrix = parse(tmp_path, "\n".join(lines))
+    assert [(entry.settings, entry.kpis) for entry in matrix] == [
+        ({"batch": 1}, {"rate": 2.0}),
+        ({"image": "a", "batch": 1}, {}),
+        ({"batch": 2}, {"rate": 3.0}),
+    ]
+    assert not matrix.notes
+    assert "no row says image, which is a setting" in " ".join(parse(tmp_path, lines[0]).notes)
+
+
 def test_an_object_that_names_something_twice_is_not_read(tmp_path: Path) -> None:
     line = '{"image": "a", "batch": 1, "rate": 12}'
     matrix = parse(tmp_path, f'{line}\n{{"image": "a", "batch": 1, "rate": 12, "rate": 900}}\n')
