@@ -46,10 +46,10 @@ def command(
 ) -> None:
     """Compare two results trees, versions or selections of runs: is B worse than A?
 
-    A and B are results directories or directories of LTS payloads; or two versions in --results-dirname or in the
-    history, or two selections of its newest runs (image=a image=b). Settings are paired, and rounds in which both were
-    measured say what is chance; else campaigns do. The exit status is 1 if something is worse, 2 if nothing could be
-    compared, else 0: also where it can't be told.
+    A and B are directories of results or LTS payloads (of the same versions, else the newest of each is compared);
+    or two versions in --results-dirname or the history, or two selections of its newest runs (image=a image=b).
+    Rounds in which both were measured say what is chance, else campaigns. The exit status is 1 if something is
+    worse, 2 if nothing could be compared, else 0: also where it can't be told.
     """
     from ..runs.judging import compare, compare_trees
     from ..runs.opening import names_of

@@ -285,7 +285,7 @@ def rows(
 
 
 def columns_of(file: ArtifactPath) -> list[str]:
-    """The names of all columns: of JSON each that a row says. None where no row can be read."""
+    """The names of all columns: of JSON each that a row says. Empty where no row can be read."""
     with file.open("rb") as raw:
         is_json = raw.read(_MOST_BLANKS).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{")
     names = (list(row) for _, row in rows(file) if not isinstance(row, str))
