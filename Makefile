@@ -27,7 +27,7 @@ demo: $(VENV)/installed unpacked
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --generate
 	$(BIN)/matbench history import $(RELEASES) --history=sqlite:///demo-releases.db
 	$(BIN)/matbench analyze_lts --workload=$(WORKLOAD) --history=sqlite:///demo-releases.db --report-dest=report/regression --exit-zero
-	@echo "report/index.html is the sample, report/regression/index.html the releases."
+	@echo "report/index.html is the sample, report/regression/index.html the releases; each leads to the other."
 	@echo "Explore it in a browser: make app, or $(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)"
 
 unpacked: $(VENV)/bin/python

@@ -55,10 +55,11 @@ def publish(
     else:
         show(shown)
     if output.report_dest is not None:
-        from ..plotting.site import write_regression_page  # dash: a third of a second
+        from ..plotting.site import link_beside, write_regression_page  # dash: a third of a second
 
         page = write_regression_page(analysis, study, output.report_dest)
         written = write_reports(analysis, output.report_dest)
+        link_beside(output.report_dest.absolute().parent)
         say(f"Reports: {page} and {len(written)} files for CI services beside it", err=err)
     if output.summary_yaml_dest is not None:
         write(output.summary_yaml_dest, summary_yaml(analysis))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import json
 import os
+import re
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -33,11 +35,13 @@ from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .report_regression import verdict_box as regression_box
 from .static_html import (
+    BESIDE,
     PLOTLY_FILE,
     Page,
     Provenance,
     Slugs,
     StaticHTML,
+    escape,
     plotly_script,
     prefix,
     render,
@@ -48,6 +52,9 @@ from .tables import Node, Part, called
 from .tables import html as tags
 
 INDEX_FILE = "index.html"
+MOST_BESIDE = 5
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -114,6 +121,7 @@ def write_site(
     backwards = {name: documents[name].encode("utf-8", "replace") for name in reversed(documents)}
     for name, content in {**others, **drawn, **backwards}.items():
         _write(destination / name, content)
+    link_beside(destination)
     return Written(
         pages=[destination / name for name in documents],
         pictures=[destination / name for name in drawn],
@@ -264,3 +272,50 @@ def _write(path: Path, content: bytes) -> None:
             return
     with atomic_write(path, durable=False) as stream:
         stream.write(content)
+
+
+def link_beside(directory: Path) -> None:
+    """Link the pages of the site in *directory* with the analyses in its folders; pages that aren't ours stay."""
+    from ..analyze.report import ci  # of pages that are written alone: it declares models, .1 s
+
+    index = _read(directory / INDEX_FILE)
+    analyses = [
+        (folder, said)
+        for folder in sorted(path.parent for path in directory.glob(f"*/{ci.JSON}"))
+        if (said := _said(folder / ci.JSON)) and BESIDE in _read(folder / INDEX_FILE)
+    ][:MOST_BESIDE]
+    if not analyses or BESIDE not in index:
+        return
+    title = _TITLE.search(index)
+    for folder, _ in analyses:
+        _fill(folder / INDEX_FILE, [(f"../{INDEX_FILE}", title.group(1) if title else "all reports")])
+    for page in directory.glob("*.html"):
+        _fill(page, [(f"{urllib.parse.quote(folder.name)}/{INDEX_FILE}", escape(said)) for folder, said in analyses])
+
+
+def _said(path: Path) -> str:
+    from ..analyze.report.json_report import FORMAT  # as above
+
+    try:
+        document = json.loads(_read(path) or "null")
+        is_ours = isinstance(document, dict) and document.get("format") == FORMAT
+        return f"{document['data']}: {document['verdict'][0]}" if is_ours else ""
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""
+
+
+def _fill(path: Path, links: list[tuple[str, str]]) -> None:
+    text = _read(path)
+    listed = " ".join(f'<a href="{address}">{said}</a>' for address, said in links)
+    place = f'{BESIDE}<p class="provenance">Beside this: {listed}</p>{BESIDE}'
+    filled = _PLACE.sub(lambda _: place, text)
+    if filled != text:
+        with atomic_write(path, durable=False) as stream:
+            stream.write(filled.encode("utf-8", "replace"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return ""

@@ -26,6 +26,8 @@ from . import template
 from .tables import Part, Table, failure, problem_box
 
 PLOTLY_FILE = "plotly.min.js"
+BESIDE = "<!-- beside -->"
+"""Between two of these a document links to what lies beside it."""
 CHECK_TITLE = "Check"
 """The page that lists what was found odd about the runs."""
 
@@ -351,7 +353,8 @@ def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: i
     data = f'\n<p class="provenance">{said}</p>' if level == 1 else ""
     name = "h1" if level == 1 else "h2"
     link = section_link(page.file.removeprefix("#"), page.title) if level > 1 else ""
-    return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}"
+    beside = f"{BESIDE}{BESIDE}" if level == 1 else ""
+    return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}{beside}"
 
 
 def _check(provenance: Provenance, pages: Sequence[Page]) -> str:
