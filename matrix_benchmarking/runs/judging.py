@@ -119,7 +119,7 @@ def compare(
     trees = [None if name in versions else _tree(study, name) for name in (old, new)]
     if any(trees):
         if other := next((name for name, tree in zip((old, new), trees, strict=True) if tree is None), None):
-            known = ", ".join(map(str, study.runs.settings[TREE]))
+            known = ", ".join(map(str, study.known.settings[TREE]))
             raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
         if trees[0] == trees[1]:
             raise ConfigError(f"both are the directory '{trees[0]}'")
@@ -137,13 +137,13 @@ def compare(
 
 def _tree(study: Study, name: str) -> str | None:
     """The directory of *study* that has this *name*, or lies there; None unless there are several."""
-    trees = [str(value) for value in study.runs.settings.get(TREE, ())]
+    trees = [str(value) for value in study.known.settings.get(TREE, ())]
     if name in trees:
         return name
     place = os.path.abspath(name)
     found = next((tree for tree in trees if place.endswith(f"{os.sep}{tree}")), None)
     inside = os.path.join(os.path.realpath(place), "")
-    runs = (run for run in study.runs if found is not None and run.settings.get(TREE) == found)
+    runs = (run for run in study.known if found is not None and run.settings.get(TREE) == found)
     return found if any(os.path.join(os.path.realpath(run.location), "").startswith(inside) for run in runs) else None
 
 
@@ -244,6 +244,10 @@ def compare_trees(
     from ..plotting.compare_sides import Candidate
 
     study = study.selected({TREE: tuple(filters.value(name) for name in (old, new))})
+    there = study.runs.settings.get(TREE, ())
+    if gone := [name for name in (old, new) if name not in there]:
+        chosen = filters.written({name: values for name, values in study.filters.items() if name != TREE})
+        raise ConfigError(f"no finished run of {named(gone)} is selected{f' by {chosen}' if chosen else ''}")
     check_keys(study.workload, study.order.runs_of(study.runs.entries), are_needed=False)
     one = Candidate(TREE, old, new)
     return study, _switched(study, one, kpi_filter=kpi_filter, ignored=ignored, is_tolerant=is_tolerant)

@@ -294,6 +294,13 @@ def test_directories_are_paired_by_the_versions_of_both_else_by_the_newest_of_ea
     assert page.verdicts == found.verdicts and page.question == found.question == "after against before"
 
 
+def test_a_directory_of_which_a_filter_leaves_nothing_is_named_with_the_filter() -> None:
+    entries = Matrix(runs(*grid(tree=["before"], vus=[1, 8]), *grid(tree=["after"], vus=[1])))
+    study = Study.of(entries, toy_runs.workload(), filters=parse("vus=8"))
+    with pytest.raises(ConfigError, match="no finished run of after is selected by vus=8"):
+        compare(study, "before", "after")
+
+
 def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_places(tmp_path: Path) -> None:
     entries = runs(*grid(tree=["old/results", "new/results"], vus=[1, 8]))
     entries = [
