@@ -25,7 +25,7 @@ def test_what_is_recorded_is_read(tmp_path):
     found = read_environment(tmp_path)
     versions = {"k6": "1.1.0", "cuda": "12.4", "GPU driver": "570.1"}
     assert found == Environment("matbench benchmark x.yaml", "Xeon", "Linux 6.18", ("NVIDIA L4",), versions, (72.0,))
-    assert recorded(found)["power"] == "72 W"
+    assert recorded(found)["Power limit of the GPUs"] == "72 W"
 
 
 def test_machines_are_told_apart_by_what_is_recorded_of_them():

@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import clicks, report_history
-from matrix_benchmarking.plotting.base import Catalogue, configured
+from matrix_benchmarking.plotting.base import Catalogue
 from matrix_benchmarking.plotting.catalogue import catalogue_of
 from matrix_benchmarking.plotting.report_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -167,7 +167,7 @@ def test_the_chosen_kpi_is_that_of_the_whole_page(toy: Workload) -> None:
         toy, [dataclasses.replace(one, kpis={"cost": 1.0, "speed": 2.0}) for one in runs(["1", "2"], {"a": 1})]
     )
     report = dataclasses.replace(of, texts={"kpi": "speed"}).page("report: KPI history")
-    shown = StaticHTML().render(report.do_plot(*configured(report, of.arguments(), report.catalogue.texts)))
+    shown = StaticHTML().render(report.made(of.arguments()))
     assert "speed: 1 of 1 series" in shown
     assert "All series of speed" in shown
 
