@@ -77,6 +77,8 @@ def test_the_ranking_is_a_picture_and_its_limit_a_line_to_drag(tab: Any, of_resu
 def test_a_limit_is_typed_with_any_decimals_and_one_that_can_not_be_is_said(tab: Any, of_results: str) -> None:
     with Visit(tab, of_results) as visit:
         visit.open()
+        visit.until("document.querySelector('#headline').innerText.includes('finding')")  # nothing more comes by itself
+        visit.ready()
         for typed, said in (("20.25", "Cheapest under 20.25 ms p95_latency"), ("-5", "limit: -5 is below 0")):
             field = visit.page.locator("input[type=number]").first
             field.fill(typed)

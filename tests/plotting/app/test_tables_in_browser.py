@@ -24,6 +24,8 @@ def test_a_table_is_sorted_filtered_and_exported(tab: Any, address: str, tmp_pat
         visit.page.get_by_text("Values at each point").scroll_into_view_if_needed()  # it is made when it is seen
         box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
         box.scroll_into_view_if_needed()
+        visit.until("document.querySelector('.grid-box .ag-row') !== null")
+        visit.ready()  # a grid that is made anew forgets a click
         header = box.locator(".ag-header-cell", has_text="1B_cost")
         header.locator(".ag-header-cell-label").click()
         first = box.locator(".ag-pinned-left-cols-container [row-index='0']")
