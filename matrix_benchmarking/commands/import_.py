@@ -320,7 +320,9 @@ def _unread(
     """
     settings = reader.settings
     failed = FailedRows(columns)
-    said = [*_left_out([name for name in columns if name not in failed.read], [name for name, _, _ in kpis])]
+    left = [name for name in columns if name not in failed.read]
+    said = [*_left_out(left, [name for name, _, _ in kpis])]
+    times = left if time is None else []
     odd: dict[tuple[str, str, str], list[str]] = {}
     empty: dict[str, int] = {}
     marked: dict[str, str] = {}
@@ -339,6 +341,7 @@ def _unread(
             bad.append(f"row {number} {error}")
             continue
         failed.see({name: value for name, value in row.items() if name in columns})
+        times = [name for name in times if re.match(r"\d{4}-\d\d-\d\d", str(row.get(name)))]
         for name in settings:
             empty[name] = empty.get(name, 0) + (row.get(name) is None)
             if joined(text := _text(row.get(name))) != text:
@@ -351,6 +354,7 @@ def _unread(
                 odd.setdefault((name, "below 0", "lower is better"), []).append(f"row {number} has {value:g}")
     if bad and len(bad) == total:
         raise MatbenchError(f"no row can be read: {bad[0]}")
+    said += [f"{name} holds times: --time={name} says when each run was, and so which is newer" for name in times[:1]]
     said += [f"{len(bad)} of {total} rows can't be read: {bad[0]}"] if bad else []
     said += [
         f"{name} is empty in {count} of {total} rows, which are points of their own"

@@ -119,6 +119,16 @@ def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     ]
 
 
+def test_a_column_of_times_that_is_left_out_is_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,at,day,rate\na,2026-01-31,2026-01-31T10:00:00Z,5\na,later,2026-02-01 10:00,6\n")
+    options = ["import", "runs.csv", "--settings=image", "--kpi=rate:higher"]
+    assert main(options) == 0
+    said = capsys.readouterr().err
+    assert "day holds times: --time=day says when each run was" in said and "at holds" not in said
+    assert main([*options, "--time=day", "--output=other.py"]) == 0
+    assert "holds times" not in capsys.readouterr().err
+
+
 def test_two_kpis_of_one_name_are_refused_and_failed_rows_are_counted(table: Path, capsys: Capture) -> None:
     table.write_text("image,p95.ms,p95_ms,exit_code\na,10,900,0\nb,20,100,137\n")
     options = ["import", "runs.csv", "--settings=image", "--kpi=p95.ms:lower:ms"]
