@@ -11,7 +11,7 @@ import msgspec
 
 from .. import filters
 from ..analyze.failures import values_fail, versions_fail
-from ..analyze.select.selection import Selection, select
+from ..analyze.select.selection import NO_PART, Selection, select
 from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
@@ -198,11 +198,17 @@ def left_out(study: Study, one: Candidate, compared: int) -> Iterator[str]:
         newest = "the newest version of its tree" if one.setting == TREE else newest_said(study)
         yield f"{count_of(older, 'run')} left out: not of {newest}"
     asked = {*study.workload.regression.comparison_keys, *(name for side in one.selections or () for name in side)}
-    pooled = asked - {name for run in entries for name in run.settings}
-    taken = 0
+    is_of_trees = one.setting == TREE
+    by_version = is_of_trees and of_trees(study, one.old, one.new)[1]
+    pooled = set() if by_version else asked - {name for run in entries for name in run.settings}
     for value in (one.old, one.new):
         side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
-        yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
-        taken += sum(not run.failed for run in side)
-    if (others := taken - compared) and one.setting != TREE:  # whose series each say it
-        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
+        whole = [study.run_called(run.name) or run for run in side]
+        runs = study.order.runs_of(whole) if is_of_trees else None
+        yield from about(Build(show(value), whole, runs), sorted(pooled))
+        good = sum(not run.failed for run in side)
+        if runs is not None and (others := good - len(runs)):  # those of a series without another side it says itself
+            yield f"{count_of(others, 'run')} of {show(value)} left out: {NO_PART}"
+        compared -= good
+    if compared < 0 and not is_of_trees:
+        yield f"{count_of(-compared, 'run')} left out: without an equal on the other side, or not to be judged"

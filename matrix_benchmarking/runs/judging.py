@@ -14,6 +14,7 @@ import msgspec
 
 from .. import filters
 from ..analyze import handling
+from ..analyze.check.labels import TREE_NO_LABEL
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown, check_keys
@@ -116,7 +117,7 @@ def compare(
     keys = study.workload.regression.comparison_keys
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
-    trees = [None if name in versions else _tree(study, name) for name in (old, new)]
+    trees = [None if versions.issuperset((old, new)) else _tree(study, name) for name in (old, new)]
     if any(trees):
         if other := next((name for name, tree in zip((old, new), trees, strict=True) if tree is None), None):
             known = ", ".join(map(str, study.known.settings[TREE]))
@@ -250,6 +251,7 @@ def compare_trees(
         raise ConfigError(f"no finished run of {named(gone)} is selected{f' by {chosen}' if chosen else ''}")
     check_keys(study.workload, study.order.runs_of(study.runs.entries), are_needed=False)
     one = Candidate(TREE, old, new)
+    study.findings = [each for each in study.findings if each.kind != TREE_NO_LABEL]  # it tells the sides apart here
     return study, _switched(study, one, kpi_filter=kpi_filter, ignored=ignored, is_tolerant=is_tolerant)
 
 

@@ -268,6 +268,7 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
     assert found.notes == ("no KPI 'rat': did you mean 'rate'?",)
 
 
+@pytest.mark.parametrize("are_labels_alone", [False, True])
 @pytest.mark.parametrize(
     ("old", "new", "named", "left_out"),
     [
@@ -278,13 +279,15 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
     ],
 )
 def test_directories_are_paired_by_the_versions_of_both_else_by_the_newest_of_each(
-    old: list[str], new: list[str], named: list[str], left_out: int
+    old: list[str], new: list[str], named: list[str], left_out: int, are_labels_alone: bool
 ) -> None:
     sides = {"before": old, "after": new}
     each = [one for tree, of in sides.items() for one in grid(tree=[tree], version=of, vus=[1, 8])]
     entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
     for number, run in enumerate(entries):
         run.kpis["cost"] = 100.0 + number % 4 + 50.0 * (run.settings["tree"] == "after")
+        if are_labels_alone:
+            del run.settings["version"]
     found = asked(entries, "before", "after")
     assert verdicts(found) == {f"{version}vus {vus}": "worse" for version in named for vus in (1, 8)}
     said = [f"{left_out} runs left out: not of the newest version of its tree"] if left_out else []
@@ -321,3 +324,34 @@ def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_
     for run in entries:
         run.settings["tree"] = {"old/results": "true", "new/results": "007"}[str(run.settings["tree"])]
     assert verdicts(asked(entries, "true", "007")) == verdicts(found)
+
+
+def test_what_is_taken_together_or_takes_no_part_in_a_comparison_of_directories_is_said() -> None:
+    each = grid(tree=["before"], version=["a", "b"], vus=[1, 8]) + grid(tree=["after"], version=["b", "c"], vus=[1, 8])
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    for run in entries:
+        del run.settings["version"]  # it is a label alone
+    found = asked(entries, "before", "after", toy_runs.workload(ignored_entries={"vus": [8]}))
+    left_out = "8 runs of {} left out: ignored by the workload, or without KPIs or labels"
+    together = "{} has 2 values of version, taken together"
+    said = [text.format(side) for side in ("before", "after") for text in (together, left_out)]
+    assert [note for note in found.notes if note != RATE] == said
+
+
+def test_a_directory_that_is_called_as_a_version_is_one_beside_another_one() -> None:
+    each = grid(tree=["1.0", "next"], version=["1.0", "1.1"])
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    assert asked(entries, "1.0", "next").question == "next against 1.0"
+    assert asked(entries, "1.0", "1.1").question == "1.1 against 1.0"
+
+
+def test_the_directories_of_a_comparison_are_not_called_repeats() -> None:
+    toy = toy_runs.workload()
+    toy = dataclasses.replace(toy, store=dataclasses.replace(toy.store, get_kpi_labels=lambda lts: {}))
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*grid(tree=["old", "new"]))]
+    for run in entries:
+        assert run.facts is not None
+        run.facts.labels.pop("tree")
+    study, _ = compare(Study(Matrix(entries), toy), "old", "new")
+    assert "tree-no-label" not in [one.kind for one in study.findings]
+    assert "tree-no-label" in [one.kind for one in Study(Matrix(entries), toy).findings]
