@@ -119,8 +119,8 @@ def compare(
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
     trees = [None if versions.issuperset((old, new)) else _tree(study, name) for name in (old, new)]
     if any(trees):
-        if other := next((name for name, tree in zip((old, new), trees, strict=True) if tree is None), None):
-            known = ", ".join(map(str, study.known.settings[TREE]))
+        if None in trees:
+            other, known = (old, new)[trees.index(None)], ", ".join(map(str, study.known.settings[TREE]))
             raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
         if trees[0] == trees[1]:
             raise ConfigError(f"both are the directory '{trees[0]}'")
@@ -235,7 +235,7 @@ def _switched(
     said = [*about_kpis, *nothing, *left_out(study, one, analysis.runs)]
     if lost := [kpi.name for kpi in kpis if kpi.name not in analysis.kpis]:
         said.append(f"{named(lost)} not compared: unknown on one side or both")
-    return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
+    return msgspec.structs.replace(analysis, notes=tuple(dict.fromkeys((*said, *analysis.notes))))
 
 
 def compare_trees(

@@ -316,7 +316,7 @@ def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_
     assert verdicts(found) == {"vus 1": "worse", "vus 8": "worse"}
     for old, new in (("tree=old/results", "tree=new/results"), (f"{tmp_path}/old/results", f"{tmp_path}/new/results/")):
         assert [one.effect for one in asked(entries, old, new).verdicts] == [one.effect for one in found.verdicts]
-    for other in ("elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
+    for other in ("", "elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
         with pytest.raises(ConfigError, match=f"'{re.escape(other)}' is none of the directories that were opened"):
             asked(entries, "old/results", other)
     with pytest.raises(ConfigError, match="both are the directory 'old/results'"):
@@ -336,6 +336,8 @@ def test_what_is_taken_together_or_takes_no_part_in_a_comparison_of_directories_
     together = "{} has 2 values of version, taken together"
     said = [text.format(side) for side in ("before", "after") for text in (together, left_out)]
     assert [note for note in found.notes if note != RATE] == said
+    no_memory = "'memory' is left out of the regression analysis by its workload"
+    assert [*asked(entries, "before", "after", kpi_filter=["memory"]).notes].count(no_memory) == 1
 
 
 def test_a_directory_that_is_called_as_a_version_is_one_beside_another_one() -> None:
