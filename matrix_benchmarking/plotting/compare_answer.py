@@ -112,7 +112,7 @@ def switched(
     *,
     kpi_filter: Sequence[str] = (),
     raised: Mapping[str, Known] | None = None,
-    ignored: Sequence[str] | None = None,
+    ignored: Sequence[str] = (),
 ) -> Switch | None:
     """The answer of the runs *entries*: of versions and trees series by series, else of points that differ in the
     setting alone.
@@ -133,7 +133,6 @@ def switched(
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
-    ignored = study.given.ignored if ignored is None else ignored
     if setting == TREE:
         return _of_trees(study, of, kpi_filter, raised=raised or {}, ignored=ignored)
     question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)

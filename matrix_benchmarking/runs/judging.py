@@ -120,7 +120,7 @@ def compare(
     trees = [None if versions.issuperset((old, new)) else _tree(study, name) for name in (old, new)]
     if any(trees):
         if None in trees:
-            other, known = (old, new)[trees.index(None)], ", ".join(map(str, study.known.settings[TREE]))
+            other, known = (old, new)[trees.index(None)], ", ".join(map(str, study.known.settings.get(TREE, ())))
             raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
         if trees[0] == trees[1]:
             raise ConfigError(f"both are the directory '{trees[0]}'")
@@ -138,13 +138,14 @@ def compare(
 
 def _tree(study: Study, name: str) -> str | None:
     """The directory of *study* that has this *name*, or lies there; None unless there are several."""
-    trees = [str(value) for value in study.known.settings.get(TREE, ())]
+    every = [run for run in (*study.known, *study.known.unfinished) if TREE in run.settings]
+    trees = {str(run.settings[TREE]) for run in every}
     if name in trees:
         return name
     place = os.path.abspath(name)
     found = next((tree for tree in trees if place.endswith(f"{os.sep}{tree}")), None)
     inside = os.path.join(os.path.realpath(place), "")
-    runs = (run for run in study.known if found is not None and run.settings.get(TREE) == found)
+    runs = (run for run in every if found is not None and run.settings[TREE] == found)
     return found if any(os.path.join(os.path.realpath(run.location), "").startswith(inside) for run in runs) else None
 
 

@@ -304,6 +304,12 @@ def test_a_directory_of_which_a_filter_leaves_nothing_is_named_with_the_filter()
         compare(study, "before", "after")
 
 
+def test_a_directory_in_which_no_run_finished_is_one_that_was_opened() -> None:
+    before, after = runs(*grid(tree=["before", "after"]), rounds=1)
+    with pytest.raises(ConfigError, match="no finished run of after is selected"):
+        compare(Study(Matrix([before], unfinished=[after]), toy_runs.workload()), "before", "after")
+
+
 def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_places(tmp_path: Path) -> None:
     entries = runs(*grid(tree=["old/results", "new/results"], vus=[1, 8]))
     entries = [
@@ -357,3 +363,12 @@ def test_the_directories_of_a_comparison_are_not_called_repeats() -> None:
     study, _ = compare(Study(Matrix(entries), toy), "old", "new")
     assert "tree-no-label" not in [one.kind for one in study.findings]
     assert "tree-no-label" in [one.kind for one in Study(Matrix(entries), toy).findings]
+
+
+def test_what_was_ignored_when_the_runs_were_opened_is_said_where_sides_differ_in_it() -> None:
+    each = [{"tree": "old", "version": "1.0", "site": "x"}, {"tree": "new", "version": "1.1", "site": "y"}]
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    study = Study(Matrix(entries), toy_runs.workload().ignoring(["site"]), given=Given(ignored=["site", "nothing"]))
+    page = asked_for(study, {"old": "tree=old", "new": "tree=new"})[0][0].analysis
+    for found in (compare(study, "old", "new")[1], page):
+        assert found.beside == "The sides differ in site (x | y): that may be the reason."
