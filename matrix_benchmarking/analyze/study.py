@@ -332,6 +332,8 @@ class Study:
     def question(self, data: str, pairs_of: Callable[[Study], Sequence[Pair]] = lambda _: (), **more: Any) -> Question:
         """What is asked of two sides; *pairs_of* all runs lend their noise, where these are a selection of them."""
         lenders, known = () if self.whole is self else pairs_of(self.whole), known_alarms(self.given.events())
+        asked, there = [*self.given.ignored, *more.pop("ignored", ())], self.runs.entries.names()
+        more["ignored"] = [name for name in dict.fromkeys(asked) if name in there]
         return Question(data, self.blocks, self.minimum_effects, known, lenders=lenders, **more)
 
     @functools.cached_property

@@ -11,7 +11,7 @@ import msgspec
 
 from .. import filters
 from ..analyze.failures import values_fail, versions_fail
-from ..analyze.select.selection import Selection, select
+from ..analyze.select.selection import NO_PART, Selection, select
 from ..analyze.select.versions import against
 from ..analyze.study import Study
 from ..analyze.verdict.lifecycle import Known, known_alarms, new_events
@@ -112,7 +112,7 @@ def switched(
     *,
     kpi_filter: Sequence[str] = (),
     raised: Mapping[str, Known] | None = None,
-    ignored: Sequence[str] | None = None,
+    ignored: Sequence[str] = (),
 ) -> Switch | None:
     """The answer of the runs *entries*: of versions and trees series by series, else of points that differ in the
     setting alone.
@@ -133,7 +133,6 @@ def switched(
             return version_pairs(selected(everything), *names, setting)[0]
         return pairs_of(everything, workload, setting, old, new, kpi_filter)
 
-    ignored = study.given.ignored if ignored is None else ignored
     if setting == TREE:
         return _of_trees(study, of, kpi_filter, raised=raised or {}, ignored=ignored)
     question = study.question(study.data, pairs, raised=raised or {}, ignored=ignored)
@@ -198,11 +197,17 @@ def left_out(study: Study, one: Candidate, compared: int) -> Iterator[str]:
         newest = "the newest version of its tree" if one.setting == TREE else newest_said(study)
         yield f"{count_of(older, 'run')} left out: not of {newest}"
     asked = {*study.workload.regression.comparison_keys, *(name for side in one.selections or () for name in side)}
-    pooled = asked - {name for run in entries for name in run.settings}
-    taken = 0
+    is_of_trees = one.setting == TREE
+    by_version = is_of_trees and of_trees(study, one.old, one.new)[1]
+    pooled = set() if by_version else asked - {name for run in entries for name in run.settings}
     for value in (one.old, one.new):
         side = [run for run in entries if typed(run.settings.get(one.setting, NOT_SET)) == typed(value)]
-        yield from about(Build(show(value), [study.run_called(run.name) or run for run in side]), sorted(pooled))
-        taken += sum(not run.failed for run in side)
-    if (others := taken - compared) and one.setting != TREE:  # whose series each say it
-        yield f"{count_of(others, 'run')} left out: without an equal on the other side, or not to be judged"
+        whole = [study.run_called(run.name) or run for run in side]
+        runs = study.order.runs_of(whole) if is_of_trees else None
+        yield from about(Build(show(value), whole, runs), sorted(pooled))
+        good = sum(not run.failed for run in side)
+        if runs is not None and (others := good - len(runs)):  # those of a series without another side it says itself
+            yield f"{count_of(others, 'run')} of {show(value)} left out: {NO_PART}"
+        compared -= good
+    if compared < 0 and not is_of_trees:
+        yield f"{count_of(-compared, 'run')} left out: without an equal on the other side, or not to be judged"

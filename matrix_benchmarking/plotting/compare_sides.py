@@ -289,7 +289,11 @@ def of_trees(study: Study, old: Scalar, new: Scalar) -> tuple[list[Sequence[Entr
     told = study.workload.regression.comparison_keys
     sides = [[run for run in study.runs if typed(run.settings.get(TREE, NOT_SET)) == typed(name)]
              for name in (old, new)]  # fmt: skip
-    versions = [{tuple(typed(run.settings.get(key, NOT_SET)) for key in told) for run in side} for side in sides]
+    known = [[run.versions for run in study.order.runs_of(side)] for side in sides]
+    said = [key for key in told if any(each[key] is not NOT_SET for of in known for each in of)]
+    for of, side in zip(known, sides, strict=True):  # settings alone say it of failed ones
+        of += [run.settings for run in side if run.failed and all(key in run.settings for key in said)]
+    versions = [{tuple(typed(each.get(key, NOT_SET)) for key in said) for each in of} for of in known]
     by_version = versions[0] == versions[1]
     return [side if by_version else _of_newest(study, side) for side in sides], by_version
 

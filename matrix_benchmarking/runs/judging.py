@@ -14,6 +14,7 @@ import msgspec
 
 from .. import filters
 from ..analyze import handling
+from ..analyze.check.labels import TREE_NO_LABEL
 from ..analyze.failures import versions_fail
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import OrderUnknown, check_keys
@@ -116,10 +117,10 @@ def compare(
     keys = study.workload.regression.comparison_keys
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored, "is_tolerant": is_tolerant}
     versions = {show(value) for key in keys for value in study.runs.settings.get(key, ())}
-    trees = [None if name in versions else _tree(study, name) for name in (old, new)]
+    trees = [None if versions.issuperset((old, new)) else _tree(study, name) for name in (old, new)]
     if any(trees):
-        if other := next((name for name, tree in zip((old, new), trees, strict=True) if tree is None), None):
-            known = ", ".join(map(str, study.known.settings[TREE]))
+        if None in trees:
+            other, known = (old, new)[trees.index(None)], ", ".join(map(str, study.known.settings.get(TREE, ())))
             raise ConfigError(f"'{other}' is none of the directories that were opened, as the other one is: {known}")
         if trees[0] == trees[1]:
             raise ConfigError(f"both are the directory '{trees[0]}'")
@@ -137,13 +138,14 @@ def compare(
 
 def _tree(study: Study, name: str) -> str | None:
     """The directory of *study* that has this *name*, or lies there; None unless there are several."""
-    trees = [str(value) for value in study.known.settings.get(TREE, ())]
+    every = [run for run in (*study.known, *study.known.unfinished) if TREE in run.settings]
+    trees = {str(run.settings[TREE]) for run in every}
     if name in trees:
         return name
     place = os.path.abspath(name)
     found = next((tree for tree in trees if place.endswith(f"{os.sep}{tree}")), None)
     inside = os.path.join(os.path.realpath(place), "")
-    runs = (run for run in study.known if found is not None and run.settings.get(TREE) == found)
+    runs = (run for run in every if found is not None and run.settings[TREE] == found)
     return found if any(os.path.join(os.path.realpath(run.location), "").startswith(inside) for run in runs) else None
 
 
@@ -234,7 +236,7 @@ def _switched(
     said = [*about_kpis, *nothing, *left_out(study, one, analysis.runs)]
     if lost := [kpi.name for kpi in kpis if kpi.name not in analysis.kpis]:
         said.append(f"{named(lost)} not compared: unknown on one side or both")
-    return msgspec.structs.replace(analysis, notes=(*said, *analysis.notes))
+    return msgspec.structs.replace(analysis, notes=tuple(dict.fromkeys((*said, *analysis.notes))))
 
 
 def compare_trees(
@@ -250,6 +252,7 @@ def compare_trees(
         raise ConfigError(f"no finished run of {named(gone)} is selected{f' by {chosen}' if chosen else ''}")
     check_keys(study.workload, study.order.runs_of(study.runs.entries), are_needed=False)
     one = Candidate(TREE, old, new)
+    study.findings = [each for each in study.findings if each.kind != TREE_NO_LABEL]  # it tells the sides apart here
     return study, _switched(study, one, kpi_filter=kpi_filter, ignored=ignored, is_tolerant=is_tolerant)
 
 

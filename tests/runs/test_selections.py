@@ -268,6 +268,7 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
     assert found.notes == ("no KPI 'rat': did you mean 'rate'?",)
 
 
+@pytest.mark.parametrize("are_labels_alone", [False, True])
 @pytest.mark.parametrize(
     ("old", "new", "named", "left_out"),
     [
@@ -278,13 +279,15 @@ def test_a_pattern_that_names_no_kpi_of_both_sides_is_why_nothing_is_compared() 
     ],
 )
 def test_directories_are_paired_by_the_versions_of_both_else_by_the_newest_of_each(
-    old: list[str], new: list[str], named: list[str], left_out: int
+    old: list[str], new: list[str], named: list[str], left_out: int, are_labels_alone: bool
 ) -> None:
     sides = {"before": old, "after": new}
     each = [one for tree, of in sides.items() for one in grid(tree=[tree], version=of, vus=[1, 8])]
     entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
     for number, run in enumerate(entries):
         run.kpis["cost"] = 100.0 + number % 4 + 50.0 * (run.settings["tree"] == "after")
+        if are_labels_alone:
+            del run.settings["version"]
     found = asked(entries, "before", "after")
     assert verdicts(found) == {f"{version}vus {vus}": "worse" for version in named for vus in (1, 8)}
     said = [f"{left_out} runs left out: not of the newest version of its tree"] if left_out else []
@@ -301,6 +304,12 @@ def test_a_directory_of_which_a_filter_leaves_nothing_is_named_with_the_filter()
         compare(study, "before", "after")
 
 
+def test_a_directory_in_which_no_run_finished_is_one_that_was_opened() -> None:
+    before, after = runs(*grid(tree=["before", "after"]), rounds=1)
+    with pytest.raises(ConfigError, match="no finished run of after is selected"):
+        compare(Study(Matrix([before], unfinished=[after]), toy_runs.workload()), "before", "after")
+
+
 def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_places(tmp_path: Path) -> None:
     entries = runs(*grid(tree=["old/results", "new/results"], vus=[1, 8]))
     entries = [
@@ -313,7 +322,7 @@ def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_
     assert verdicts(found) == {"vus 1": "worse", "vus 8": "worse"}
     for old, new in (("tree=old/results", "tree=new/results"), (f"{tmp_path}/old/results", f"{tmp_path}/new/results/")):
         assert [one.effect for one in asked(entries, old, new).verdicts] == [one.effect for one in found.verdicts]
-    for other in ("elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
+    for other in ("", "elsewhere", f"{tmp_path}/other/new/results"):  # which has the same name, and was not opened
         with pytest.raises(ConfigError, match=f"'{re.escape(other)}' is none of the directories that were opened"):
             asked(entries, "old/results", other)
     with pytest.raises(ConfigError, match="both are the directory 'old/results'"):
@@ -321,3 +330,45 @@ def test_two_of_the_directories_that_were_opened_are_compared_by_their_names_or_
     for run in entries:
         run.settings["tree"] = {"old/results": "true", "new/results": "007"}[str(run.settings["tree"])]
     assert verdicts(asked(entries, "true", "007")) == verdicts(found)
+
+
+def test_what_is_taken_together_or_takes_no_part_in_a_comparison_of_directories_is_said() -> None:
+    each = grid(tree=["before"], version=["a", "b"], vus=[1, 8]) + grid(tree=["after"], version=["b", "c"], vus=[1, 8])
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    for run in entries:
+        del run.settings["version"]  # it is a label alone
+    found = asked(entries, "before", "after", toy_runs.workload(ignored_entries={"vus": [8]}))
+    left_out = "8 runs of {} left out: ignored by the workload, or without KPIs or labels"
+    together = "{} has 2 values of version, taken together"
+    said = [text.format(side) for side in ("before", "after") for text in (together, left_out)]
+    assert [note for note in found.notes if note != RATE] == said
+    no_memory = "'memory' is left out of the regression analysis by its workload"
+    assert [*asked(entries, "before", "after", kpi_filter=["memory"]).notes].count(no_memory) == 1
+
+
+def test_a_directory_that_is_called_as_a_version_is_one_beside_another_one() -> None:
+    each = grid(tree=["1.0", "next"], version=["1.0", "1.1"])
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    assert asked(entries, "1.0", "next").question == "next against 1.0"
+    assert asked(entries, "1.0", "1.1").question == "1.1 against 1.0"
+
+
+def test_the_directories_of_a_comparison_are_not_called_repeats() -> None:
+    toy = toy_runs.workload()
+    toy = dataclasses.replace(toy, store=dataclasses.replace(toy.store, get_kpi_labels=lambda lts: {}))
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*grid(tree=["old", "new"]))]
+    for run in entries:
+        assert run.facts is not None
+        run.facts.labels.pop("tree")
+    study, _ = compare(Study(Matrix(entries), toy), "old", "new")
+    assert "tree-no-label" not in [one.kind for one in study.findings]
+    assert "tree-no-label" in [one.kind for one in Study(Matrix(entries), toy).findings]
+
+
+def test_what_was_ignored_when_the_runs_were_opened_is_said_where_sides_differ_in_it() -> None:
+    each = [{"tree": "old", "version": "1.0", "site": "x"}, {"tree": "new", "version": "1.1", "site": "y"}]
+    entries = [dataclasses.replace(run, test_uuid=str(uuid.uuid4())) for run in runs(*each)]
+    study = Study(Matrix(entries), toy_runs.workload().ignoring(["site"]), given=Given(ignored=["site", "nothing"]))
+    page = asked_for(study, {"old": "tree=old", "new": "tree=new"})[0][0].analysis
+    for found in (compare(study, "old", "new")[1], page):
+        assert found.beside == "The sides differ in site (x | y): that may be the reason."

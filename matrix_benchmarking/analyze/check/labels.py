@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import show
-from ...matrix import NOT_SET, Entry, Matrix
+from ...matrix import NOT_SET, TREE, Entry, Matrix
 from ...rows import Rows
 from ...workload import Workload
 from ..points import keys
@@ -18,6 +18,7 @@ from ..words import count_of, first_of, named
 from .finding import ANALYSES, Finding, are_few, runs_have
 from .measured import Measured
 
+TREE_NO_LABEL = "tree-no-label"
 _PAIRS = 3  # of runs are looked at before a setting is believed to be no label
 
 
@@ -47,7 +48,7 @@ def label_findings(measured: Measured) -> Iterator[Finding]:
         if merged and all(_labels(one, workload) == _labels(other, workload) for one, other, *_ in merged[:_PAIRS]):
             become = f"{sum(map(len, groups.values()))} points become {len(groups)} series"
             what = f"'{name}' varies and is no label: {become}, so runs that differ in it are taken for repeats."
-            yield Finding("no-label", what, ANALYSES)
+            yield Finding("no-label" if name != TREE else TREE_NO_LABEL, what, ANALYSES)
 
 
 def contradicted_labels(good: Rows, workload: Workload) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from .order import Order, OrderUnknown, axes
 from .series import NotAnalysed, Series, series_of
 from .versions import key, same_kind
 
+NO_PART = "ignored by the workload, or without KPIs or labels"
 NO_VALUE = "no value at"  # how the note on a series begins whose newest version is older than that of the others
 
 
@@ -135,7 +136,7 @@ def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], worklo
         notes.append(f"{named(without)}: no good run, so it was not judged")
     others = len(entries) - failed - len(runs)
     if others:
-        notes.append(f"{count_of(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
+        notes.append(f"{count_of(others, 'run')} left out: {NO_PART}")
     return notes
 
 

@@ -113,8 +113,9 @@ def about(build: Build, keys: Iterable[str]) -> Iterator[str]:
     good = [entry for entry in build.entries if not entry.failed]
     if failed := len(build.entries) - len(good):
         yield f"{count_of(failed, 'failed run')} of {build.name} left out"
+    told = [one.settings for one in good] if build.runs is None else [one.versions for one in build.runs]
     for name in keys:
-        values = {typed(value): value for entry in good if (value := entry.settings.get(name)) is not None}
+        values = {typed(value): value for one in told if (value := one.get(name)) is not None and value is not NOT_SET}
         if len(values) > 1:
             quoted = [f"'{show(value)}'" if isinstance(value, str) else show(value) for value in values.values()]
             which = f": {named(quoted)}" if len({*map(show, values.values())}) < len(values) else ""
