@@ -337,6 +337,35 @@ def test_an_object_need_not_say_what_others_do_and_a_setting_of_none_is_noted(tm
     assert "no row says image, which is a setting" in " ".join(parse(tmp_path, lines[0]).notes)
 
 
+@pytest.mark.parametrize("settings", [["image", "batch"], [" image", "batch "]])
+def test_an_object_s_names_may_have_blanks_around_them_as_those_of_a_csv_file(
+    tmp_path: Path, settings: list[str]
+) -> None:
+    rows = '{" image":"a","batch ":1," rate":2}\n{"image":"b","batch":1,"rate":3}\n{"image":"c"," image":"d"}\n'
+    matrix = parse(tmp_path, rows, settings=settings)
+    assert [[*entry.settings.values(), entry.kpis["rate"]] for entry in matrix] == [["a", 1, 2.0], ["b", 1, 3.0]]
+    [twice] = matrix.unfinished
+    assert twice.problems[0].reason == "row 3 is no valid JSON: it names 'image' twice"
+
+
+def test_nan_in_an_object_is_nothing_as_in_a_cell_and_infinity_is_no_number(tmp_path: Path) -> None:
+    rows = ['{"image":"a","batch":NaN,"rate":2}', '{"image":"a","batch":1,"rate":NaN}', '{"image":"b","rate":Infinity}']
+    matrix = parse(tmp_path, "\n".join(rows))
+    assert [(entry.settings, entry.kpis) for entry in matrix] == [
+        ({"image": "a"}, {"rate": 2.0}), ({"image": "a", "batch": 1}, {}), ({"image": "b"}, {})
+    ]  # fmt: skip
+    missing = [entry.missing_kpis.get("rate") for entry in matrix]
+    assert missing == [None, "rate was not measured", "rate is 'inf', which is no number"]
+
+
+def test_an_object_may_be_longer_than_a_cell_and_one_nested_too_deeply_is_not_read(tmp_path: Path) -> None:
+    long, deep = ", ".join(["1"] * 50_000), "[" * 100_000 + "]" * 100_000
+    matrix = parse(tmp_path, "".join(f'{{"image":"a","batch":1,"rate":2,"of":{of}}}\n' for of in (f"[{long}]", deep)))
+    assert [entry.kpis for entry in matrix] == [{"rate": 2.0}]
+    [row] = matrix.unfinished
+    assert row.problems[0].reason.startswith("row 2 is no valid JSON: maximum recursion depth exceeded")
+
+
 def test_an_object_that_names_something_twice_is_not_read(tmp_path: Path) -> None:
     line = '{"image": "a", "batch": 1, "rate": 12}'
     matrix = parse(tmp_path, f'{line}\n{{"image": "a", "batch": 1, "rate": 12, "rate": 900}}\n')

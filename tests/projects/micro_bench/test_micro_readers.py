@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -117,6 +119,30 @@ def test_criterion_divides_a_sample_by_its_iterations_and_passes_the_base_over(s
     assert runs[0].kpis["rate"] == pytest.approx(100 / (1893105 / 3990 * 1e-9))
     # criterion's own estimate of the mean
     assert statistics.fmean(values(runs, "time")) == pytest.approx(477.59809038744197e-9)
+
+
+def test_a_sample_of_criterion_that_is_no_number_or_took_no_time_leaves_the_others(
+    samples: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(samples / "criterion" / "sort" / "unstable" / "100" / "new", directory := tmp_path / "new")
+    content = json.loads((directory / "sample.json").read_text())
+    content["times"][:4] = math.nan, None, 0.0, 10**400
+    written(directory, "sample.json", content)
+    runs = list(parse(tmp_path))
+    assert [run.kpis.get("time") for run in runs[:4]] == [None, None, 0.0, None]
+    assert ["rate" in run.kpis for run in runs] == [False] * 4 + [True] * 16
+
+
+@pytest.mark.parametrize("date", ["NaN", "Infinity", "null", str(10**30)])
+def test_results_of_asv_and_fio_at_no_time_are_read_without_it(samples: Path, tmp_path: Path, date: str) -> None:
+    results = '"result_columns": ["result", "samples"], "results": {"time_a": [[1.0], [[1.0, NaN, null]]]}'
+    written(tmp_path, "asv.json", f'{{"commit_hash": "c", "env_name": "e", "date": {date}, {results}}}')
+    text = (samples / "fio" / "fio.json").read_text()
+    written(tmp_path, "fio.json", re.sub(r'"timestamp" : \d+', f'"timestamp" : {date}', text))
+    matrix = parse(tmp_path)
+    assert matrix.unfinished == []
+    assert [run.kpis.get("time") for run in select(matrix, tool="asv")] == [1.0, None, None]
+    assert len(select(matrix, tool="fio")) == 3
 
 
 def test_jmh_units_are_those_of_each_score(samples: Path) -> None:
@@ -253,10 +279,10 @@ def test_samples_of_jmh_that_are_no_numbers_are_a_problem(samples: Path, tmp_pat
 def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) -> None:
     rows = [
         {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}
-        for at, real in enumerate((None, True, "3", 1e300))
+        for at, real in enumerate((None, True, "3", 10**400, 1e300))
     ]
     matrix = parse(written(tmp_path, "gb.json", {"benchmarks": rows}))
-    assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, 1e300]
+    assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, None, 1e300]
 
 
 def test_other_tools_files_are_left_out(samples: Path, tmp_path: Path) -> None:
