@@ -286,8 +286,10 @@ def rows(
 
 def columns_of(file: ArtifactPath) -> list[str]:
     """The names of all columns: of JSON each that a row says. Empty where no row can be read."""
-    found = dict.fromkeys(tuple(row) for _, row in rows(file) if not isinstance(row, str))
-    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    with file.open("rb") as raw:
+        may_be_json = any(b"{" in line for line in itertools.islice(raw, _MOST_ABOVE))
+    names = (tuple(row) for _, row in rows(file) if not isinstance(row, str))
+    return list(dict.fromkeys(itertools.chain.from_iterable(names if may_be_json else itertools.islice(names, 1))))
 
 
 def _is_ended(stream: IO[bytes]) -> bool:
