@@ -373,8 +373,7 @@ def _each_once(pairs: Sequence[tuple[str, object]]) -> Document:
     """An object of *pairs*, whose names may have blanks around them, as in the first row of a CSV file."""
     found = {name.strip(): value for name, value in pairs}
     if len(found) < len(pairs):
-        names = [name.strip() for name, _ in pairs]
-        name = next(name for name in names if names.count(name) > 1)
+        name = next(n for n, count in collections.Counter(n.strip() for n, _ in pairs).items() if count > 1)
         raise ValueError(f"it names {name!r} twice")
     return found
 
