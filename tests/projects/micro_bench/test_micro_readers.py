@@ -185,7 +185,15 @@ def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_pa
     text = (samples / "fio" / "fio.json").read_text()
     assert len(parse(written(tmp_path, "warned.json", f"fio: this platform is slow\n{text}"))) == len(matrix)
     said = f"{text}\nrandread: (groupid=0, jobs=1): err= 0\n  read: IOPS=8 {{\n"  # --output-format=json,normal
-    assert len(parse(written(tmp_path, "warned.json", said))) == len(matrix)
+    assert len(read := parse(written(tmp_path, "warned.json", said))) == len(matrix)
+    assert read.unfinished == []
+
+
+def test_a_second_output_in_a_file_of_fio_is_a_problem(samples: Path, tmp_path: Path) -> None:
+    matrix = parse(written(tmp_path, "fio.json", (samples / "fio" / "fio.json").read_text() * 2))
+    assert len(matrix) == 3
+    [file] = matrix.unfinished
+    assert file.problems[0].reason.startswith("holds the output of several calls of fio, of which the first is read")
 
 
 def test_files_of_before_are_read_too(tmp_path: Path) -> None:
@@ -265,6 +273,20 @@ def test_output_of_go_that_is_cut_off_or_failed_is_a_problem(tmp_path: Path, con
     said = [problem.reason for entry in matrix.unfinished for problem in entry.problems]
     assert len(said) == bool(reason)
     assert all(each.startswith(reason) for each in said)
+
+
+def test_a_line_that_a_program_printed_like_one_of_go_is_passed_over(tmp_path: Path) -> None:
+    lines = [
+        "BenchmarkA-8 100 10 ns/op",
+        "BenchmarkA 3 retries left",
+        "BenchmarkB-8 9 +Inf ns/op 5 B/op done it",
+        "PASS",
+    ]
+    matrix = parse(written(tmp_path, "go.txt", "goos: linux\n" + "\n".join(lines)))
+    assert matrix.unfinished == []
+    assert [(run.settings["benchmark"], run.kpis.get("time"), run.kpis.get("allocated")) for run in matrix] == [
+        ("A", 1e-8, None), ("B", None, 5.0)
+    ]  # fmt: skip
 
 
 def test_samples_of_jmh_that_are_no_numbers_are_a_problem(samples: Path, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _lines(file: ArtifactPath) -> Iterator[str]:
     with file.open(encoding="utf-8-sig", errors="replace") as stream:
         for line in stream:
             try:
-                waiting += json.loads(line).get("Output", "") if line.startswith("{") else line
+                waiting += json.loads(line).get("Output", "") if line.startswith('{"') else line
             except ValueError as error:
                 raise ArtifactError(file, f"is cut off, or no output of go test -json: {error}") from error
             *whole, waiting = waiting.split("\n")

@@ -62,9 +62,12 @@ def _json(file: ArtifactPath) -> Any:
     """The document, which warnings may come before, and a report for people behind."""
     text = read_text(file)
     try:
-        return json.JSONDecoder().raw_decode(text, max(0, text.find("{")))[0]
+        document, end = json.JSONDecoder().raw_decode(text, max(0, text.find("{")))
     except (ValueError, RecursionError) as error:
         raise ArtifactError(file, f"is not valid JSON: {error}") from error
+    if '"fio version"' in text[end:]:
+        file.note_problem("holds the output of several calls of fio, of which the first is read: keep each in a file")
+    return document
 
 
 def _results(done: dict[str, Any]) -> dict[str, float | None]:
