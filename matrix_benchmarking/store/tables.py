@@ -79,7 +79,7 @@ class TableReader:
             failed.see(part[2]["row"])
             unset.difference_update(part[1])
             yield part
-            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) is not None:
+            if self.time is not None and isinstance(row, Mapping) and row.get(self.time) not in (None, ""):
                 zoned.append(dt.datetime.fromisoformat(str(row[self.time])).tzinfo is not None)
         said = [f"{bad[0]}; {len(bad) - 1} more can't be read" if len(bad) > 1 else bad[0]] if bad else []
         said += [
@@ -329,6 +329,7 @@ def _is_another_head(row: Mapping[str, Scalar], settings: Sequence[str]) -> bool
 
 
 _ADVICE = "save it as CSV in UTF-8"
+_NUMBERS = {"Infinity": math.inf, "-Infinity": -math.inf}  # of JSON; NaN is nothing, as in a cell
 _MOST_ABOVE = 20  # lines above a table
 _SEPARATORS, _SEPARATOR = ",;\t", re.compile(r"sep=([,;\t])\s*", re.IGNORECASE)
 
@@ -340,8 +341,7 @@ def _begins(line: str, following: Sequence[str]) -> bool:
     separator = max(_SEPARATORS, key=line.count)
     cells, *others = (len(next(csv.reader([one], delimiter=separator), [])) for one in (line, *following))
     is_remark = line.startswith("#") and any(count != cells for count in others)
-    is_open = line.count('"') % 2 == 1  # a cell with a line break
-    return is_open or not (is_remark or _SEPARATOR.match(line) or cells < 2)
+    return line.count('"') % 2 == 1 or not (is_remark or _SEPARATOR.match(line) or cells < 2)  # or a cell is open
 
 
 def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:
@@ -351,9 +351,6 @@ def _names(found: Sequence[str], file: ArtifactPath) -> list[str]:
     if twice := [name for name, count in collections.Counter(names).items() if count > 1]:
         raise ArtifactError(file, f"its first row has the name '{twice[0]}' twice")
     return names
-
-
-_NUMBERS = {"Infinity": math.inf, "-Infinity": -math.inf}  # NaN is nothing, as in a cell
 
 
 def _object(line: str) -> dict[str, Scalar] | str:
@@ -391,10 +388,12 @@ def _cell(text: str) -> Scalar:
 
 def moment_of(value: object) -> dt.datetime | None:
     """The time in a cell, None for an empty one; ValueError says as a half sentence that it is none."""
-    if value is None:
+    if value in (None, ""):
         return None
     try:
         moment = dt.datetime.fromisoformat(str(value))
-    except ValueError:
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+        moment.astimezone(dt.UTC)  # which year 1 has not everywhere
+        return moment
+    except (ValueError, OverflowError):
         raise ValueError(f"has '{value}' where an ISO 8601 time is expected, such as 2026-12-31T23:59Z") from None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)

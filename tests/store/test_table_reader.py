@@ -366,6 +366,19 @@ def test_an_object_may_be_longer_than_a_cell_and_one_nested_too_deeply_is_not_re
     assert row.problems[0].reason.startswith("row 2 is no valid JSON: maximum recursion depth exceeded")
 
 
+def test_an_object_with_an_empty_time_or_a_huge_exit_code_is_a_run_as_others(tmp_path: Path) -> None:
+    row = '{"image":"a","batch":1,"rate":2,"at":"","exit_code":%s}\n'
+    matrix = parse(tmp_path, row % 0 + row % 1e300 + row % (1 << 63), time="at")
+    assert matrix.to_dataframe()["exit_code"].dropna().tolist() == [1, 1]
+    assert ([entry.span_us for entry in matrix], matrix.unfinished) == ([(None, None)] * 3, [])
+
+
+def test_a_time_that_is_none_in_utc_is_not_read(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, "image,batch,rate,at\na,1,2,0001-01-01T00:00+01:00\na,1,2,0001-01-01T00:00Z\n", time="at")
+    assert [entry.name for entry in matrix] == ["runs.csv#row 3"]
+    assert matrix.unfinished[0].problems[0].reason.startswith("row 2 has '0001-01-01T00:00+01:00' where an ISO")
+
+
 def test_an_object_that_names_something_twice_is_not_read(tmp_path: Path) -> None:
     line = '{"image": "a", "batch": 1, "rate": 12}'
     matrix = parse(tmp_path, f'{line}\n{{"image": "a", "batch": 1, "rate": 12, "rate": 900}}\n')

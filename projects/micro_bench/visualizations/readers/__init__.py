@@ -13,13 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.filters import Scalar
+from matrix_benchmarking.moments import of_seconds, time_us
 from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import ArtifactPath, Part, written_as_names
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0, "hr": 3600.0, "day": 86400.0}
 FIELDS = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
 """Results that are KPIs, none of which can be negative."""
-MOST_REPEATS, LATEST = 100, 4e9
+MOST_REPEATS = 100
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
 
 
@@ -70,13 +71,13 @@ def moment(text: object) -> dt.datetime | None:
         time = dt.datetime.fromisoformat(str(text))
     except ValueError:
         return None
-    return time if time.tzinfo is not None else None
+    return None if time_us(time) is None else time
 
 
 def since_1970(seconds: object, unit: float = 1.0) -> dt.datetime | None:
     """The time so many *seconds* after 1970, or so many of another *unit*; None for what can't be one."""
     known = number(seconds, unit)
-    return dt.datetime.fromtimestamp(known, dt.UTC) if known is not None and 0 <= known < LATEST else None
+    return None if known is None else next(iter(of_seconds(known)), None)
 
 
 def number(value: object, unit: float = 1.0) -> float | None:
