@@ -17,7 +17,7 @@ import msgspec
 
 from ..errors import ArtifactError, shortened
 from ..yaml_file import load_yaml
-from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
+from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath, TestDirectory
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,7 +91,8 @@ def _without_other_numbers(path: ArtifactPath, content: bytes) -> Any:
     document = json.loads(content.decode(), parse_constant=found.append, parse_float=finite)
     if found and document is not None:
         times = "once" if len(found) == 1 else f"{len(found)} times"
-        path.note(f"{path.relative} has {' and '.join(dict.fromkeys(found))} for a number ({times}), read as unknown")
+        of = "" if isinstance(path, TestDirectory) else f"{path.relative} "  # the file of a reader is named anyway
+        path.note(f"{of}has {' and '.join(dict.fromkeys(found))} for a number ({times}), read as unknown")
         return document
     return None
 

@@ -303,9 +303,11 @@ def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) ->
         {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}
         for at, real in enumerate((None, True, "3", 10**400, 1e300))
     ]
+    rows[0]["cpu_time"] = math.nan
     nowhere = {"date": "0001-01-01T00:00:00+01:00"}  # which is year 0 in UTC
     matrix = parse(written(tmp_path, "gb.json", {"context": nowhere, "benchmarks": rows}))
     assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, None, 1e300]
+    assert matrix.notes == ["gb.json: has NaN for a number (once), read as unknown"]
     assert not any(hasattr(entry.results, "start") and entry.results.start for entry in matrix)
 
 
