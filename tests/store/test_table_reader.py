@@ -373,6 +373,18 @@ def test_an_object_with_an_empty_time_or_a_huge_exit_code_is_a_run_as_others(tmp
     assert ([entry.span_us for entry in matrix], matrix.unfinished) == ([(None, None)] * 3, [])
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "image,batch,repeat,rate\na,1,,1\na,1,1.0,2\n",
+        '{"image":"a","batch":1,"repeat":null,"rate":1}\n{"image":"a","batch":1,"repeat":1.0,"rate":2}\n',
+    ],
+)
+def test_a_repeat_may_be_written_as_pandas_does_where_a_row_has_none(tmp_path: Path, table: str) -> None:
+    matrix = parse(tmp_path, table, settings=["image", "batch", "repeat"])
+    assert [(entry.repeat, entry.kpis["rate"]) for entry in matrix] == [(0, 1.0), (1, 2.0)]
+
+
 def test_a_time_that_is_none_in_utc_is_not_read(tmp_path: Path) -> None:
     matrix = parse(tmp_path, "image,batch,rate,at\na,1,2,0001-01-01T00:00+01:00\na,1,2,0001-01-01T00:00Z\n", time="at")
     assert [entry.name for entry in matrix] == ["runs.csv#row 3"]
